@@ -1,0 +1,29 @@
+// Views of raw bytes and small helpers on text, all without allocation.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string_view>
+
+namespace bellwether {
+
+using Bytes = std::span<const std::byte>;
+using MutableBytes = std::span<std::byte>;
+
+inline Bytes as_bytes(std::string_view text) { return {reinterpret_cast<const std::byte*>(text.data()), text.size()}; }
+inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const char*>(bytes.data()), bytes.size()}; }
+
+constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
+// Equality that ignores the case of ASCII letters (header names, schemes).
+bool iequals(std::string_view a, std::string_view b);
+// Without leading and trailing spaces and tabs.
+std::string_view trim(std::string_view text);
+// A decimal number that fills the whole text and fits; nothing otherwise.
+std::optional<uint64_t> parse_u64(std::string_view text);
+std::optional<double> parse_double(std::string_view text);
+// The candidate nearest to `word` by edit distance, when near enough to be a likely slip; empty otherwise.
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
+
+}  // namespace bellwether

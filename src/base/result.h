@@ -1,0 +1,61 @@
+// Errors as values. A function that can fail because of the world outside returns Result<T> (or Status when there
+// is nothing to return); a broken promise of the code itself is caught by check() instead.
+//
+// Never use the message of an Error to decide anything: decide on its code, print its message.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <utility>
+
+namespace bellwether {
+
+// What went wrong, coarse enough to act on. The message of the Error says the rest.
+enum class Errc : unsigned char {
+  kOk = 0,
+  kInvalid,         // the input breaks a rule; sending it again will not help
+  kNotFound,        // the named thing does not exist
+  kExists,          // the named thing exists already
+  kRefused,         // the peer refused (connection refused, permission)
+  kReset,           // the peer ended the connection abruptly
+  kClosed,          // the connection or object was closed in an orderly way
+  kTimeout,         // a deadline passed
+  kCancelled,       // the surrounding scope was cancelled
+  kUnreachable,     // no route, network or host down
+  kExhausted,       // out of ports, descriptors, memory or another bounded resource
+  kTooLarge,        // a limit was exceeded
+  kProtocol,        // the peer broke the protocol
+  kTls,             // TLS handshake or verification failed
+  kDns,             // the name could not be resolved
+  kIo,              // a file or device failed
+  kNoSpace,         // the disk is full
+  kUnsupported,     // valid, but not supported here
+};
+
+// A short stable name ("timeout", "reset"), used in reports and as a key in result files.
+std::string_view to_string(Errc code);
+
+// Maps an errno value of a socket or file call.
+Errc errc_from_errno(int error_number);
+
+struct Error {
+  Errc code = Errc::kInvalid;
+  std::string message;  // for an administrator: what happened, where, what to do
+};
+
+template <class T>
+using Result = tl::expected<T, Error>;
+using Status = Result<void>;
+
+inline tl::unexpected<Error> fail(Errc code, std::string message) {
+  return tl::unexpected<Error>(Error{code, std::move(message)});
+}
+
+// An Error for the errno value of a failed call: "WHAT: reason".
+Error error_from_errno(int error_number, std::string_view what);
+inline tl::unexpected<Error> fail_errno(int error_number, std::string_view what) {
+  return tl::unexpected<Error>(error_from_errno(error_number, what));
+}
+
+}  // namespace bellwether

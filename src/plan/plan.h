@@ -1,0 +1,247 @@
+// What a run will do, fully resolved: no names left to look up, no files to read, no text to parse. Made from a valid
+// scenario (compile.h), consumed by the virtual users, the aggregation and the reports. Immutable once made, and so
+// shared by all load threads without a lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+
+namespace bellwether::plan {
+
+// Index of a value in a virtual user's context: one slot for each `extract`, and for each `${step.json.…}` and
+// the like that a template mentions. Slots are cleared at the start of each iteration.
+using SlotId = uint16_t;
+// Index into Plan::steps, and of that step's statistics everywhere.
+using StepId = uint16_t;
+// Index into Plan::checks.
+using CheckId = uint16_t;
+
+// Values that a template can mention without a step having made them.
+enum class Builtin : uint8_t {
+  kVu,         // number of the virtual user, from 1, unique in its workflow over all cores
+  kIteration,  // number of the iteration of this virtual user, from 0
+  kNow,        // wall-clock time, RFC 3339 with milliseconds, UTC
+  kNowMs,      // milliseconds since 1970
+  kUuid,       // random UUID, version 4
+  kRandomInt,  // uniform whole number in [low, high]
+  kRandomHex,  // `low` random bytes as hexadecimal digits
+};
+
+// How a value is written into its surroundings.
+enum class Escape : uint8_t {
+  kNone,
+  kJson,   // inside a JSON string
+  kUrl,    // inside a path or query: percent-encoded but for unreserved characters
+  kHeader  // CR, LF and NUL are refused
+};
+
+struct Piece {
+  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin };
+  Kind kind = Kind::kLiteral;
+  Escape escape = Escape::kNone;
+  Builtin builtin = Builtin::kVu;
+  SlotId slot = 0;
+  int64_t low = 0;   // kRandomInt, kRandomHex
+  int64_t high = 0;  // kRandomInt
+  std::string literal;
+};
+
+// Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
+struct Template {
+  std::vector<Piece> pieces;
+  bool constant() const { return pieces.empty() || (pieces.size() == 1 && pieces[0].kind == Piece::Kind::kLiteral); }
+  // REQUIRES constant().
+  std::string_view text() const { return pieces.empty() ? std::string_view{} : std::string_view(pieces[0].literal); }
+};
+
+// The part of JSONPath that names one value: members by name, array elements by index (negative: from the end).
+struct JsonPath {
+  struct Step {
+    std::string key;              // member name, when is_index is false
+    int64_t index = 0;
+    bool is_index = false;
+  };
+  std::vector<Step> steps;  // empty: the whole document
+  std::string text;         // as the user wrote it, for messages
+};
+
+struct Header {
+  std::string name;
+  Template value;
+};
+
+struct HttpCall {
+  std::string method;             // upper case, a valid token
+  Template url;                   // absolute, with scheme; query parameters already appended
+  std::vector<Header> headers;    // the user's, in order; Host, User-Agent, Accept-Encoding, Content-Length are added
+                                  // by the client where the user gave none
+  std::optional<Template> body;   // text, JSON or the content of a file; none: no body, no Content-Length
+  Duration timeout = Duration::seconds(60);       // whole exchange, redirects included
+  Duration connect_timeout = Duration::seconds(10);
+  Duration tls_timeout = Duration::seconds(10);
+  Duration first_byte_timeout = Duration::seconds(60);
+  uint16_t redirects_max = 10;    // 0: a redirect is a plain response
+  bool compressed = false;        // send Accept-Encoding: gzip, br
+  bool tls_verify = true;
+  std::string tls_ca_file;        // empty: the system's
+  uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
+};
+
+enum class Comparison : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains, kMatches,
+                                  kExists, kAbsent };
+
+// A literal to compare with. Numbers compare as numbers when both sides are numbers, else as text.
+using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+
+struct Check {
+  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration };
+  CheckId id = 0;
+  Subject subject = Subject::kStatus;
+  Comparison comparison = Comparison::kEqual;
+  std::vector<Literal> any_of;  // passes when the comparison holds for one of them; kDuration: milliseconds
+  JsonPath path;                // kJson
+  std::string header;           // kHeader
+};
+
+struct Extract {
+  enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus };
+  Source source = Source::kJson;
+  SlotId slot = 0;
+  JsonPath path;               // kJson
+  std::string pattern;         // kRegex: RE2 syntax; valid (compile.h proved it)
+  uint16_t group = 0;          // kRegex
+  std::string header;          // kHeader
+  std::optional<std::string> fallback;  // `default`: used when there is no such value
+};
+
+// What a failed step does to the rest (a failed response is a value unless the user says otherwise).
+enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort };
+
+struct ThinkTime {
+  Duration low;
+  Duration high;  // uniform in [low, high]
+};
+
+// A non-test step: sets values of the iteration's context.
+struct SetAction {
+  struct Assignment {
+    SlotId slot = 0;
+    Template value;
+  };
+  std::vector<Assignment> assignments;
+};
+
+struct Step {
+  StepId id = 0;
+  std::string name;
+  std::variant<HttpCall, SetAction> work;
+  std::vector<Check> checks;
+  std::vector<Extract> extracts;
+  std::optional<ThinkTime> think;  // after the step, before what comes after it; not measured
+  OnError on_error = OnError::kContinue;
+};
+
+struct ConstantVus {
+  uint32_t vus = 1;
+  Duration duration;
+  std::optional<Duration> pacing;  // an iteration starts at the earliest this long after the previous one started
+};
+
+struct ConstantArrivalRate {
+  double rate_per_s = 1;
+  Duration duration;
+  uint32_t vus_preallocated = 1;
+  uint32_t vus_max = 1;
+  // How long an arrival that finds no free virtual user waits for one before it is dropped. 0: dropped at once.
+  Duration wait_max;
+};
+
+// Runs every step once, on one core: a workflow that has no test step.
+struct Once {};
+
+struct Workflow {
+  std::string name;
+  std::variant<ConstantVus, ConstantArrivalRate, Once> executor;
+  Duration start_time;                              // after the start of the run
+  Duration graceful_stop = Duration::seconds(30);   // for iterations still running at the end
+  std::vector<Step> steps;                          // in the order of the file
+  std::vector<std::vector<uint16_t>> layers;        // indices into steps; the steps of one layer run concurrently
+  uint16_t slot_count = 0;
+  std::vector<std::string> slot_names;              // for messages: what each slot holds, as the user wrote it
+};
+
+enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
+enum class Op : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
+
+struct Threshold {
+  std::string metric;       // "http_req_duration"
+  std::optional<StepId> step;            // from {step:…}: only this step
+  std::optional<uint16_t> workflow;      // from {workflow:…} or {scenario:…}
+  std::optional<CheckId> check;          // from {check:…}
+  std::string metric_text;  // as written, with its tags: "http_req_duration{step:browse.pay}"
+  std::string expression;   // as written: "p(95)<300"
+  Aggregation aggregation = Aggregation::kAvg;
+  double percentile = 0;    // kPercentile, 0..100
+  Op op = Op::kLess;
+  double value = 0;         // durations in ms, rates 0..1
+  bool abort_on_fail = false;
+  Duration delay_abort_eval;
+};
+
+struct StepInfo {
+  uint16_t workflow = 0;   // index into Plan::workflows
+  uint16_t index = 0;      // index into that workflow's steps
+  std::string name;        // "browse.pay"
+  bool measured = true;    // false for actions
+  bool open_model = false; // of an arrival-rate executor: http_req_duration is the response time
+};
+
+struct CheckInfo {
+  StepId step = 0;
+  std::string name;  // "status is 200", "json $.token exists"
+};
+
+enum class OnLoss : uint8_t { kInconclusive, kPass, kFail };
+
+struct Plan {
+  std::string name;
+  std::vector<Workflow> workflows;
+  std::vector<StepInfo> steps;
+  std::vector<CheckInfo> checks;
+  std::vector<Threshold> thresholds;
+  OnLoss on_loss = OnLoss::kInconclusive;
+};
+
+// The half-open range of numbers [first, first + count) out of `total` that part `part` of `parts` takes: split
+// evenly, the remainder to the last parts. Every number is in exactly one part.
+struct Share {
+  uint32_t first = 0;
+  uint32_t count = 0;
+};
+Share share_of(uint32_t total, uint32_t part, uint32_t parts);
+
+// The due times of one core's part of a constant arrival rate. Arrival i of the whole run (i from 0) is due
+// i / rate after the start and belongs to part i mod parts, so the union over all parts is the schedule of one
+// generator, whatever the number of cores. Exact for weeks: no sum of rounded intervals.
+class ArrivalSchedule {
+ public:
+  ArrivalSchedule(double rate_per_s, Duration duration, uint32_t part, uint32_t parts);
+  // Number of arrivals of this part.
+  uint64_t count() const { return count_; }
+  // Offset from the start at which this part's arrival `index` is due. REQUIRES index < count().
+  Duration due(uint64_t index) const;
+
+ private:
+  double rate_per_s_;
+  uint32_t part_;
+  uint32_t parts_;
+  uint64_t count_;
+};
+
+}  // namespace bellwether::plan
