@@ -1,0 +1,87 @@
+// The runtime of the real world: one epoll loop on the calling thread.
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "runtime/runtime.h"
+
+struct epoll_event;
+
+namespace bellwether::runtime {
+
+class BlockingPool;
+class Resolver;
+
+// Anything but a stream that epoll reports on.
+class EventSource {
+ public:
+  virtual ~EventSource() = default;
+  virtual void on_events(uint32_t epoll_events) = 0;
+};
+
+// A connected TCP socket.
+class SocketStream final : public Stream {
+ public:
+  explicit SocketStream(int socket) : Stream(socket) {}
+  void finish_writing() override;
+  void on_events(uint32_t epoll_events);
+  int socket() const { return fd(); }
+};
+
+class EpollRuntime final : public Runtime {
+ public:
+  struct Options {
+    uint64_t seed = 0;          // 0: taken from the operating system
+    Duration timer_slack;       // 0: the kernel's default (50 µs); smaller wakes earlier and costs CPU
+    std::size_t mailbox = 1024; // most posts waiting
+  };
+  // Fails when the process is out of descriptors.
+  static Result<std::unique_ptr<EpollRuntime>> create(Options options);
+  ~EpollRuntime() override;
+
+  // Runs the loop until `main` has finished and gives its result.
+  template <class T>
+  T run(task<T> main) {
+    while (!main.done()) turn();
+    return main.take();
+  }
+
+  // Told after each turn how long the loop was busy between two waits. For the generator's self-observation.
+  void observe_turns(void (*observer)(void* context, Duration busy), void* context) {
+    turn_observer_ = observer;
+    turn_context_ = context;
+  }
+
+  Instant boot_now() override;
+  WallTime wall_now() override;
+  task<Result<std::unique_ptr<Stream>>> connect(Endpoint to, ConnectOptions options, Cancellation* cancel) override;
+  Result<std::unique_ptr<Listener>> listen(Endpoint at, ListenOptions options) override;
+  Result<std::unique_ptr<UdpSocket>> bind_udp(Endpoint at) override;
+  task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) override;
+  task<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) override;
+  task<Status> rename(std::string from, std::string to) override;
+  task<Status> remove(std::string path) override;
+  task<Status> sync_directory(std::string path) override;
+  bool post(void (*call)(void* context), void* context) override;
+
+  // For the parts of this runtime.
+  Status watch(int fd, EventSource* source, uint32_t epoll_events);
+  Status watch_stream(SocketStream& stream);
+  void unwatch(int fd);
+
+ private:
+  struct Mailbox;
+  EpollRuntime(Options options, int epoll_fd, int event_fd);
+  void turn();
+  void dispatch(const epoll_event& event);
+
+  int epoll_fd_;
+  std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<Resolver> resolver_;
+  std::unique_ptr<BlockingPool> blocking_;
+  void (*turn_observer_)(void*, Duration) = nullptr;
+  void* turn_context_ = nullptr;
+};
+
+}  // namespace bellwether::runtime

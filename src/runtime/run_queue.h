@@ -1,0 +1,81 @@
+// The coroutines of one thread that are ready to go on. Whoever makes a coroutine ready pushes its entry here; the
+// loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a callee
+// can never re-enter its caller.
+#pragma once
+
+#include <coroutine>
+#include <cstddef>
+
+#include "base/check.h"
+
+namespace bellwether::runtime {
+
+class RunQueue {
+ public:
+  // Lives in the frame of the coroutine that waits, so that destroying a suspended coroutine also takes it off the queue.
+  class Entry {
+   public:
+    Entry() = default;
+    Entry(const Entry&) = delete;
+    Entry& operator=(const Entry&) = delete;
+    ~Entry() { unlink(); }
+    std::coroutine_handle<> handle;
+    bool queued() const { return next_ != nullptr; }
+
+   private:
+    friend class RunQueue;
+    void unlink() {
+      if (next_ == nullptr) return;
+      prev_->next_ = next_;
+      next_->prev_ = prev_;
+      prev_ = next_ = nullptr;
+    }
+    Entry* prev_ = nullptr;
+    Entry* next_ = nullptr;
+  };
+
+  RunQueue() { ends_.prev_ = ends_.next_ = &ends_; }
+  RunQueue(const RunQueue&) = delete;
+  RunQueue& operator=(const RunQueue&) = delete;
+  ~RunQueue() {
+    while (!empty()) ends_.next_->unlink();
+    ends_.prev_ = ends_.next_ = nullptr;
+  }
+
+  // The queue of this thread: a thread drives one runtime at a time.
+  static RunQueue& local() { return local_; }
+
+  bool empty() const { return ends_.next_ == &ends_; }
+
+  // REQUIRES that the entry is not queued and that its handle is a suspended coroutine.
+  void push(Entry& entry) {
+    check(!entry.queued());
+    entry.prev_ = ends_.prev_;
+    entry.next_ = &ends_;
+    ends_.prev_->next_ = &entry;
+    ends_.prev_ = &entry;
+  }
+
+  // Resumes the oldest entry. REQUIRES !empty().
+  void run_one() {
+    Entry* entry = ends_.next_;
+    entry->unlink();
+    entry->handle.resume();
+  }
+
+  // Resumes entries until none is left or `most` were resumed; returns how many.
+  std::size_t drain(std::size_t most) {
+    std::size_t count = 0;
+    while (count < most && !empty()) {
+      run_one();
+      ++count;
+    }
+    return count;
+  }
+
+ private:
+  static thread_local RunQueue local_;
+  Entry ends_;
+};
+
+}  // namespace bellwether::runtime

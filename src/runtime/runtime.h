@@ -1,0 +1,189 @@
+// The seam between the product and the world: clocks, timers, network, files, names, randomness. Everything that acts gets a
+// Runtime& in its constructor and reaches the world only through it. EpollRuntime (epoll_runtime.h) is the real world;
+// the simulator's runtime is a seeded one in virtual time, where whole clusters run in one process and the same seed gives the
+// same run.
+//
+// What happens for every request is concrete code in this class and in Stream: the cached clock, the timers, the run queue,
+// bytes in and out of a socket. What is rare is virtual. One runtime belongs to one thread; only post() may be called
+// from others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/prng.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "runtime/address.h"
+#include "runtime/cancellation.h"
+#include "runtime/stream.h"
+#include "runtime/task.h"
+#include "runtime/timer_wheel.h"
+
+namespace bellwether::runtime {
+
+// Accepts connections. Closed when destroyed; connections waiting then are reset.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // The next connection, or kCancelled, or kExhausted (out of descriptors; trying again later may work).
+  virtual task<Result<std::unique_ptr<Stream>>> accept(Cancellation* cancel) = 0;
+  // The address really bound: tells the port chosen for port 0.
+  virtual Endpoint local() const = 0;
+};
+
+// Datagrams. Sending never waits: a full buffer loses the datagram, as the network may.
+class UdpSocket {
+ public:
+  virtual ~UdpSocket() = default;
+  struct Datagram {
+    Endpoint from;
+    std::size_t size = 0;  // bytes put into the caller's buffer; longer datagrams are cut
+  };
+  virtual Status send(Endpoint to, Bytes bytes) = 0;
+  virtual task<Result<Datagram>> receive(MutableBytes into, Cancellation* cancel) = 0;
+  virtual Endpoint local() const = 0;
+};
+
+// A file. What was written is safe against a crash of the machine only once sync() has succeeded; after a failed sync()
+// nothing is known of what was written since the last one, and the file must not be trusted.
+class File {
+ public:
+  virtual ~File() = default;
+  // Reads up to into.size() bytes at `offset`; fewer only at the end of the file.
+  virtual task<Result<std::size_t>> read_at(uint64_t offset, MutableBytes into) = 0;
+  // Writes all bytes or fails; after a failure some of them may have been written.
+  virtual task<Status> write_at(uint64_t offset, Bytes bytes) = 0;
+  virtual task<Status> truncate(uint64_t size) = 0;
+  virtual task<Status> sync() = 0;
+  virtual Result<uint64_t> size() = 0;
+};
+
+struct OpenOptions {
+  bool create = false;
+  bool exclusive = false;  // with create: kExists when it is there
+  bool truncate = false;
+  bool write = false;
+};
+
+struct ConnectOptions {
+  Duration timeout = Duration::seconds(10);
+  bool no_delay = true;  // TCP_NODELAY
+};
+
+struct ListenOptions {
+  int backlog = 4096;
+  bool share_port = false;  // SO_REUSEPORT: several threads listen, the kernel spreads connections
+};
+
+class Runtime {
+ public:
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+  virtual ~Runtime() = default;
+
+  // The monotonic clock as of the start of this turn of the loop. Costs a load.
+  Instant now() const { return now_; }
+  // The monotonic clock now, and refreshes now(). For the moment of sending.
+  Instant read_clock() {
+    if (real_clock_) now_ = read_monotonic();
+    return now_;
+  }
+  // The clock that goes on while the machine sleeps: for leases and anything another machine relies on.
+  virtual Instant boot_now() = 0;
+  virtual WallTime wall_now() = 0;
+
+  TimerWheel& timers() { return timers_; }
+  Prng& prng() { return prng_; }
+
+  virtual task<Result<std::unique_ptr<Stream>>> connect(Endpoint to, ConnectOptions options, Cancellation* cancel) = 0;
+  virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, ListenOptions options) = 0;
+  virtual Result<std::unique_ptr<UdpSocket>> bind_udp(Endpoint at) = 0;
+  // The addresses of a name, or of an address literal. Answers are cached for as long as the zone allows, within limits.
+  virtual task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) = 0;
+
+  virtual task<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) = 0;
+  // Replaces `to` by `from` in one step; durable once sync_directory() of the folder has succeeded.
+  virtual task<Status> rename(std::string from, std::string to) = 0;
+  virtual task<Status> remove(std::string path) = 0;
+  virtual task<Status> sync_directory(std::string path) = 0;
+
+  // Runs `call(context)` on this runtime's loop, soon. From any thread. Returns false when the mailbox is full.
+  virtual bool post(void (*call)(void* context), void* context) = 0;
+
+  // co_await runtime.sleep_until(t, cancel): true when the time came, false when cancelled first.
+  class Sleep;
+  Sleep sleep_until(Instant deadline, Cancellation* cancel = nullptr);
+  Sleep sleep(Duration span, Cancellation* cancel = nullptr);
+  // co_await runtime.yield(): lets everything else that is ready run first.
+  class Yield;
+  Yield yield();
+
+ protected:
+  Runtime(uint64_t seed, Instant start, bool real_clock)
+      : now_(start), timers_(start), prng_(seed), real_clock_(real_clock) {}
+  static Instant read_monotonic();
+
+  Instant now_;
+
+ private:
+  TimerWheel timers_;
+  Prng prng_;
+  bool real_clock_;
+};
+
+class [[nodiscard]] Runtime::Sleep {
+ public:
+  Sleep(Runtime& runtime, Instant deadline, Cancellation* cancel)
+      : runtime_(runtime), deadline_(deadline), timer_(&Sleep::wake, this), on_cancel_(cancel, &Sleep::cancelled, this) {}
+  Sleep(const Sleep&) = delete;
+  Sleep& operator=(const Sleep&) = delete;
+  bool await_ready() const { return cancelled_ || deadline_ <= runtime_.now(); }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    entry_.handle = waiting;
+    runtime_.timers().arm(timer_, deadline_);
+  }
+  bool await_resume() const { return !cancelled_; }
+
+ private:
+  static void wake(void* self) {
+    auto& entry = static_cast<Sleep*>(self)->entry_;
+    if (entry.handle && !entry.queued()) RunQueue::local().push(entry);
+  }
+  static void cancelled(void* self) {
+    auto* sleep = static_cast<Sleep*>(self);
+    sleep->cancelled_ = true;
+    sleep->timer_.disarm();
+    wake(self);
+  }
+  Runtime& runtime_;
+  Instant deadline_;
+  bool cancelled_ = false;
+  RunQueue::Entry entry_;
+  Timer timer_;
+  CancelCallback on_cancel_;  // last: it may call cancelled() at once
+};
+
+inline Runtime::Sleep Runtime::sleep_until(Instant deadline, Cancellation* cancel) { return Sleep(*this, deadline, cancel); }
+inline Runtime::Sleep Runtime::sleep(Duration span, Cancellation* cancel) { return Sleep(*this, now_ + span, cancel); }
+
+class [[nodiscard]] Runtime::Yield {
+ public:
+  bool await_ready() const { return false; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    entry_.handle = waiting;
+    RunQueue::local().push(entry_);
+  }
+  void await_resume() const {}
+
+ private:
+  RunQueue::Entry entry_;
+};
+
+inline Runtime::Yield Runtime::yield() { return Yield(); }
+
+}  // namespace bellwether::runtime
