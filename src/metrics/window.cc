@@ -1,0 +1,108 @@
+#include "metrics/window.h"
+
+namespace bellwether::metrics {
+namespace {
+
+template <std::size_t N>
+std::array<Histogram, N> histograms(PagePool* pool) {
+  return [&]<std::size_t... I>(std::index_sequence<I...>) {
+    return std::array<Histogram, N>{((void)I, Histogram(pool))...};
+  }(std::make_index_sequence<N>{});
+}
+
+template <class Array>
+void add(Array& to, const Array& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i] += from[i];
+}
+
+template <class Item>
+std::vector<Item> items(std::size_t count, PagePool* pool) {
+  std::vector<Item> out;
+  out.reserve(count);
+  for (std::size_t i = 0; i < count; ++i) out.emplace_back(pool);
+  return out;
+}
+
+template <class Item>
+void merge_each(std::vector<Item>& to, const std::vector<Item>& from) {
+  for (std::size_t i = 0; i < to.size(); ++i) to[i].merge(from[i]);
+}
+
+}  // namespace
+
+StepWindow::StepWindow(PagePool* pool) : service(pool), response(pool), phases(histograms<kPhases>(pool)) {}
+
+void StepWindow::merge(const StepWindow& other) {
+  count += other.count;
+  failed += other.failed;
+  bytes_sent += other.bytes_sent;
+  bytes_received += other.bytes_received;
+  censored += other.censored;
+  service.merge(other.service);
+  response.merge(other.response);
+  for (std::size_t i = 0; i < kPhases; ++i) phases[i].merge(other.phases[i]);
+  add(status, other.status);
+  add(errors, other.errors);
+}
+
+void StepWindow::clear() {
+  count = failed = bytes_sent = bytes_received = censored = 0;
+  service.clear();
+  response.clear();
+  for (Histogram& phase : phases) phase.clear();
+  status.fill(0);
+  errors.fill(0);
+}
+
+WorkflowWindow::WorkflowWindow(PagePool* pool) : iteration(pool), start_lag(pool) {}
+
+void WorkflowWindow::merge(const WorkflowWindow& other) {
+  iterations += other.iterations;
+  interrupted += other.interrupted;
+  scheduled += other.scheduled;
+  on_time += other.on_time;
+  late += other.late;
+  dropped += other.dropped;
+  vus_active += other.vus_active;
+  vus_allocated += other.vus_allocated;
+  iteration.merge(other.iteration);
+  start_lag.merge(other.start_lag);
+}
+
+void WorkflowWindow::clear() {
+  iterations = interrupted = scheduled = on_time = late = dropped = 0;
+  vus_active = vus_allocated = 0;
+  iteration.clear();
+  start_lag.clear();
+}
+
+Window::Window(std::size_t steps_count, std::size_t workflows_count, std::size_t checks_count, PagePool* pool)
+    : steps(items<StepWindow>(steps_count, pool)),
+      workflows(items<WorkflowWindow>(workflows_count, pool)),
+      checks(checks_count),
+      loop_lag(pool) {}
+
+void Window::merge(const Window& other) {
+  check(steps.size() == other.steps.size() && workflows.size() == other.workflows.size() &&
+            checks.size() == other.checks.size(),
+        "windows of one plan are merged");
+  merge_each(steps, other.steps);
+  merge_each(workflows, other.workflows);
+  for (std::size_t i = 0; i < checks.size(); ++i) {
+    checks[i].passes += other.checks[i].passes;
+    checks[i].fails += other.checks[i].fails;
+  }
+  loop_lag.merge(other.loop_lag);
+  cpu += other.cpu;
+}
+
+void Window::clear() {
+  for (StepWindow& step : steps) step.clear();
+  for (WorkflowWindow& workflow : workflows) workflow.clear();
+  for (CheckCount& one : checks) one = {};
+  loop_lag.clear();
+  cpu = Duration::zero();
+  second = 0;
+}
+
+}  // namespace bellwether::metrics
