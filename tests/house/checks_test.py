@@ -1,0 +1,176 @@
+#!/usr/bin/env python3
+"""Each house check is given a small good tree, which it must accept, and bad ones, which it must refuse."""
+
+import contextlib
+import io
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+sys.dont_write_bytecode = True
+sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "tools"))
+
+import check_docs  # noqa: E402
+import check_format  # noqa: E402
+import check_includes  # noqa: E402
+import check_ledger  # noqa: E402
+import check_sources  # noqa: E402
+import check_text  # noqa: E402
+
+
+class TreeTest(unittest.TestCase):
+    """Runs a check on a tree made of the given files."""
+
+    def complaints(self, check, files):
+        with tempfile.TemporaryDirectory() as folder:
+            for name, text in files.items():
+                path = Path(folder, name)
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(text, encoding="utf-8")
+            with contextlib.redirect_stdout(io.StringIO()):
+                return list(check(Path(folder)))
+
+    def accepts(self, check, files):
+        self.assertEqual(self.complaints(check, files), [])
+
+    def refuses(self, check, files, *what):
+        found = self.complaints(check, files)
+        self.assertEqual(len(found), len(what), found)
+        for complaint, expected in zip(found, what):
+            self.assertIn(expected, complaint)
+
+
+class Includes(TreeTest):
+    LEAF = {"src/base/time.h": "", "src/runtime/runtime.h": '#include "base/time.h"\n', "src/metrics/window.h": ""}
+
+    def test_inward_includes_are_accepted(self):
+        self.accepts(check_includes.check, self.LEAF | {
+            "src/aggregate/totals.h": '#include <vector>\n#include "metrics/window.h"\n',
+            "src/cli/run.cc": '#include <CLI/CLI.hpp>\n#include "aggregate/totals.h"\n'})
+
+    def test_an_outward_include_is_refused(self):
+        self.refuses(check_includes.check, self.LEAF | {"src/base/bytes.h": '#include "runtime/runtime.h"\n'},
+                     "base may not include runtime")
+
+    def test_a_sideways_include_of_pure_rooms_is_refused(self):
+        self.refuses(check_includes.check, self.LEAF | {"src/plan/plan.h": '#include "metrics/window.h"\n'},
+                     "plan may not include metrics")
+
+    def test_a_codec_must_not_see_the_client_beside_it(self):
+        client, codec = "src/protocol/http1/client.h", "src/protocol/http1/parser.h"
+        tree = self.LEAF | {client: '#include "protocol/http1/parser.h"\n#include "runtime/runtime.h"\n', codec: ""}
+        self.accepts(check_includes.check, tree)
+        self.refuses(check_includes.check, tree | {codec: '#include "protocol/http1/client.h"\n'},
+                     "codec may not include client")
+
+    def test_a_pure_room_sees_no_clock_and_no_socket(self):
+        self.refuses(check_includes.check, {"src/metrics/a.cc": "#include <chrono>\n#include <sys/socket.h>\n"},
+                     "<chrono>", "<sys/socket.h>")
+
+    def test_third_party_headers_stay_in_sources(self):
+        self.refuses(check_includes.check, {"src/report/json.h": "#include <nlohmann/json.hpp>\n#include <regex>\n"},
+                     "third-party", "too heavy")
+
+    def test_tests_may_look_everywhere_but_nothing_may_look_at_tests(self):
+        self.accepts(check_includes.check, self.LEAF | {"src/base/a_test.cc": '#include "runtime/runtime.h"\n'})
+        tree = {"src/base/a.cc": '#include "base/fake_testing.h"\n', "src/base/fake_testing.h": ""}
+        self.refuses(check_includes.check, tree, "for tests only")
+
+    def test_unknown_rooms_and_headers_are_refused(self):
+        self.refuses(check_includes.check, {"src/attic/a.cc": "", "src/base/a.cc": '#include "time.h"\n'},
+                     "no room", 'there is no "time.h"')
+
+
+class Text(TreeTest):
+    def test_ordinary_code_is_accepted(self):
+        self.accepts(check_text.check, {"src/base/a.cc": "int a;\n", "src/cli/b.cc": "void f() { std::cout << 1; }\n",
+                                        "src/runtime/c_test.cc": "co_await runtime.sleep(second);\n"})
+
+    def test_tabs_blanks_and_long_lines_are_refused(self):
+        self.refuses(check_text.check, {"src/base/a.cc": "\tint a;\nint b; \n" + "x" * 121 + "\n"},
+                     "a tab", "trailing blanks", "121 columns")
+
+    def test_a_file_that_is_too_long_is_refused(self):
+        self.accepts(check_text.check, {"src/base/a.cc": "\n" * 800})
+        self.refuses(check_text.check, {"src/base/a.cc": "\n" * 801}, "801 lines")
+
+    def test_marks_of_unfinished_work_are_refused(self):
+        for mark in ("TO" "DO", "FIX" "ME", "XX" "X", "HA" "CK"):
+            self.refuses(check_text.check, {"src/base/a.h": f"// {mark}: later\n"}, mark)
+
+    def test_printing_is_for_the_rooms_that_talk_to_people(self):
+        self.refuses(check_text.check, {"src/plan/a.cc": "std::cout << 1;\n"}, "std::cout")
+
+    def test_a_test_that_sleeps_is_refused(self):
+        for sleep in ("std::this_thread::sleep_for(a)", "  sleep(1);", "::sleep(1);", "usleep(5)"):
+            self.refuses(check_text.check, {"src/base/a_test.cc": sleep + "\n"}, "sleep")
+
+
+class Sources(TreeTest):
+    def test_a_listed_source_is_accepted(self):
+        self.accepts(check_sources.check, {"src/base/CMakeLists.txt": "module(NAME base SOURCES a.cc deep/b.cc)",
+                                           "src/base/a.cc": "", "src/base/deep/b.cc": ""})
+
+    def test_a_forgotten_source_is_refused(self):
+        self.refuses(check_sources.check, {"src/base/CMakeLists.txt": "module(NAME base SOURCES aa.cc) # a.cc",
+                                           "src/base/a.cc": ""}, "src/base/a.cc")
+
+
+class Format(TreeTest):
+    STYLE = {".clang-format": "BasedOnStyle: Google\n"}
+
+    def test_only_formatted_code_is_accepted(self):
+        self.accepts(check_format.check, self.STYLE | {"src/a.cc": "int a = 1;\n"})
+        self.refuses(check_format.check, self.STYLE | {"src/a.cc": "int   a=1;\nint  b;\n"}, "src/a.cc:1")
+
+
+class Docs(TreeTest):
+    GOOD = {"dev": "verb_run() { :; }\n", "docs/a.md": "# One thing\n", "src/base/time.h": "",
+            "README.md": "[a](docs/a.md#one-thing) [b](https://example.org) `src/base/time.h`\n"
+                         "```sh\n./dev run  # demo\n```\n"}
+
+    def test_true_documents_are_accepted(self):
+        self.accepts(check_docs.check, self.GOOD)
+
+    def test_links_that_lead_nowhere_are_refused(self):
+        self.refuses(check_docs.check, self.GOOD | {"docs/b.md": "[x](none.md)\n[y](a.md#two)\n"},
+                     "none.md leads nowhere", "no heading for #two")
+
+    def test_paths_that_do_not_exist_are_refused(self):
+        tree = self.GOOD | {"docs/b.md": "see `src/base/gone.h`\n"}
+        self.refuses(check_docs.check, tree, "there is no src/base/gone.h")
+
+    def test_a_verb_that_does_not_exist_is_refused(self):
+        self.refuses(check_docs.check, self.GOOD | {"README.md": "```sh\n./dev fly\n```\n"}, "no verb 'fly'")
+
+    def test_a_command_that_does_not_exist_is_refused(self):
+        tree = self.GOOD | {"README.md": "```sh\nbellwether fly high\n```\n"}
+        self.refuses(lambda root: check_docs.check(root, bellwether="false"), tree, "'bellwether fly --help' fails")
+        self.accepts(lambda root: check_docs.check(root, bellwether="true"), tree)
+
+
+class Ledger(TreeTest):
+    CODE = {"src/base/CMakeLists.txt": "module(NAME base)", "src/base/a_test.cc": "TEST(Suite, it_holds) {}\n"}
+
+    def row(self, *rows):
+        return self.CODE | {"docs/spec/load.md": "".join(f"| {row} |\n" for row in rows)}
+
+    def test_rows_with_an_existing_proof_are_accepted(self):
+        self.accepts(check_ledger.check, self.row("ST-1 | a | built | `Suite.it_holds`",
+                                                  "ST-2a | b | partial | `unit.base`", "ST-3 | c | not yet | "))
+
+    def test_a_built_row_without_a_proof_is_refused(self):
+        self.refuses(check_ledger.check, self.row("ST-1 | a | built | surely"), "names no proof")
+
+    def test_a_proof_that_does_not_exist_is_refused(self):
+        tree = self.row("ST-1 | a | partial | `Suite.gone`")
+        self.refuses(check_ledger.check, tree, "Suite.gone does not exist")
+
+    def test_unknown_statuses_and_double_rows_are_refused(self):
+        tree = self.row("ST-1 | a | soon | ", "ST-1 | b | not yet | ")
+        self.refuses(check_ledger.check, tree, "'soon'", "is also at")
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Documents tell the truth about the tree: links and named paths exist, and so do the commands the README shows.
+
+With --bellwether FILE the README's `bellwether …` commands are tried too (each with --help).
+"""
+
+import argparse
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import house
+
+LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
+CODE = re.compile(r"`([^`]+)`")
+# A path in code style, by its top folder. Anything with a placeholder or a pattern in it is not a path.
+PATH = re.compile(r"^(src|docs|tests|tools|cmake|examples|bench|target|include)/[\w./-]*$")
+PLACEHOLDER = re.compile(r"NNN|NAME|PRESET")
+
+
+def check(root, bellwether=None):
+    complaints = []
+    for path in house.files(root, "*.md"):
+        complaints += check_page(root, path)
+    readme = Path(root, "README.md")
+    if readme.is_file():
+        complaints += check_commands(root, readme.read_text(encoding="utf-8"), bellwether)
+    return complaints
+
+
+def check_page(root, path):
+    fenced = False
+    for number, line in house.lines(root, path):
+        if line.lstrip().startswith("```"):
+            fenced = not fenced
+        if fenced:
+            continue
+        for target in LINK.findall(line):
+            wrong = check_link(root, path, target)
+            if wrong:
+                yield f"{path}:{number}: {wrong}"
+        for code in CODE.findall(line):
+            if PATH.match(code) and not PLACEHOLDER.search(code) and not Path(root, code).exists():
+                yield f"{path}:{number}: there is no {code}"
+
+
+def check_link(root, path, target):
+    if re.match(r"^[a-z]+:", target):
+        return None
+    name, _, anchor = target.partition("#")
+    file = Path(root, path.parent, name) if name else Path(root, path)
+    if not file.exists():
+        return f"the link to {target} leads nowhere"
+    if anchor and anchor not in anchors(file):
+        return f"{name or path} has no heading for #{anchor}"
+    return None
+
+
+def anchors(file):
+    """GitHub's names for the headings of a page."""
+    headings = re.findall(r"^#+ +(.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_commands(root, readme, bellwether):
+    blocks = re.findall(r"^```(?:sh|console|bash)?\n(.*?)^```", readme, re.MULTILINE | re.DOTALL)
+    commands = [line.split("#")[0].split() for block in blocks for line in block.splitlines()]
+    verbs = set(re.findall(r"^verb_(\w+)\(\)", Path(root, "dev").read_text(encoding="utf-8"), re.MULTILINE))
+    for command in filter(None, commands):
+        if command[0] == "./dev" and len(command) > 1 and command[1] not in verbs | {"--help"}:
+            yield f"README.md: ./dev has no verb '{command[1]}'"
+        if command[0] == "bellwether" and bellwether and len(command) > 1:
+            help_text = subprocess.run([bellwether, command[1], "--help"], capture_output=True, text=True)
+            if help_text.returncode != 0:
+                yield f"README.md: 'bellwether {command[1]} --help' fails: {help_text.stderr.strip()}"
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--root", default=Path(__file__).resolve().parent.parent, type=Path)
+    parser.add_argument("--bellwether", help="the built command")
+    arguments = parser.parse_args()
+    found = check(arguments.root, arguments.bellwether)
+    print("\n".join(found))
+    sys.exit(1 if found else 0)

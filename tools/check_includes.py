@@ -1,0 +1,127 @@
+#!/usr/bin/env python3
+"""Who may include whom: the plan of the house, and the checks that keep it.
+
+- A room includes only the rooms that ROOMS allows. Tests may look into any room.
+- Pure rooms see no clock, thread, socket, file or log: time comes in as a value, effects go out as values.
+- Headers include only the standard library, the system and our own headers; third-party headers stay in .cc files.
+"""
+
+import re
+from fnmatch import fnmatch
+from pathlib import Path
+
+import house
+
+UP_TO_REPORT = "report aggregate vuser client codec plan scenario metrics runtime base"
+
+# (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
+ROOMS = [
+    ("src/base/*", "base", "", False),
+    ("src/runtime/*", "runtime", "base", False),
+    ("src/metrics/*", "metrics", "base", True),
+    ("src/scenario/*", "scenario", "base", True),
+    ("src/plan/*", "plan", "scenario base", True),
+    ("src/protocol/*/client*", "client", "codec runtime metrics base", False),
+    ("src/protocol/*/connection*", "client", "codec runtime metrics base", False),
+    ("src/protocol/*", "codec", "base", True),
+    ("src/vuser/*", "vuser", "client codec plan metrics runtime base", False),
+    ("src/aggregate/*", "aggregate", "metrics plan base", True),
+    ("src/report/*", "report", "aggregate metrics plan runtime base", False),
+    ("src/console/*", "console", "aggregate report metrics plan base", False),
+    ("src/sim/*", "sim", f"console target {UP_TO_REPORT}", False),
+    ("src/cli/*", "cli", f"sim console target {UP_TO_REPORT}", False),
+    ("target/*", "target", "codec runtime base", False),
+]
+
+TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_test_*.h", "*_testing.h")
+
+# What a pure room must not see.
+IMPURE = [
+    "chrono", "ctime", "time.h", "random",
+    "thread", "mutex", "shared_mutex", "condition_variable", "future", "pthread.h", "csignal", "signal.h",
+    "fstream", "filesystem", "iostream", "cstdio", "stdio.h", "spdlog/*",
+    "unistd.h", "fcntl.h", "poll.h", "netdb.h", "sys/*", "netinet/*", "arpa/*", "linux/*",
+]
+
+# What a header may take from the system, beside the C++ standard library. tl::expected is the body of Result<T>.
+SYSTEM_IN_HEADERS = ["sys/*", "netinet/*", "arpa/*", "linux/*", "unistd.h", "fcntl.h", "netdb.h", "poll.h",
+                     "tl/expected.hpp"]
+
+# Standard headers so heavy that every file which includes ours would pay for them.
+HEAVY_IN_HEADERS = {"iostream", "regex", "filesystem", "functional"}
+
+INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
+
+
+def room_of(path):
+    for pattern, room, allowed, pure in ROOMS:
+        if fnmatch(str(path), pattern):
+            return room, allowed.split(), pure
+    return None
+
+
+def is_test(path):
+    return any(path.match(pattern) for pattern in TESTS)
+
+
+def own_header(root, name):
+    """The file that #include "name" means: names are relative to src/, those of the test server to the root."""
+    for candidate in (Path("src", name), Path(name), Path("include", name)):
+        if Path(root, candidate).is_file():
+            return candidate
+    return None
+
+
+def quoted_include(root, path, name, room, allowed):
+    header = own_header(root, name)
+    if header is None:
+        return f'there is no "{name}"; includes are written relative to src/'
+    if is_test(path):
+        return None
+    if is_test(header):
+        return f'"{name}" is for tests only'
+    place = room_of(header)
+    if place is not None and place[0] != room and place[0] not in allowed:
+        return f"{room} may not include {place[0]} ({name}); it may include: {' '.join(allowed) or 'nothing'}"
+    return None
+
+
+def angle_include(path, name, pure):
+    if is_test(path):
+        return None
+    if pure and any(fnmatch(name, pattern) for pattern in IMPURE):
+        return f"a pure room may not include <{name}>: take the value as an argument"
+    if path.suffix != ".h":
+        return None
+    if name in HEAVY_IN_HEADERS:
+        return f"<{name}> is too heavy for a header"
+    standard = "." not in name and "/" not in name
+    if not standard and not any(fnmatch(name, pattern) for pattern in SYSTEM_IN_HEADERS):
+        return f"third-party <{name}> belongs in a .cc file"
+    return None
+
+
+def check(root):
+    complaints = []
+    for path in house.below(house.files(root, "*.h", "*.cc"), "src", "target"):
+        place = room_of(path)
+        if place is None:
+            complaints.append(f"{path}: no room for this file in tools/check_includes.py")
+            continue
+        room, allowed, pure = place
+        for number, line in house.lines(root, path):
+            match = INCLUDE.match(line)
+            if not match:
+                continue
+            kind, name = match.groups()
+            if kind == '"':
+                wrong = quoted_include(root, path, name, room, allowed)
+            else:
+                wrong = angle_include(path, name, pure)
+            if wrong:
+                complaints.append(f"{path}:{number}: {wrong}")
+    return complaints
+
+
+if __name__ == "__main__":
+    house.main(check)
