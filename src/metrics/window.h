@@ -27,8 +27,8 @@ struct StepWindow {
   Histogram service;            // sent → done, of exchanges with a response
   Histogram response;           // due → done, and censored samples
   std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
-  std::array<uint32_t, kStatusMax> status{};
-  std::array<uint32_t, kErrorKinds> errors{};
+  std::array<uint64_t, kStatusMax> status{};
+  std::array<uint64_t, kErrorKinds> errors{};
 
   void merge(const StepWindow& other);
   void clear();

@@ -1,0 +1,193 @@
+#include "aggregate/metric.h"
+
+#include <array>
+
+namespace bellwether::aggregate {
+namespace {
+
+using metrics::Histogram;
+using metrics::Phase;
+
+// What a metric is a property of: decides which filters it can have.
+enum class Scope : uint8_t { kStep, kWorkflow, kCheck };
+
+enum class Source : uint8_t {
+  kRequests,
+  kFailed,
+  kBytesSent,
+  kBytesReceived,
+  kDuration,
+  kService,
+  kResponse,
+  kPhase,
+  kIterations,
+  kIterationDuration,
+  kDropped,
+  kVus,
+  kVusMax,
+  kChecks,
+};
+
+struct Entry {
+  MetricInfo info;
+  Scope scope;
+  Source source;
+  Phase phase = Phase::kDns;
+};
+
+constexpr std::array<Entry, 19> kEntries{{
+    {{"checks", MetricKind::kRate}, Scope::kCheck, Source::kChecks},
+    {{"data_received", MetricKind::kCounter}, Scope::kStep, Source::kBytesReceived},
+    {{"data_sent", MetricKind::kCounter}, Scope::kStep, Source::kBytesSent},
+    {{"dropped_iterations", MetricKind::kCounter}, Scope::kWorkflow, Source::kDropped},
+    {{"http_req_connecting", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kConnect},
+    {{"http_req_duration", MetricKind::kTrend}, Scope::kStep, Source::kDuration},
+    {{"http_req_failed", MetricKind::kRate}, Scope::kStep, Source::kFailed},
+    {{"http_req_looking_up", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kDns},
+    {{"http_req_receiving", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kReceive},
+    {{"http_req_response", MetricKind::kTrend}, Scope::kStep, Source::kResponse},
+    {{"http_req_sending", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kSend},
+    {{"http_req_service", MetricKind::kTrend}, Scope::kStep, Source::kService},
+    {{"http_req_tls_handshaking", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kTls},
+    {{"http_req_waiting", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kWait},
+    {{"http_reqs", MetricKind::kCounter}, Scope::kStep, Source::kRequests},
+    {{"iteration_duration", MetricKind::kTrend}, Scope::kWorkflow, Source::kIterationDuration},
+    {{"iterations", MetricKind::kCounter}, Scope::kWorkflow, Source::kIterations},
+    {{"vus", MetricKind::kGauge}, Scope::kWorkflow, Source::kVus},
+    {{"vus_max", MetricKind::kGauge}, Scope::kWorkflow, Source::kVusMax},
+}};
+
+constexpr auto kInfos = [] {
+  std::array<MetricInfo, kEntries.size()> out{};
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = kEntries[i].info;
+  return out;
+}();
+
+bool can_have(Scope scope, const Filter& filter) {
+  switch (scope) {
+    case Scope::kStep: return !filter.check;
+    case Scope::kWorkflow: return !filter.check && !filter.step;
+    case Scope::kCheck: return true;
+  }
+  return false;
+}
+
+bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
+  return plan.steps[step].measured && (!filter.step || *filter.step == step) &&
+         (!filter.workflow || plan.steps[step].workflow == *filter.workflow);
+}
+
+void take_step(const Entry& entry, const Totals& totals, plan::StepId id, Sample& out) {
+  const metrics::StepWindow& step = totals.sum().steps[id];
+  switch (entry.source) {
+    case Source::kRequests: out.count += step.count; break;
+    case Source::kBytesSent: out.count += step.bytes_sent; break;
+    case Source::kBytesReceived: out.count += step.bytes_received; break;
+    case Source::kFailed:
+      out.count += step.failed;
+      out.total += step.count;
+      break;
+    case Source::kDuration: out.trend.merge(duration_of(totals, id)); break;
+    case Source::kService: out.trend.merge(step.service); break;
+    case Source::kResponse: out.trend.merge(step.response); break;
+    case Source::kPhase: out.trend.merge(step.phases[static_cast<std::size_t>(entry.phase)]); break;
+    default: break;
+  }
+}
+
+void take_workflow(const Entry& entry, const metrics::WorkflowWindow& workflow, Sample& out) {
+  switch (entry.source) {
+    case Source::kIterations: out.count += workflow.iterations; break;
+    case Source::kDropped: out.count += workflow.dropped; break;
+    case Source::kIterationDuration: out.trend.merge(workflow.iteration); break;
+    default: break;
+  }
+}
+
+void take_checks(const Totals& totals, const Filter& filter, Sample& out) {
+  const plan::Plan& plan = totals.plan();
+  for (std::size_t c = 0; c < plan.checks.size(); ++c) {
+    if ((filter.check && *filter.check != c) || !selects_step(plan, plan.checks[c].step, filter)) continue;
+    out.count += totals.sum().checks[c].passes;
+    out.total += totals.sum().checks[c].passes + totals.sum().checks[c].fails;
+  }
+}
+
+std::optional<double> trend_value(const Histogram& trend, plan::Aggregation aggregation, double percentile) {
+  if (aggregation == plan::Aggregation::kCount) return static_cast<double>(trend.count());
+  if (trend.empty()) return std::nullopt;
+  switch (aggregation) {
+    case plan::Aggregation::kAvg:
+      return static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count()) * 1e-6;
+    case plan::Aggregation::kMin: return trend.min().millis_f();
+    case plan::Aggregation::kMax: return trend.max().millis_f();
+    case plan::Aggregation::kMed: return trend.percentile(50).millis_f();
+    case plan::Aggregation::kPercentile: return trend.percentile(percentile).millis_f();
+    default: return std::nullopt;
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(MetricKind kind) {
+  switch (kind) {
+    case MetricKind::kCounter: return "counter";
+    case MetricKind::kGauge: return "gauge";
+    case MetricKind::kRate: return "rate";
+    case MetricKind::kTrend: return "trend";
+  }
+  return "";
+}
+
+std::span<const MetricInfo> metric_catalogue() { return kInfos; }
+
+std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter) {
+  const Entry* entry = nullptr;
+  for (const Entry& each : kEntries) {
+    if (each.info.name == metric) entry = &each;
+  }
+  if (entry == nullptr || !can_have(entry->scope, filter)) return std::nullopt;
+
+  Sample out;
+  out.kind = entry->info.kind;
+  out.elapsed = totals.elapsed();
+  if (entry->source == Source::kVus) {
+    out.gauge = totals.vus(filter.workflow).active;
+  } else if (entry->source == Source::kVusMax) {
+    out.gauge = totals.vus(filter.workflow).allocated;
+  } else if (entry->scope == Scope::kCheck) {
+    take_checks(totals, filter, out);
+  } else if (entry->scope == Scope::kStep) {
+    for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
+      if (selects_step(totals.plan(), s, filter)) take_step(*entry, totals, static_cast<plan::StepId>(s), out);
+    }
+  } else {
+    for (std::size_t w = 0; w < totals.plan().workflows.size(); ++w) {
+      if (!filter.workflow || *filter.workflow == w) take_workflow(*entry, totals.sum().workflows[w], out);
+    }
+  }
+  return out;
+}
+
+std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregation, double percentile) {
+  using plan::Aggregation;
+  const bool nothing_yet = sample.elapsed <= Duration::zero();
+  switch (sample.kind) {
+    case MetricKind::kCounter:
+      if (aggregation == Aggregation::kCount) return static_cast<double>(sample.count);
+      if (aggregation != Aggregation::kRate || nothing_yet) return std::nullopt;
+      return static_cast<double>(sample.count) / sample.elapsed.seconds_f();
+    case MetricKind::kGauge:
+      if (nothing_yet) return std::nullopt;
+      if (aggregation == Aggregation::kValue) return static_cast<double>(sample.gauge.last);
+      if (aggregation == Aggregation::kMax) return static_cast<double>(sample.gauge.peak);
+      return std::nullopt;
+    case MetricKind::kRate:
+      if (aggregation != Aggregation::kRate || sample.total == 0) return std::nullopt;
+      return static_cast<double>(sample.count) / static_cast<double>(sample.total);
+    case MetricKind::kTrend: return trend_value(sample.trend, aggregation, percentile);
+  }
+  return std::nullopt;
+}
+
+}  // namespace bellwether::aggregate

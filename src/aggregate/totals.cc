@@ -1,0 +1,150 @@
+#include "aggregate/totals.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace bellwether::aggregate {
+namespace {
+
+Percentiles percentiles_of(const metrics::Histogram& histogram) {
+  return {histogram.percentile(50), histogram.percentile(95), histogram.percentile(99)};
+}
+
+void keep_worst(Percentiles& worst, const Percentiles& other) {
+  worst.p50 = std::max(worst.p50, other.p50);
+  worst.p95 = std::max(worst.p95, other.p95);
+  worst.p99 = std::max(worst.p99, other.p99);
+}
+
+void absorb(SeriesPoint& point, const SeriesPoint& later) {
+  point.covered += later.covered;
+  point.requests += later.requests;
+  point.failed += later.failed;
+  point.iterations += later.iterations;
+  point.dropped += later.dropped;
+  point.vus = later.vus;
+  keep_worst(point.service, later.service);
+  keep_worst(point.response, later.response);
+}
+
+void add_step(Counts& counts, const metrics::StepWindow& step) {
+  counts.requests += step.count;
+  counts.failed += step.failed;
+  counts.bytes_sent += step.bytes_sent;
+  counts.bytes_received += step.bytes_received;
+}
+
+void add_workflow(Counts& counts, const metrics::WorkflowWindow& workflow) {
+  counts.iterations += workflow.iterations;
+  counts.interrupted += workflow.interrupted;
+  counts.scheduled += workflow.scheduled;
+  counts.on_time += workflow.on_time;
+  counts.late += workflow.late;
+  counts.dropped += workflow.dropped;
+}
+
+Counts counts_of(const plan::Plan& plan, const metrics::Window& window, std::optional<uint16_t> workflow) {
+  Counts counts;
+  for (std::size_t s = 0; s < window.steps.size(); ++s) {
+    if (plan.steps[s].measured && (!workflow || plan.steps[s].workflow == *workflow)) add_step(counts, window.steps[s]);
+  }
+  for (std::size_t w = 0; w < window.workflows.size(); ++w) {
+    if (!workflow || *workflow == w) add_workflow(counts, window.workflows[w]);
+  }
+  return counts;
+}
+
+}  // namespace
+
+double SeriesPoint::rate_per_s() const {
+  return covered > Duration::zero() ? static_cast<double>(requests) / covered.seconds_f() : 0;
+}
+
+void Gauge::set(int64_t value) {
+  last = value;
+  peak = std::max(peak, value);
+}
+
+Totals::Totals(const plan::Plan& plan)
+    : plan_(&plan),
+      sum_(plan.steps.size(), plan.workflows.size(), plan.checks.size(), nullptr),
+      workflow_vus_(plan.workflows.size()) {
+  series_.reserve(kSeriesMax + 1);
+}
+
+void Totals::add(const metrics::Window& second, Duration covered) {
+  sum_.merge(second);
+  sum_.second = second.second;
+  elapsed_ += covered;
+  int64_t active = 0;
+  int64_t allocated = 0;
+  for (std::size_t w = 0; w < workflow_vus_.size(); ++w) {
+    const metrics::WorkflowWindow& now = second.workflows[w];
+    sum_.workflows[w].vus_active = now.vus_active;
+    sum_.workflows[w].vus_allocated = now.vus_allocated;
+    workflow_vus_[w].active.set(now.vus_active);
+    workflow_vus_[w].allocated.set(now.vus_allocated);
+    active += now.vus_active;
+    allocated += now.vus_allocated;
+  }
+  all_vus_.active.set(active);
+  all_vus_.allocated.set(allocated);
+  last_ = point_of(second, covered);
+  append(last_);
+}
+
+Counts Totals::counts(std::optional<uint16_t> workflow) const { return counts_of(*plan_, sum_, workflow); }
+
+const VuGauges& Totals::vus(std::optional<uint16_t> workflow) const {
+  return workflow ? workflow_vus_.at(*workflow) : all_vus_;
+}
+
+SeriesPoint Totals::point_of(const metrics::Window& second, Duration covered) {
+  service_.clear();
+  response_.clear();
+  for (const metrics::StepWindow& step : second.steps) {
+    service_.merge(step.service);
+    response_.merge(step.response);
+  }
+  const Counts counts = counts_of(*plan_, second, {});
+  return {.second = second.second,
+          .covered = covered,
+          .requests = counts.requests,
+          .failed = counts.failed,
+          .iterations = counts.iterations,
+          .dropped = counts.dropped,
+          .vus = all_vus_.active.last,
+          .service = percentiles_of(service_),
+          .response = percentiles_of(response_)};
+}
+
+void Totals::append(const SeriesPoint& point) {
+  if (!series_.empty() && point.second / resolution_s_ <= series_.back().second / resolution_s_) {
+    absorb(series_.back(), point);
+    return;
+  }
+  series_.push_back(point);
+  while (series_.size() > kSeriesMax) halve();
+}
+
+void Totals::halve() {
+  resolution_s_ *= 2;
+  std::size_t kept = 0;
+  for (std::size_t i = 1; i < series_.size(); ++i) {
+    if (series_[i].second / resolution_s_ == series_[kept].second / resolution_s_) {
+      absorb(series_[kept], series_[i]);
+    } else {
+      series_[++kept] = series_[i];
+    }
+  }
+  series_.resize(kept + 1);
+}
+
+const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step) {
+  check(step < totals.plan().steps.size(), "a step of the plan");
+  const metrics::StepWindow& window = totals.sum().steps[step];
+  return totals.plan().steps[step].open_model ? window.response : window.service;
+}
+
+}  // namespace bellwether::aggregate

@@ -1,0 +1,112 @@
+// What a run has measured so far: the merged windows of all its seconds, and a series over time of bounded length.
+// Percentiles of a run always come from merged histograms, never from percentiles of its parts.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "base/time.h"
+#include "metrics/window.h"
+#include "plan/plan.h"
+
+namespace bellwether::aggregate {
+
+struct Percentiles {
+  Duration p50;
+  Duration p95;
+  Duration p99;
+};
+
+// A stretch of the run, over all steps. One second at first; after the series was halved, several: counts are their
+// sum, gauges those of the last of them, and percentiles those of the worst second, so that a stall stays visible
+// however long the run becomes.
+struct SeriesPoint {
+  uint64_t second = 0;  // the first it covers, from the start of the run
+  Duration covered;     // measured time in it
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  int64_t vus = 0;
+  Percentiles service;   // zero when nothing was measured
+  Percentiles response;  // zero when nothing was measured
+  double rate_per_s() const;
+};
+
+// A number that goes up and down: virtual users.
+struct Gauge {
+  int64_t last = 0;
+  int64_t peak = 0;
+  void set(int64_t value);
+};
+
+struct VuGauges {
+  Gauge active;
+  Gauge allocated;
+};
+
+// Sums over steps and workflows. In an open model on_time + late + dropped reaches scheduled at the end of the run.
+struct Counts {
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint64_t iterations = 0;
+  uint64_t interrupted = 0;
+  uint64_t scheduled = 0;
+  uint64_t on_time = 0;
+  uint64_t late = 0;
+  uint64_t dropped = 0;
+};
+
+class Totals {
+ public:
+  // The series keeps at most this many points; when one more comes, neighbours are merged in pairs.
+  static constexpr std::size_t kSeriesMax = 3600;
+
+  // `plan` must outlive the totals.
+  explicit Totals(const plan::Plan& plan);
+
+  // Adds one second: the windows of all threads for it, merged. `covered` is the time it measured, less than a second
+  // for the last one. Seconds come in rising order and may have gaps. Never allocates but for a first magnitude of a
+  // histogram and for the series up to its limit.
+  void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
+
+  const plan::Plan& plan() const { return *plan_; }
+  // All seconds merged. Its gauges are those of the last second.
+  const metrics::Window& sum() const { return sum_; }
+  // Measured time so far.
+  Duration elapsed() const { return elapsed_; }
+  bool empty() const { return elapsed_ == Duration::zero(); }
+  // Of one workflow, or of the whole run.
+  Counts counts(std::optional<uint16_t> workflow = {}) const;
+  const VuGauges& vus(std::optional<uint16_t> workflow = {}) const;
+  const std::vector<SeriesPoint>& series() const { return series_; }
+  // Seconds a point of the series stands for: a power of two.
+  uint64_t resolution_s() const { return resolution_s_; }
+  // The second that was added last, never merged with others.
+  const SeriesPoint& last() const { return last_; }
+
+ private:
+  SeriesPoint point_of(const metrics::Window& second, Duration covered);
+  void append(const SeriesPoint& point);
+  void halve();
+
+  const plan::Plan* plan_;
+  metrics::Window sum_;
+  Duration elapsed_;
+  VuGauges all_vus_;
+  std::vector<VuGauges> workflow_vus_;
+  std::vector<SeriesPoint> series_;
+  uint64_t resolution_s_ = 1;
+  SeriesPoint last_;
+  metrics::Histogram service_;  // of the second being added, all steps; kept for its pages
+  metrics::Histogram response_;
+};
+
+// The time that http_req_duration means for a step: response time (due → done) in an open model, service time
+// (sent → done) in a closed one.
+const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step);
+
+}  // namespace bellwether::aggregate

@@ -1,0 +1,168 @@
+#include "aggregate/totals.h"
+
+#include <gtest/gtest.h>
+
+namespace bellwether::aggregate {
+namespace {
+
+// Two workflows: "open.a" (arrival rate) and an action, then "closed.b".
+plan::Plan two_workflows() {
+  plan::Plan plan;
+  plan.workflows.resize(2);
+  plan.steps = {{.workflow = 0, .index = 0, .name = "open.a", .measured = true, .open_model = true},
+                {.workflow = 0, .index = 1, .name = "open.set", .measured = false, .open_model = true},
+                {.workflow = 1, .index = 0, .name = "closed.b", .measured = true, .open_model = false}};
+  plan.checks = {{.step = 0, .name = "status is 200"}};
+  return plan;
+}
+
+metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
+  metrics::Window window(plan.steps.size(), plan.workflows.size(), plan.checks.size(), nullptr);
+  window.second = second;
+  return window;
+}
+
+// A second with one request of `latency` in step closed.b, one iteration and one virtual user.
+metrics::Window one_request(const plan::Plan& plan, uint64_t second, Duration latency) {
+  metrics::Window window = second_of(plan, second);
+  window.steps[2].count = 1;
+  window.steps[2].service.record(latency);
+  window.workflows[1].iterations = 1;
+  window.workflows[1].vus_active = 1;
+  return window;
+}
+
+TEST(Totals, counts_are_sums_over_measured_steps_and_can_be_of_one_workflow) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  metrics::Window window = second_of(plan, 0);
+  window.steps[0].count = 10;
+  window.steps[0].failed = 1;
+  window.steps[1].count = 1000;
+  window.steps[2].count = 5;
+  window.steps[2].bytes_sent = 50;
+  window.steps[2].bytes_received = 70;
+  window.workflows[0] = [] {
+    metrics::WorkflowWindow w(nullptr);
+    w.iterations = 9;
+    w.scheduled = 12;
+    w.on_time = 8;
+    w.late = 1;
+    w.dropped = 3;
+    return w;
+  }();
+  window.workflows[1].iterations = 5;
+  window.workflows[1].interrupted = 2;
+  totals.add(window);
+  window.second = 1;
+  totals.add(window);
+
+  EXPECT_EQ(totals.counts().requests, 30u);
+  EXPECT_EQ(totals.counts().failed, 2u);
+  EXPECT_EQ(totals.counts().iterations, 28u);
+  EXPECT_EQ(totals.counts(0).requests, 20u);
+  EXPECT_EQ(totals.counts(0).scheduled, 24u);
+  EXPECT_EQ(totals.counts(0).on_time + totals.counts(0).late + totals.counts(0).dropped, 24u);
+  EXPECT_EQ(totals.counts(1).requests, 10u);
+  EXPECT_EQ(totals.counts(1).bytes_sent, 100u);
+  EXPECT_EQ(totals.counts(1).bytes_received, 140u);
+  EXPECT_EQ(totals.counts(1).interrupted, 4u);
+  EXPECT_EQ(totals.elapsed(), Duration::seconds(2));
+}
+
+TEST(Totals, gauges_are_those_of_the_last_second_with_the_peak_beside) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  for (const int64_t active : {3, 7, 2}) {
+    metrics::Window window = second_of(plan, 0);
+    window.workflows[0].vus_active = active;
+    window.workflows[0].vus_allocated = 10 * active;
+    window.workflows[1].vus_active = 1;
+    totals.add(window);
+  }
+  EXPECT_EQ(totals.sum().workflows[0].vus_active, 2);
+  EXPECT_EQ(totals.vus(0).active.last, 2);
+  EXPECT_EQ(totals.vus(0).active.peak, 7);
+  EXPECT_EQ(totals.vus().active.last, 3);
+  EXPECT_EQ(totals.vus().active.peak, 8);
+  EXPECT_EQ(totals.vus().allocated.peak, 70);
+  EXPECT_EQ(totals.last().vus, 3);
+}
+
+TEST(Totals, a_point_of_the_series_is_one_second_over_all_steps) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  metrics::Window window = one_request(plan, 0, Duration::micros(100));
+  window.steps[0].count = 3;
+  window.steps[0].failed = 2;
+  window.steps[0].service.record(Duration::micros(300), 2);
+  window.steps[0].response.record(Duration::micros(900), 3);
+  window.workflows[0].dropped = 4;
+  totals.add(window, Duration::millis(500));
+
+  ASSERT_EQ(totals.series().size(), 1u);
+  const SeriesPoint& point = totals.series()[0];
+  EXPECT_EQ(point.requests, 4u);
+  EXPECT_EQ(point.failed, 2u);
+  EXPECT_EQ(point.dropped, 4u);
+  EXPECT_EQ(point.iterations, 1u);
+  EXPECT_DOUBLE_EQ(point.rate_per_s(), 8);
+  EXPECT_NEAR(point.service.p50.millis_f(), 0.3, 0.0003);
+  EXPECT_NEAR(point.response.p99.millis_f(), 0.9, 0.0009);
+}
+
+TEST(Totals, a_second_forgets_the_latencies_of_the_one_before) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  totals.add(one_request(plan, 0, Duration::seconds(5)));
+  totals.add(one_request(plan, 1, Duration::millis(1)));
+  EXPECT_LT(totals.series()[1].service.p99, Duration::millis(2));
+  EXPECT_EQ(totals.sum().steps[2].service.count(), 2u);
+}
+
+TEST(Totals, the_series_stays_within_its_limit_and_loses_no_count) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  const uint64_t seconds = 3 * Totals::kSeriesMax;
+  for (uint64_t s = 0; s < seconds; ++s) {
+    totals.add(one_request(plan, s, s == 4000 ? Duration::seconds(1) : Duration::millis(1)));
+    ASSERT_LE(totals.series().size(), Totals::kSeriesMax);
+  }
+  EXPECT_EQ(totals.resolution_s(), 4u);
+  uint64_t requests = 0;
+  uint64_t next = 0;
+  for (const SeriesPoint& point : totals.series()) {
+    EXPECT_EQ(point.second, next);
+    EXPECT_EQ(point.covered, Duration::seconds(4));
+    EXPECT_EQ(point.vus, 1);
+    EXPECT_EQ(point.service.p50 > Duration::millis(999), point.second == 4000) << "the stall stays visible";
+    requests += point.requests;
+    next += 4;
+  }
+  EXPECT_EQ(requests, seconds);
+  EXPECT_EQ(totals.last().requests, 1u) << "the last second is never merged";
+}
+
+TEST(Totals, gaps_between_seconds_are_kept_as_gaps) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  for (const uint64_t s : {0, 5, 1'000'000}) totals.add(one_request(plan, s, Duration::millis(1)));
+  ASSERT_EQ(totals.series().size(), 3u);
+  EXPECT_EQ(totals.series()[2].second, 1'000'000u);
+}
+
+TEST(Totals, the_duration_of_a_step_is_response_time_in_an_open_model_only) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  metrics::Window window = second_of(plan, 0);
+  for (const std::size_t s : {0, 2}) {
+    window.steps[s].service.record(Duration::millis(1));
+    window.steps[s].response.record(Duration::millis(9));
+  }
+  totals.add(window);
+  EXPECT_EQ(duration_of(totals, 0).max(), Duration::millis(9));
+  EXPECT_EQ(duration_of(totals, 2).max(), Duration::millis(1));
+}
+
+}  // namespace
+}  // namespace bellwether::aggregate

@@ -1,0 +1,122 @@
+#include "aggregate/verdict.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/units.h"
+
+namespace bellwether::aggregate {
+namespace {
+
+// "12.3 %", rounded down, so that 100.0 % is only ever said of all.
+std::string percent(uint64_t part, uint64_t whole) {
+  const auto tenths = static_cast<uint64_t>(static_cast<unsigned __int128>(part) * 1000 / std::max<uint64_t>(whole, 1));
+  return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
+}
+
+std::string plural(uint64_t count, std::string_view noun) {
+  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
+bool schedule_missed(const Facts& facts) {
+  const uint64_t missed = facts.dropped + facts.not_started;
+  return !facts.dropped_threshold && static_cast<double>(missed) > 0.01 * static_cast<double>(facts.scheduled);
+}
+
+std::string schedule_text(const Facts& facts) {
+  const uint64_t missed = facts.dropped + facts.not_started;
+  return "the schedule was not achieved: " + format_count(missed) + " of " + plural(facts.scheduled, "iteration") +
+         " (" + percent(missed, facts.scheduled) + ") dropped or not started";
+}
+
+Verdict pass(const Facts& facts) {
+  if (facts.thresholds == 0) return {Outcome::kPass, kExitPass, "no threshold was given"};
+  if (facts.thresholds == 1) return {Outcome::kPass, kExitPass, "the threshold passed"};
+  return {Outcome::kPass, kExitPass, "all " + plural(facts.thresholds, "threshold") + " passed"};
+}
+
+}  // namespace
+
+Generator generator_check(const Totals& totals, int cores) {
+  check(cores > 0, "a generator has cores");
+  Generator out;
+  out.cores = cores;
+  if (!totals.empty()) out.cpu_cores = totals.sum().cpu.seconds_f() / totals.elapsed().seconds_f();
+  out.loop_lag_p99 = totals.sum().loop_lag.percentile(99);
+  for (const metrics::StepWindow& step : totals.sum().steps) {
+    out.exhausted += step.errors[static_cast<std::size_t>(metrics::ErrorKind::kExhausted)];
+  }
+  const auto because = [&out](const std::string& reason) {
+    out.saturation += (out.saturation.empty() ? "" : "; ") + reason;
+  };
+  if (out.cpu_cores >= kSaturatedShare * cores) because("its CPU was fully used");
+  if (out.loop_lag_p99 > kSaturatedLag) because("its event loop lagged by " + format_duration(out.loop_lag_p99));
+  if (out.exhausted > 0)
+    because(plural(out.exhausted, "request") + " found no free port or descriptor on this machine");
+  return out;
+}
+
+std::string_view to_string(Outcome outcome) {
+  switch (outcome) {
+    case Outcome::kPass: return "pass";
+    case Outcome::kFail: return "fail";
+    case Outcome::kInconclusive: return "inconclusive";
+    case Outcome::kAborted: return "aborted";
+  }
+  return "";
+}
+
+Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
+               Ending ending) {
+  const plan::Plan& plan = totals.plan();
+  const Counts counts = totals.counts();
+  Facts facts;
+  facts.ending = ending;
+  facts.thresholds = thresholds.size();
+  for (const ThresholdResult& result : thresholds) {
+    facts.thresholds_no_samples += result.no_samples() ? 1 : 0;
+    facts.thresholds_failed += !result.no_samples() && !result.ok ? 1 : 0;
+  }
+  facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
+  facts.requests = counts.requests;
+  facts.failed = counts.failed;
+  facts.scheduled = counts.scheduled;
+  facts.dropped = counts.dropped;
+  facts.not_started = counts.scheduled - std::min(counts.scheduled, counts.on_time + counts.late + counts.dropped);
+  facts.dropped_threshold =
+      std::any_of(plan.thresholds.begin(), plan.thresholds.end(),
+                  [](const plan::Threshold& threshold) { return threshold.metric == "dropped_iterations"; });
+  facts.saturated = generator.saturated();
+  return facts;
+}
+
+Verdict verdict(const Facts& facts) {
+  if (facts.ending == Ending::kSignal) return {Outcome::kAborted, kExitSignal, "stopped by a signal before its end"};
+  if (facts.ending == Ending::kOnError) {
+    return {Outcome::kAborted, kExitAbort, "stopped by a failed step that has on_error: abort"};
+  }
+  if (facts.ending == Ending::kThreshold) {
+    return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
+  }
+  if (facts.thresholds_failed > 0) {
+    return {Outcome::kFail, kExitThresholds,
+            format_count(facts.thresholds_failed) + " of " + plural(facts.thresholds, "threshold") + " failed"};
+  }
+  if (facts.thresholds_no_samples > 0) {
+    return {Outcome::kInconclusive, kExitNoSamples,
+            format_count(facts.thresholds_no_samples) + " of " + plural(facts.thresholds, "threshold") +
+                " had no samples to judge"};
+  }
+  if (facts.thresholds == 0 && facts.measures && facts.failed >= facts.requests) {
+    const bool none = facts.requests == 0;
+    return {Outcome::kFail, kExitAllFailed,
+            none ? "no request was made" : "every request failed, " + format_count(facts.requests) + " of them"};
+  }
+  if (schedule_missed(facts)) {
+    if (!facts.saturated) return {Outcome::kFail, kExitSchedule, schedule_text(facts)};
+    return {Outcome::kInconclusive, kExitSaturated, schedule_text(facts) + ", because the generator was saturated"};
+  }
+  return pass(facts);
+}
+
+}  // namespace bellwether::aggregate

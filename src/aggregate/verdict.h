@@ -1,0 +1,82 @@
+// The one judgement of a run, its reason in words, and the exit code of the command. docs/formats/result.md holds the
+// table for users.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "aggregate/thresholds.h"
+#include "aggregate/totals.h"
+#include "base/time.h"
+
+namespace bellwether::aggregate {
+
+// The process's exit codes. Those from 99 to 110 mean what they mean in k6.
+inline constexpr int kExitPass = 0;
+inline constexpr int kExitThresholds = 99;
+inline constexpr int kExitSignal = 105;
+inline constexpr int kExitAbort = 108;
+inline constexpr int kExitAllFailed = 110;
+inline constexpr int kExitSchedule = 121;
+inline constexpr int kExitSaturated = 122;
+inline constexpr int kExitNoSamples = 123;
+
+// How the load generator itself fared.
+struct Generator {
+  int cores = 0;            // load threads
+  double cpu_cores = 0;     // CPU time they used, per second of the run
+  Duration loop_lag_p99;    // how long an event that was ready waited for its turn
+  uint64_t exhausted = 0;   // requests that failed for want of ports or descriptors on this machine
+  std::string saturation;   // why the generator was a bottleneck, in words; empty: it was not
+  bool saturated() const { return !saturation.empty(); }
+};
+inline constexpr double kSaturatedShare = 0.95;
+inline constexpr Duration kSaturatedLag = Duration::millis(50);
+// REQUIRES cores > 0.
+Generator generator_check(const Totals& totals, int cores);
+
+// What made the run end.
+enum class Ending : uint8_t {
+  kCompleted,
+  kSignal,     // Ctrl-C or SIGTERM
+  kOnError,    // a step with on_error: abort failed
+  kThreshold,  // a threshold with abortOnFail failed
+};
+
+enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };
+// "pass", "fail", "inconclusive", "aborted": the words of result files.
+std::string_view to_string(Outcome outcome);
+
+// Everything the verdict depends on.
+struct Facts {
+  Ending ending = Ending::kCompleted;
+  std::size_t thresholds = 0;
+  std::size_t thresholds_failed = 0;      // with samples
+  std::size_t thresholds_no_samples = 0;
+  bool measures = true;                   // the plan has a step that makes requests
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t scheduled = 0;                 // open model; 0: none
+  uint64_t dropped = 0;
+  uint64_t not_started = 0;               // scheduled, but neither started nor dropped
+  bool dropped_threshold = false;         // a threshold judges dropped_iterations
+  bool saturated = false;
+};
+Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
+               Ending ending);
+
+struct Verdict {
+  Outcome outcome = Outcome::kPass;
+  int exit_code = kExitPass;
+  std::string reason;  // a clause without a full stop: "2 of 3 thresholds failed"
+};
+// The first row of this list that applies, so that what a person did wins over what was measured, and a rule the
+// user wrote wins over our own:
+//   signal 105, on_error abort 108, threshold failed 99, threshold without samples 123, no threshold and every
+//   request failed (or none was made) 110, more than 1 % of the schedule dropped or not started and no threshold on
+//   that: 122 with a saturated generator, else 121; pass 0.
+Verdict verdict(const Facts& facts);
+
+}  // namespace bellwether::aggregate

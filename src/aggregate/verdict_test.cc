@@ -1,0 +1,182 @@
+#include "aggregate/verdict.h"
+
+#include <gtest/gtest.h>
+
+namespace bellwether::aggregate {
+namespace {
+
+Facts good() { return {.thresholds = 3, .requests = 1000}; }
+
+void expect(const Facts& facts, Outcome outcome, int exit_code, std::string_view reason_contains) {
+  const Verdict got = verdict(facts);
+  EXPECT_EQ(got.outcome, outcome) << got.reason;
+  EXPECT_EQ(got.exit_code, exit_code) << got.reason;
+  EXPECT_NE(got.reason.find(reason_contains), std::string::npos) << got.reason;
+}
+
+TEST(Verdict, each_row_of_the_table) {
+  expect(good(), Outcome::kPass, 0, "all 3 thresholds passed");
+  Facts facts = good();
+  facts.thresholds = 1;
+  expect(facts, Outcome::kPass, 0, "the threshold passed");
+  facts.thresholds = 0;
+  expect(facts, Outcome::kPass, 0, "no threshold was given");
+
+  facts = good();
+  facts.ending = Ending::kSignal;
+  expect(facts, Outcome::kAborted, 105, "signal");
+  facts.ending = Ending::kOnError;
+  expect(facts, Outcome::kAborted, 108, "on_error");
+  facts.ending = Ending::kThreshold;
+  expect(facts, Outcome::kFail, 99, "abortOnFail");
+
+  facts = good();
+  facts.thresholds_failed = 2;
+  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds failed");
+  facts = good();
+  facts.thresholds_no_samples = 1;
+  expect(facts, Outcome::kInconclusive, 123, "1 of 3 thresholds had no samples");
+
+  facts = good();
+  facts.scheduled = 1000;
+  facts.dropped = 10;
+  facts.not_started = 1;
+  expect(facts, Outcome::kFail, 121, "11 of 1,000 iterations (1.1 %)");
+  facts.saturated = true;
+  expect(facts, Outcome::kInconclusive, 122, "generator was saturated");
+}
+
+TEST(Verdict, a_run_in_which_nothing_worked_never_passes_unless_a_threshold_says_so) {
+  Facts facts{.requests = 1000, .failed = 1000};
+  expect(facts, Outcome::kFail, 110, "every request failed, 1,000 of them");
+  facts.failed = 999;
+  expect(facts, Outcome::kPass, 0, "no threshold");
+  facts = Facts{};
+  expect(facts, Outcome::kFail, 110, "no request was made");
+  facts.measures = false;
+  expect(facts, Outcome::kPass, 0, "no threshold");
+  facts = Facts{.thresholds = 1, .requests = 1000, .failed = 1000};
+  expect(facts, Outcome::kPass, 0, "the threshold passed");
+}
+
+TEST(Verdict, up_to_one_percent_of_the_schedule_may_be_missed) {
+  Facts facts = good();
+  facts.scheduled = 1000;
+  facts.dropped = 10;
+  expect(facts, Outcome::kPass, 0, "passed");
+  facts.dropped = 11;
+  expect(facts, Outcome::kFail, 121, "1.1 %");
+  facts.dropped_threshold = true;
+  expect(facts, Outcome::kPass, 0, "passed");
+}
+
+TEST(Verdict, a_saturated_generator_that_kept_its_schedule_is_no_failure) {
+  Facts facts = good();
+  facts.saturated = true;
+  expect(facts, Outcome::kPass, 0, "passed");
+}
+
+// All combinations of what can be wrong: the exit code is that of the first row of the table that applies.
+TEST(Verdict, precedence_holds_for_every_combination) {
+  for (int bits = 0; bits < 128; ++bits) {
+    const auto on = [bits](int bit) { return (bits >> bit & 1) != 0; };
+    for (const Ending ending : {Ending::kCompleted, Ending::kSignal, Ending::kOnError, Ending::kThreshold}) {
+      Facts facts;
+      facts.ending = ending;
+      facts.thresholds = on(0) ? 4 : 0;
+      facts.thresholds_failed = on(0) && on(1) ? 1 : 0;
+      facts.thresholds_no_samples = on(0) && on(2) ? 1 : 0;
+      facts.requests = 100;
+      facts.failed = on(3) ? 100 : 0;
+      facts.scheduled = 100;
+      facts.dropped = on(4) ? 50 : 0;
+      facts.saturated = on(5);
+      facts.dropped_threshold = on(6);
+
+      int expected = 0;
+      if (ending == Ending::kSignal) {
+        expected = 105;
+      } else if (ending == Ending::kOnError) {
+        expected = 108;
+      } else if (ending == Ending::kThreshold || facts.thresholds_failed > 0) {
+        expected = 99;
+      } else if (facts.thresholds_no_samples > 0) {
+        expected = 123;
+      } else if (facts.thresholds == 0 && facts.failed == 100) {
+        expected = 110;
+      } else if (facts.dropped == 50 && !facts.dropped_threshold) {
+        expected = facts.saturated ? 122 : 121;
+      }
+      const Verdict got = verdict(facts);
+      ASSERT_EQ(got.exit_code, expected) << bits;
+      ASSERT_EQ(got.outcome == Outcome::kPass, expected == 0) << bits;
+      ASSERT_FALSE(got.reason.empty());
+    }
+  }
+}
+
+plan::Plan one_step() {
+  plan::Plan plan;
+  plan.workflows.resize(1);
+  plan.steps = {{.workflow = 0, .index = 0, .name = "w.s", .measured = true, .open_model = true}};
+  return plan;
+}
+
+TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less) {
+  const plan::Plan plan = one_step();
+  const auto check_of = [&](Duration cpu, Duration lag, uint32_t exhausted) {
+    metrics::Window window(1, 1, 0, nullptr);
+    window.cpu = cpu;
+    window.loop_lag.record(lag);
+    window.steps[0].errors[static_cast<std::size_t>(metrics::ErrorKind::kExhausted)] = exhausted;
+    Totals totals(plan);
+    totals.add(window, Duration::seconds(10));
+    return generator_check(totals, 2);
+  };
+  EXPECT_FALSE(check_of(Duration::millis(18'900), Duration::millis(50), 0).saturated());
+  EXPECT_NE(check_of(Duration::seconds(19), Duration::zero(), 0).saturation.find("CPU"), std::string::npos);
+  EXPECT_NE(check_of(Duration::zero(), Duration::millis(51), 0).saturation.find("lagged"), std::string::npos);
+  EXPECT_NE(check_of(Duration::zero(), Duration::zero(), 1).saturation.find("1 request found"), std::string::npos);
+  EXPECT_DOUBLE_EQ(check_of(Duration::seconds(5), Duration::zero(), 0).cpu_cores, 0.5);
+  EXPECT_FALSE(generator_check(Totals(plan), 1).saturated()) << "before anything was measured";
+}
+
+TEST(Verdict, facts_come_from_totals_plan_and_results) {
+  plan::Plan plan = one_step();
+  plan.thresholds.resize(3);
+  plan.thresholds[1].metric = "dropped_iterations";
+  metrics::Window window(1, 1, 0, nullptr);
+  window.steps[0].count = 10;
+  window.steps[0].failed = 4;
+  window.workflows[0].scheduled = 20;
+  window.workflows[0].on_time = 9;
+  window.workflows[0].late = 1;
+  window.workflows[0].dropped = 3;
+  Totals totals(plan);
+  totals.add(window);
+  Generator generator{.cores = 1};
+  generator.saturation = "busy";
+  const std::vector<ThresholdResult> results{{.value = 1, .ok = true}, {.value = 1, .ok = false}, {}};
+  const Facts facts = facts_of(totals, results, generator, Ending::kOnError);
+  EXPECT_EQ(facts.ending, Ending::kOnError);
+  EXPECT_EQ(facts.thresholds, 3u);
+  EXPECT_EQ(facts.thresholds_failed, 1u);
+  EXPECT_EQ(facts.thresholds_no_samples, 1u);
+  EXPECT_TRUE(facts.measures);
+  EXPECT_EQ(facts.requests, 10u);
+  EXPECT_EQ(facts.failed, 4u);
+  EXPECT_EQ(facts.scheduled, 20u);
+  EXPECT_EQ(facts.dropped, 3u);
+  EXPECT_EQ(facts.not_started, 7u);
+  EXPECT_TRUE(facts.dropped_threshold);
+  EXPECT_TRUE(facts.saturated);
+
+  plan.steps[0].measured = false;
+  plan.thresholds.clear();
+  const Facts other = facts_of(totals, {}, Generator{.cores = 1}, Ending::kCompleted);
+  EXPECT_FALSE(other.measures);
+  EXPECT_FALSE(other.dropped_threshold);
+}
+
+}  // namespace
+}  // namespace bellwether::aggregate
