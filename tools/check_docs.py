@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Documents tell the truth about the tree: links and named paths exist, and so do the commands the README shows.
+"""Documents tell the truth about the tree: links and named paths exist, docs/navigating.md walks through every folder,
+and the commands that the README shows exist.
 
 With --bellwether FILE the README's `bellwether …` commands are tried too (each with --help).
 """
@@ -17,12 +18,15 @@ CODE = re.compile(r"`([^`]+)`")
 # A path in code style, by its top folder. Anything with a placeholder or a pattern in it is not a path.
 PATH = re.compile(r"^(src|docs|tests|tools|cmake|examples|bench|target|include)/[\w./-]*$")
 PLACEHOLDER = re.compile(r"NNN|NAME|PRESET")
+# The ledger also names what is still to be built.
+LEDGER = Path("docs/spec")
 
 
 def check(root, bellwether=None):
     complaints = []
     for path in house.files(root, "*.md"):
         complaints += check_page(root, path)
+    complaints += check_walk(root)
     readme = Path(root, "README.md")
     if readme.is_file():
         complaints += check_commands(root, readme.read_text(encoding="utf-8"), bellwether)
@@ -40,7 +44,7 @@ def check_page(root, path):
             wrong = check_link(root, path, target)
             if wrong:
                 yield f"{path}:{number}: {wrong}"
-        for code in CODE.findall(line):
+        for code in CODE.findall(line) if path.parent != LEDGER else ():
             if PATH.match(code) and not PLACEHOLDER.search(code) and not Path(root, code).exists():
                 yield f"{path}:{number}: there is no {code}"
 
@@ -61,6 +65,15 @@ def anchors(file):
     """GitHub's names for the headings of a page."""
     headings = re.findall(r"^#+ +(.*)$", file.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def check_walk(root):
+    walk = Path(root, "docs/navigating.md")
+    text = walk.read_text(encoding="utf-8") if walk.is_file() else ""
+    folders = {path.parent for path in house.files(root, "*") if path.parent.parts}
+    for folder in sorted(folders):
+        if not folder.parts[0].startswith(".") and f"`{folder}/`" not in text:
+            yield f"docs/navigating.md: nothing about `{folder}/`"
 
 
 def check_commands(root, readme, bellwether):

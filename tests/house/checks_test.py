@@ -127,6 +127,7 @@ class Format(TreeTest):
 
 class Docs(TreeTest):
     GOOD = {"dev": "verb_run() { :; }\n", "docs/a.md": "# One thing\n", "src/base/time.h": "",
+            "docs/navigating.md": "`docs/` `src/base/`\n",
             "README.md": "[a](docs/a.md#one-thing) [b](https://example.org) `src/base/time.h`\n"
                          "```sh\n./dev run  # demo\n```\n"}
 
@@ -140,6 +141,14 @@ class Docs(TreeTest):
     def test_paths_that_do_not_exist_are_refused(self):
         tree = self.GOOD | {"docs/b.md": "see `src/base/gone.h`\n"}
         self.refuses(check_docs.check, tree, "there is no src/base/gone.h")
+
+    def test_a_folder_that_nobody_explains_is_refused(self):
+        self.refuses(check_docs.check, self.GOOD | {"src/attic/a.cc": ""}, "nothing about `src/attic/`")
+
+    def test_the_ledger_may_name_what_is_to_come(self):
+        tree = self.GOOD | {"docs/spec/a.md": "`src/later/x.h`\n",
+                            "docs/navigating.md": "`docs/` `src/base/` `docs/spec/`\n"}
+        self.accepts(check_docs.check, tree)
 
     def test_a_verb_that_does_not_exist_is_refused(self):
         self.refuses(check_docs.check, self.GOOD | {"README.md": "```sh\n./dev fly\n```\n"}, "no verb 'fly'")
