@@ -14,7 +14,8 @@ from pathlib import Path
 import house
 
 LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^)\s]+)\)")
-CODE = re.compile(r"`([^`]+)`")
+CODE = re.compile(r"`([^`\n]+)`")
+FENCED = re.compile(r"^ *```.*?^ *```", re.MULTILINE | re.DOTALL)
 # A path in code style, by its top folder. Anything with a placeholder or a pattern in it is not a path.
 PATH = re.compile(r"^(src|docs|tests|tools|cmake|examples|bench|target|include)/[\w./-]*$")
 PLACEHOLDER = re.compile(r"NNN|NAME|PRESET")
@@ -34,19 +35,20 @@ def check(root, bellwether=None):
 
 
 def check_page(root, path):
-    fenced = False
-    for number, line in house.lines(root, path):
-        if line.lstrip().startswith("```"):
-            fenced = not fenced
-        if fenced:
-            continue
-        for target in LINK.findall(line):
-            wrong = check_link(root, path, target)
-            if wrong:
-                yield f"{path}:{number}: {wrong}"
-        for code in CODE.findall(line) if path.parent != LEDGER else ():
-            if PATH.match(code) and not PLACEHOLDER.search(code) and not Path(root, code).exists():
-                yield f"{path}:{number}: there is no {code}"
+    text = Path(root, path).read_text(encoding="utf-8")
+    text = FENCED.sub(lambda block: "\n" * block.group().count("\n"), text)
+    for match in LINK.finditer(text):
+        wrong = check_link(root, path, match.group(1))
+        if wrong:
+            yield f"{path}:{line_of(text, match)}: {wrong}"
+    for match in CODE.finditer(text) if path.parent != LEDGER else ():
+        code = match.group(1)
+        if PATH.match(code) and not PLACEHOLDER.search(code) and not Path(root, code).exists():
+            yield f"{path}:{line_of(text, match)}: there is no {code}"
+
+
+def line_of(text, match):
+    return text.count("\n", 0, match.start()) + 1
 
 
 def check_link(root, path, target):

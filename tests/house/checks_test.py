@@ -135,7 +135,7 @@ class Docs(TreeTest):
         self.accepts(check_docs.check, self.GOOD)
 
     def test_links_that_lead_nowhere_are_refused(self):
-        self.refuses(check_docs.check, self.GOOD | {"docs/b.md": "[x](none.md)\n[y](a.md#two)\n"},
+        self.refuses(check_docs.check, self.GOOD | {"docs/b.md": "[x\ny](none.md)\n[y](a.md#two)\n"},
                      "none.md leads nowhere", "no heading for #two")
 
     def test_paths_that_do_not_exist_are_refused(self):
