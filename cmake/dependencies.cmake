@@ -12,4 +12,6 @@ foreach(library libcares re2 libbrotlidec libbrotlienc)
   string(REPLACE "lib" "" short ${library})
   pkg_check_modules(${short} REQUIRED IMPORTED_TARGET ${library})
 endforeach()
+# re2 asks for -pthread, which on Linux changes nothing but the hash of the precompiled header.
+set_property(TARGET PkgConfig::re2 PROPERTY INTERFACE_COMPILE_OPTIONS "")
 find_library(RAPIDCHECK rapidcheck REQUIRED)

@@ -1,0 +1,114 @@
+#include "plan/compile.h"
+
+#include "plan/compile_step.h"
+#include "plan/dag.h"
+#include "plan/scope.h"
+#include "plan/template.h"
+#include "plan/threshold.h"
+
+namespace bellwether::plan {
+namespace {
+
+OnError on_error_of(scenario::OnError on_error) {
+  switch (on_error) {
+    case scenario::OnError::kContinue: return OnError::kContinue;
+    case scenario::OnError::kEndIteration: return OnError::kEndIteration;
+    case scenario::OnError::kEndVu: return OnError::kEndVu;
+    case scenario::OnError::kAbort: return OnError::kAbort;
+  }
+  return {};
+}
+
+OnLoss on_loss_of(scenario::OnLoss on_loss) {
+  switch (on_loss) {
+    case scenario::OnLoss::kInconclusive: return OnLoss::kInconclusive;
+    case scenario::OnLoss::kPass: return OnLoss::kPass;
+    case scenario::OnLoss::kFail: return OnLoss::kFail;
+  }
+  return {};
+}
+
+void compile_executor(const scenario::Workflow& source, Workflow& out) {
+  if (const auto* closed = std::get_if<scenario::ConstantVus>(&source.executor)) {
+    out.executor = ConstantVus{.vus = closed->vus, .duration = closed->duration, .pacing = closed->pacing};
+  } else if (const auto* open = std::get_if<scenario::ConstantArrivalRate>(&source.executor)) {
+    out.executor = ConstantArrivalRate{.rate_per_s = open->rate_per_s,
+                                       .duration = open->duration,
+                                       .vus_preallocated = open->vus_preallocated,
+                                       .vus_max = open->vus_max,
+                                       .wait_max = open->wait_max};
+  } else {
+    out.executor = Once{};
+  }
+  out.start_time = source.start_time;
+  out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
+}
+
+// Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them.
+void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan) {
+  Workflow& out = plan.workflows.emplace_back();
+  out.name = source.name.text;
+  for (const scenario::Step& step : source.steps) {
+    Step& made = out.steps.emplace_back();
+    made.id = static_cast<StepId>(plan.steps.size());
+    made.name = step.name.text;
+    plan.steps.push_back({.workflow = workflow,
+                          .index = static_cast<uint16_t>(out.steps.size() - 1),
+                          .name = source.name.text + "." + step.name.text,
+                          .measured = std::holds_alternative<scenario::Http>(step.work),
+                          .open_model = std::holds_alternative<scenario::ConstantArrivalRate>(source.executor)});
+  }
+}
+
+void compile_step(const scenario::Step& source, Scope& scope, std::size_t index, Compiling& compiling, Plan& plan,
+                  Step& out) {
+  TemplateMaker templates(scope, index, compiling.reading, compiling.plan_bytes);
+  if (const auto* http = std::get_if<scenario::Http>(&source.work)) {
+    out.work = compile_http(*http, templates, compiling);
+  } else if (const auto* pairs = std::get_if<std::vector<scenario::Pair>>(&source.work)) {
+    SetAction action;
+    for (const scenario::Pair& pair : *pairs) {
+      action.assignments.push_back({scope.slot_of(index, pair.name.text), templates.make(pair.value, Place::kText)});
+    }
+    out.work = std::move(action);
+  }
+  out.checks = compile_checks(source, out.id, plan.checks, compiling.reading);
+  for (const scenario::Extraction& extraction : source.extracts) {
+    const SlotId slot = scope.slot_of(index, extraction.name.text);
+    out.extracts.push_back(compile_extract(extraction, slot, compiling.reading));
+  }
+  if (source.think) out.think = ThinkTime{source.think->first, source.think->second};
+  out.on_error = on_error_of(source.on_error);
+}
+
+void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
+  compile_executor(source, out);
+  const Dag dag(source, compiling.reading.diagnostics);
+  out.layers = dag.layers();
+  Scope scope(source, dag, compiling.reading, out);
+  for (std::size_t i = 0; i < source.steps.size(); ++i) {
+    compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
+  }
+}
+
+}  // namespace
+
+Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading) {
+  Compiling compiling{.source = source, .sources = sources, .reading = reading};
+  Plan plan;
+  plan.name = source.name;
+  plan.on_loss = on_loss_of(source.on_loss);
+  for (std::size_t i = 0; i < source.workflows.size(); ++i) {
+    name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
+  }
+  bool all_sound = source.is_sound;
+  for (std::size_t i = 0; i < source.workflows.size(); ++i) {
+    const scenario::Workflow& workflow = source.workflows[i];
+    all_sound = all_sound && workflow.is_sound;
+    if (source.is_sound && workflow.is_sound) compile_workflow(workflow, compiling, plan, plan.workflows[i]);
+  }
+  plan.thresholds = compile_thresholds(source, plan, all_sound, reading);
+  return plan;
+}
+
+}  // namespace bellwether::plan

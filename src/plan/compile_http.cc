@@ -1,0 +1,138 @@
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "plan/compile_step.h"
+#include "plan/url.h"
+
+namespace bellwether::plan {
+
+using scenario::in_quotes;
+
+namespace {
+
+constexpr uint64_t kBodyFileBytesMax = 16u << 20;
+constexpr uint64_t kCaFileBytesMax = 4u << 20;
+
+template <class T>
+void apply(T& out, const std::optional<T>& of_step, const std::optional<T>& of_defaults) {
+  if (of_step || of_defaults) out = of_step ? *of_step : *of_defaults;
+}
+
+std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling) {
+  auto content = compiling.sources.outside->read_file(path.text, bytes_max);
+  if (content) return std::move(*content);
+  compiling.reading.diagnostics.add(
+      path.mark, {.message = "the file " + in_quotes(path.text) + " cannot be read: " + content.error().message,
+                  .hint = "a relative path is relative to the folder of the scenario file"});
+  return std::nullopt;
+}
+
+// A relative path seen from where the scenario file's own path is seen from.
+std::string beside(const std::string& scenario_file, const std::string& path) {
+  const std::size_t slash = scenario_file.rfind('/');
+  if (path.starts_with('/') || slash == std::string::npos) return path;
+  return scenario_file.substr(0, slash + 1) + path;
+}
+
+void apply_options(const scenario::HttpOptions& step, Compiling& compiling, HttpCall& call) {
+  const scenario::HttpOptions& defaults = compiling.source.http.options;
+  apply(call.timeout, step.timeout, defaults.timeout);
+  apply(call.connect_timeout, step.connect_timeout, defaults.connect_timeout);
+  apply(call.tls_timeout, step.tls_timeout, defaults.tls_timeout);
+  apply(call.first_byte_timeout, step.first_byte_timeout, defaults.first_byte_timeout);
+  apply(call.compressed, step.compressed, defaults.compressed);
+  apply(call.tls_verify, step.tls_verify, defaults.tls_verify);
+  apply(call.body_bytes_max, step.body_max, defaults.body_max);
+  uint64_t redirects = call.redirects_max;
+  apply(redirects, step.redirects, defaults.redirects);
+  call.redirects_max = static_cast<uint16_t>(redirects);
+  const std::optional<scenario::Text>& ca = step.tls_ca ? step.tls_ca : defaults.tls_ca;
+  if (ca && read_file(*ca, kCaFileBytesMax, compiling)) {
+    call.tls_ca_file = beside(compiling.sources.file_name, ca->text);
+  }
+}
+
+bool has_header(const HttpCall& call, std::string_view name) {
+  return std::any_of(call.headers.begin(), call.headers.end(),
+                     [name](const Header& header) { return iequals(header.name, name); });
+}
+
+void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
+  const auto add = [&](const scenario::Pair& pair) {
+    Template value = templates.make(pair.value, Place::kHeader);
+    for (const Piece& piece : value.pieces) {
+      if (piece.literal.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos) continue;
+      compiling.reading.diagnostics.add(
+          pair.value.mark,
+          {.message = "the value of header " + in_quotes(pair.name.text) + " contains a line break or a NUL"});
+    }
+    call.headers.push_back({pair.name.text, std::move(value)});
+  };
+  for (const scenario::Pair& pair : compiling.source.http.headers) {
+    const auto is_same = [&](const scenario::Pair& own) { return iequals(own.name.text, pair.name.text); };
+    if (std::none_of(http.headers.begin(), http.headers.end(), is_same)) add(pair);
+  }
+  for (const scenario::Pair& pair : http.headers) add(pair);
+}
+
+void add_content_type(std::string_view type, HttpCall& call) {
+  if (has_header(call, "Content-Type")) return;
+  Header header{"Content-Type", {}};
+  append_literal(header.value, type);
+  call.headers.push_back(std::move(header));
+}
+
+Template make_form(const scenario::FormBody& form, TemplateMaker& templates) {
+  Template out;
+  for (std::size_t i = 0; i < form.fields.size(); ++i) {
+    if (i > 0) append_literal(out, "&");
+    templates.append(out, form.fields[i].name, Place::kQuery);
+    append_literal(out, "=");
+    templates.append(out, form.fields[i].value, Place::kQuery);
+  }
+  return out;
+}
+
+void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
+  if (const auto* text = std::get_if<scenario::TextBody>(&body)) {
+    call.body = templates.make(text->text, Place::kText);
+  } else if (const auto* json = std::get_if<scenario::JsonBody>(&body)) {
+    call.body = templates.make_json(json->value);
+    add_content_type("application/json", call);
+  } else if (const auto* form = std::get_if<scenario::FormBody>(&body)) {
+    call.body = make_form(*form, templates);
+    add_content_type("application/x-www-form-urlencoded", call);
+  } else if (const auto* file = std::get_if<scenario::FileBody>(&body)) {
+    auto content = read_file(file->path, kBodyFileBytesMax, compiling);
+    if (!content) return;
+    const scenario::Text whole{std::move(*content), file->path.mark};
+    call.body = file->is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
+  }
+}
+
+}  // namespace
+
+HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling) {
+  HttpCall call;
+  call.method = http.method;
+  const std::size_t problems = compiling.reading.diagnostics.size();
+  call.url = templates.make(http.url, Place::kUrl);
+  const bool is_whole = compiling.reading.diagnostics.size() == problems;
+  const std::optional<scenario::Text>& base = compiling.source.http.base;
+  const Status completed = complete_url(call.url, base ? std::string_view(base->text) : std::string_view());
+  if (!completed && is_whole) {
+    compiling.reading.diagnostics.add(
+        http.url.mark, {.message = "wrong URL: " + completed.error().message,
+                        .found = in_quotes(http.url.text),
+                        .expected = base ? std::string() : "http://HOST/PATH, or a PATH with 'base' in defaults.http"});
+  }
+  for (const scenario::Pair& pair : http.query) {
+    append_query(call.url, templates.make(pair.name, Place::kQuery), templates.make(pair.value, Place::kQuery));
+  }
+  apply_options(http.options, compiling, call);
+  add_headers(http, templates, compiling, call);
+  add_body(http.body, templates, compiling, call);
+  return call;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,30 @@
+// One step of a scenario as one step of a plan.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+#include "plan/template.h"
+#include "scenario/model.h"
+#include "scenario/section.h"
+#include "scenario/sources.h"
+
+namespace bellwether::plan {
+
+// What compiling needs everywhere.
+struct Compiling {
+  const scenario::Scenario& source;
+  const scenario::Sources& sources;
+  scenario::Reading& reading;
+  std::size_t plan_bytes = 0;  // constant text so far, bounded by kPlanBytesMax
+};
+
+HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling);
+
+// Checks and extracts of `step`. The ids of the checks go on from the end of `infos`, to which their names are added.
+std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
+                                  scenario::Reading& reading);
+Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, scenario::Reading& reading);
+
+}  // namespace bellwether::plan

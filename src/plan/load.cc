@@ -1,0 +1,58 @@
+#include "plan/load.h"
+
+#include "base/check.h"
+#include "plan/compile.h"
+#include "scenario/environment.h"
+#include "scenario/names.h"
+#include "scenario/node.h"
+#include "scenario/parse.h"
+
+namespace bellwether::plan {
+namespace {
+
+// "load/shop.yaml" is called "shop".
+std::string stem(const std::string& path) {
+  const std::string file = path.substr(path.rfind('/') + 1);
+  const std::size_t dot = file.rfind('.');
+  return dot == 0 ? file : file.substr(0, dot);
+}
+
+const scenario::Node* env_of(const scenario::Node& root) {
+  for (const scenario::Node& item : root.items) {
+    if (root.is_map() && item.key == "env") return &item;
+  }
+  return nullptr;
+}
+
+// A --set that nothing mentions is a slip of the pen: the run would not be the one that was meant.
+void check_sets(const scenario::Sources& sources, const scenario::Environment& environment,
+                scenario::Diagnostics& diagnostics) {
+  for (const auto& [name, value] : sources.sets) {
+    if (!scenario::is_value_name(name)) {
+      diagnostics.add({}, {.message = "--set " + scenario::in_quotes(name) + " cannot be the name of a value",
+                           .expected = "NAME=VALUE, the name of letters, digits and _"});
+    } else if (!environment.declares(name) && sources.text.find("${" + name + "}") == std::string::npos) {
+      diagnostics.add({}, {.message = "--set " + scenario::in_quotes(name) + ": the scenario mentions no such name",
+                           .hint = scenario::did_you_mean(name, environment.declared())});
+    }
+  }
+}
+
+}  // namespace
+
+tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sources& sources) {
+  check(sources.outside != nullptr, "the scenario may ask for a file or a variable");
+  scenario::Diagnostics diagnostics(sources.file_name);
+  const std::optional<scenario::Node> root = scenario::parse_yaml(sources.text, diagnostics);
+  if (!root) return tl::unexpected(diagnostics.take());
+  const auto environment = scenario::Environment::resolve(env_of(*root), sources, diagnostics);
+  check_sets(sources, environment, diagnostics);
+  scenario::Reading reading{diagnostics, environment};
+  scenario::Scenario scenario = scenario::parse_scenario(*root, stem(sources.file_name), reading);
+  if (diagnostics.empty()) scenario::apply_overrides(sources.overrides, scenario, diagnostics);
+  Plan plan = compile(scenario, sources, reading);
+  if (!diagnostics.empty()) return tl::unexpected(diagnostics.take());
+  return plan;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,78 @@
+#include "plan/quick.h"
+
+#include <cmath>
+
+#include "base/bytes.h"
+#include "plan/template.h"
+#include "plan/url.h"
+#include "scenario/model.h"
+#include "scenario/names.h"
+
+namespace bellwether::plan {
+namespace {
+
+Result<HttpCall> make_call(const QuickRun& run) {
+  HttpCall call;
+  if (!scenario::is_http_token(run.method) || iequals(run.method, "connect")) {
+    return fail(Errc::kInvalid, scenario::in_quotes(run.method) + " is no method that a request can have");
+  }
+  for (const char c : run.method) call.method += c >= 'a' && c <= 'z' ? static_cast<char>(c - 'a' + 'A') : c;
+  append_literal(call.url, run.url);
+  if (const Status completed = complete_url(call.url, {}); !completed) {
+    const bool has_scheme = run.url.find("://") != std::string::npos;
+    return fail(completed.error().code, "wrong URL " + scenario::in_quotes(run.url) + ": " + completed.error().message +
+                                            (has_scheme ? "" : "; did you mean http://" + run.url + "?"));
+  }
+  for (const auto& [name, value] : run.headers) {
+    if (!scenario::is_http_token(name) || value.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) {
+      return fail(Errc::kInvalid,
+                  "wrong header " + scenario::in_quotes(name) + "; write for example 'Accept: text/html'");
+    }
+    Header& header = call.headers.emplace_back();
+    header.name = name;
+    append_literal(header.value, value);
+  }
+  if (run.body) append_literal(call.body.emplace(), *run.body);
+  call.tls_verify = run.tls_verify;
+  call.tls_ca_file = run.tls_ca_file;
+  return call;
+}
+
+}  // namespace
+
+Result<Plan> make_plan(const QuickRun& run) {
+  if (run.vus == 0 || run.vus > scenario::kVusMax) {
+    return fail(Errc::kInvalid, "--vus must be from 1 to " + std::to_string(scenario::kVusMax));
+  }
+  if (run.duration <= Duration::zero()) return fail(Errc::kInvalid, "--duration must be longer than 0");
+  if (run.rate_per_s && !(*run.rate_per_s > 0 && *run.rate_per_s <= scenario::kRateMax)) {
+    return fail(Errc::kInvalid, "--rate must be above 0 and at most 10000000/s");
+  }
+  auto call = make_call(run);
+  if (!call) return tl::unexpected(call.error());
+  Plan plan;
+  plan.name = run.url;
+  Workflow& workflow = plan.workflows.emplace_back();
+  workflow.name = "url";
+  if (run.rate_per_s) {
+    workflow.executor = ConstantArrivalRate{.rate_per_s = *run.rate_per_s,
+                                            .duration = run.duration,
+                                            .vus_preallocated = run.vus,
+                                            .vus_max = run.vus,
+                                            .wait_max = {}};
+  } else {
+    workflow.executor = ConstantVus{.vus = run.vus, .duration = run.duration, .pacing = std::nullopt};
+  }
+  Step& step = workflow.steps.emplace_back();
+  for (const char c : call->method) step.name += ascii_lower(c);
+  step.work = std::move(*call);
+  workflow.layers = {{0}};
+  plan.steps.push_back({.workflow = 0,
+                        .index = 0,
+                        .name = workflow.name + "." + step.name,
+                        .measured = true,
+                        .open_model = run.rate_per_s.has_value()});
+  return plan;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,220 @@
+#include "plan/scope.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "plan/builtin.h"
+#include "plan/json_path.h"
+#include "scenario/names.h"
+
+namespace bellwether::plan {
+
+using scenario::in_quotes;
+using Problem = scenario::Diagnostics::Problem;
+
+namespace {
+
+constexpr std::size_t kValuesMax = 10'000;  // of each kind, in one workflow
+
+// Words that follow the name of a step: ${login.status}.
+constexpr std::array<std::string_view, 4> kParts{"json", "header", "body", "status"};
+
+bool contains(scenario::Names names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+Piece slot_piece(SlotId slot) {
+  Piece piece;
+  piece.kind = Piece::Kind::kSlot;
+  piece.slot = slot;
+  return piece;
+}
+
+Piece literal_piece(std::string text) {
+  Piece piece;
+  piece.literal = std::move(text);
+  return piece;
+}
+
+}  // namespace
+
+Scope::Scope(const scenario::Workflow& source, const Dag& dag, scenario::Reading& reading, Workflow& out)
+    : source_(source), dag_(dag), reading_(reading), out_(out) {
+  for (std::size_t i = 0; i < source.steps.size(); ++i) {
+    const scenario::Step& step = source.steps[i];
+    for (const scenario::Extraction& extraction : step.extracts) declare(extraction.name, i);
+    if (const auto* set = std::get_if<std::vector<scenario::Pair>>(&step.work)) {
+      for (const scenario::Pair& pair : *set) declare(pair.name, i);
+    }
+  }
+}
+
+void Scope::declare(const scenario::Text& name, std::size_t step) {
+  scenario::Diagnostics& diagnostics = reading_.diagnostics;
+  if (!scenario::is_value_name(name.text) || contains(scenario::kBuiltinNames, name.text) ||
+      contains(kParts, name.text)) {
+    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " cannot be the name of a value",
+                                .expected = "letters, digits and _, and none of " + scenario::join(kParts) + ", " +
+                                            scenario::join(scenario::kBuiltinNames)});
+  } else if (reading_.environment.declares(name.text)) {
+    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value in 'env'",
+                                .hint = "choose another name"});
+  }
+  if (variables_.size() == kValuesMax) {
+    diagnostics.add(name.mark, {.message = "workflow " + in_quotes(source_.name.text) + " makes more than " +
+                                           std::to_string(kValuesMax) + " values"});
+    return;
+  }
+  variables_.emplace(name.text, Variable{step, new_slot(source_.steps[step].name.text + "." + name.text)});
+}
+
+SlotId Scope::new_slot(std::string name) {
+  check(out_.slot_names.size() < UINT16_MAX, "the limits on a scenario keep the slots countable");
+  out_.slot_names.push_back(std::move(name));
+  out_.slot_count = static_cast<uint16_t>(out_.slot_names.size());
+  return static_cast<SlotId>(out_.slot_count - 1);
+}
+
+const Scope::Variable* Scope::find(std::size_t step, std::string_view name) const {
+  const auto [begin, end] = variables_.equal_range(name);
+  for (auto at = begin; at != end; ++at) {
+    if (at->second.step == step) return &at->second;
+  }
+  return nullptr;
+}
+
+SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
+  const Variable* variable = find(step, name);
+  return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, which was reported
+}
+
+Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
+  if (auto builtin = parse_builtin(expression)) {
+    if (*builtin) return **builtin;
+    return tl::unexpected(Problem{.message = builtin->error().message});
+  }
+  const std::size_t dot = expression.find('.');
+  if (dot == std::string_view::npos) return resolve_name(expression, step);
+  const std::string_view head = expression.substr(0, dot);
+  for (std::size_t i = 0; i < source_.steps.size(); ++i) {
+    if (source_.steps[i].name.text == head) return resolve_part(i, expression.substr(dot + 1), step);
+  }
+  std::vector<std::string_view> names;
+  for (const scenario::Step& each : source_.steps) names.push_back(each.name.text);
+  return tl::unexpected(Problem{.message = "unknown step " + in_quotes(head) + " in ${" + std::string(expression) + "}",
+                                .expected = "one of " + scenario::join(names),
+                                .hint = scenario::did_you_mean(head, names)});
+}
+
+Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) const {
+  if (const std::string* constant = reading_.environment.find(name)) return literal_piece(*constant);
+  const Variable* any = nullptr;
+  const Variable* visible = nullptr;
+  const auto [begin, end] = variables_.equal_range(name);
+  for (auto at = begin; at != end; ++at) {
+    const Variable& variable = at->second;
+    any = &variable;
+    if (!dag_.before(variable.step, step)) continue;
+    if (visible != nullptr) {
+      const std::string& first = source_.steps[visible->step].name.text;
+      const std::string& second = source_.steps[variable.step].name.text;
+      return tl::unexpected(Problem{
+          .message = in_quotes(name) + " is made by step " + in_quotes(first) + " and by step " + in_quotes(second),
+          .hint = "write ${" + first + "." + std::string(name) + "} or ${" + second + "." + std::string(name) + "}"});
+    }
+    visible = &variable;
+  }
+  if (visible != nullptr) return slot_piece(visible->slot);
+  if (any != nullptr) return not_before(any->step, name, step);
+  return unknown(name);
+}
+
+Scope::Resolved Scope::unknown(std::string_view name) const {
+  std::vector<std::string_view> names = reading_.environment.names();
+  for (auto at = variables_.begin(); at != variables_.end(); at = variables_.upper_bound(at->first)) {
+    names.push_back(at->first);
+  }
+  names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
+  return tl::unexpected(Problem{.message = "unknown name " + in_quotes(name) + " in a template",
+                                .expected = "one of " + scenario::join(names) + ", or STEP.NAME",
+                                .hint = scenario::did_you_mean(name, names)});
+}
+
+Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std::size_t step) const {
+  const std::string& maker = source_.steps[source].name.text;
+  const std::string& user = source_.steps[step].name.text;
+  if (source == step) {
+    return tl::unexpected(Problem{.message = "step " + in_quotes(user) + " mentions its own " + in_quotes(what),
+                                  .hint = "mention it in a step after this one"});
+  }
+  return tl::unexpected(Problem{.message = in_quotes(what) + " comes from step " + in_quotes(maker) +
+                                           ", which need not have ended when step " + in_quotes(user) + " begins",
+                                .hint = "add to step " + in_quotes(user) + ": after: [" + maker + "]"});
+}
+
+Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, std::size_t step) {
+  if (!dag_.before(source, step) || source == step) return not_before(source, part, step);
+  const scenario::Step& maker = source_.steps[source];
+  if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
+  const std::string_view word = part.substr(0, part.find('.'));
+  const bool is_action = std::holds_alternative<std::vector<scenario::Pair>>(maker.work);
+  if (!contains(kParts, word) || is_action) {
+    std::vector<std::string_view> names;
+    if (!is_action) names.assign(kParts.begin(), kParts.end());
+    for (const auto& [name, variable] : variables_) {
+      if (variable.step == source) names.push_back(name);
+    }
+    return tl::unexpected(Problem{.message = "step " + in_quotes(maker.name.text) + " makes no " + in_quotes(word),
+                                  .expected = names.empty() ? std::string() : "one of " + scenario::join(names),
+                                  .hint = scenario::did_you_mean(word, names)});
+  }
+  const auto mentioned = mentions_.find({source, std::string(part)});
+  if (mentioned != mentions_.end()) return slot_piece(mentioned->second);
+  auto extract = extract_of(part);
+  if (!extract) return tl::unexpected(extract.error());
+  if (mentions_.size() == kValuesMax) {
+    return tl::unexpected(
+        Problem{.message = "more than " + std::to_string(kValuesMax) + " different parts of responses are mentioned"});
+  }
+  extract->slot = new_slot(maker.name.text + "." + std::string(part));
+  mentions_[{source, std::string(part)}] = extract->slot;
+  const Piece piece = slot_piece(extract->slot);
+  out_.steps[source].extracts.push_back(std::move(*extract));
+  return piece;
+}
+
+// json.PATH, header.NAME, body or status.
+tl::expected<Extract, Problem> Scope::extract_of(std::string_view part) const {
+  const std::size_t dot = part.find('.');
+  const std::string_view word = part.substr(0, dot);
+  const std::string_view argument = dot == std::string_view::npos ? std::string_view() : part.substr(dot + 1);
+  Extract out;
+  if (word == "json") {
+    auto path = parse_json_path(argument);
+    if (!path) {
+      return tl::unexpected(Problem{.message = in_quotes(argument) + " is no JSON path: " + path.error().message,
+                                    .expected = "a path such as STEP.json.$.items[0].id"});
+    }
+    out.source = Extract::Source::kJson;
+    out.path = std::move(*path);
+    return out;
+  }
+  if (word == "header") {
+    if (!scenario::is_http_token(argument)) {
+      return tl::unexpected(Problem{.message = in_quotes(argument) + " is no name of a header",
+                                    .expected = "a name such as STEP.header.Location"});
+    }
+    out.source = Extract::Source::kHeader;
+    out.header = argument;
+    return out;
+  }
+  if (dot != std::string_view::npos) {
+    return tl::unexpected(Problem{.message = in_quotes(word) + " has no parts", .found = in_quotes(part)});
+  }
+  out.source = word == "body" ? Extract::Source::kBody : Extract::Source::kStatus;
+  return out;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,56 @@
+// What a ${…} can mean in one workflow: constants, built-in values, and what earlier steps made.
+#pragma once
+
+#include <map>
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "plan/dag.h"
+#include "plan/plan.h"
+#include "scenario/model.h"
+#include "scenario/section.h"
+
+namespace bellwether::plan {
+
+class Scope {
+ public:
+  // Gives a slot to every name that a step of `source` extracts or sets; reports names that cannot be. `out` is the
+  // workflow in the making, with all its steps; all arguments must outlive this object.
+  Scope(const scenario::Workflow& source, const Dag& dag, scenario::Reading& reading, Workflow& out);
+
+  // The piece that stands for `expression` in a template of step `step`. Mentioning a part of an earlier response
+  // (${login.json.$.id}) makes that step extract it.
+  tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, std::size_t step);
+
+  // The slot of what step `step` itself extracts or sets under this name. REQUIRES that it does.
+  SlotId slot_of(std::size_t step, std::string_view name) const;
+
+ private:
+  using Resolved = tl::expected<Piece, scenario::Diagnostics::Problem>;
+
+  struct Variable {
+    std::size_t step = 0;
+    SlotId slot = 0;
+  };
+
+  void declare(const scenario::Text& name, std::size_t step);
+  const Variable* find(std::size_t step, std::string_view name) const;
+  SlotId new_slot(std::string name);
+  Resolved resolve_name(std::string_view name, std::size_t step) const;
+  Resolved resolve_part(std::size_t source, std::string_view part, std::size_t step);
+  Resolved unknown(std::string_view name) const;
+  Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
+  tl::expected<Extract, scenario::Diagnostics::Problem> extract_of(std::string_view part) const;
+
+  const scenario::Workflow& source_;
+  const Dag& dag_;
+  scenario::Reading& reading_;
+  Workflow& out_;
+  std::multimap<std::string, Variable, std::less<>> variables_;  // by name
+  // The parts of responses that templates mention, by step and as written: "json.$.id".
+  std::map<std::pair<std::size_t, std::string>, SlotId> mentions_;
+};
+
+}  // namespace bellwether::plan

@@ -1,0 +1,74 @@
+#include "scenario/diagnostic.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "base/bytes.h"
+
+namespace bellwether::scenario {
+
+std::string format(const Diagnostic& diagnostic) {
+  std::string out = diagnostic.file;
+  if (diagnostic.line > 0) {
+    out += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);
+  }
+  out += ": " + diagnostic.message;
+  if (!diagnostic.found.empty() && diagnostic.message.find(diagnostic.found) == std::string::npos) {
+    out += "\n  found: " + diagnostic.found;
+  }
+  if (!diagnostic.expected.empty()) out += "\n  expected: " + diagnostic.expected;
+  if (!diagnostic.hint.empty()) out += "\n  " + diagnostic.hint;
+  return out;
+}
+
+std::string in_quotes(std::string_view text) {
+  constexpr std::size_t kShown = 60;
+  std::string out = "'";
+  for (const char c : text.substr(0, kShown)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n') {
+      out += "\\n";
+    } else if (byte < 0x20 || byte == 0x7f) {
+      out += '?';
+    } else {
+      out += c;
+    }
+  }
+  return out + (text.size() > kShown ? "…'" : "'");
+}
+
+std::string join(std::span<const std::string_view> words) {
+  std::string out;
+  for (const std::string_view word : words) {
+    if (!out.empty()) out += ", ";
+    out += word;
+  }
+  return out;
+}
+
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
+  constexpr std::size_t kLongestName = 64;  // the edit distance of longer texts costs more than it helps
+  if (word.size() > kLongestName) return {};
+  const std::string_view near = nearest(word, candidates);
+  return near.empty() ? std::string() : "did you mean '" + std::string(near) + "'?";
+}
+
+void Diagnostics::add(Mark mark, Problem problem) {
+  if (list_.size() == kMax) return;
+  list_.push_back({.file = file_,
+                   .line = mark.line,
+                   .column = mark.column,
+                   .found = std::move(problem.found),
+                   .expected = std::move(problem.expected),
+                   .message = std::move(problem.message),
+                   .hint = std::move(problem.hint)});
+}
+
+std::vector<Diagnostic> Diagnostics::take() {
+  std::stable_sort(list_.begin(), list_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
+  });
+  return std::move(list_);
+}
+
+}  // namespace bellwether::scenario

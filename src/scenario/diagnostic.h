@@ -1,0 +1,64 @@
+// What is wrong with a scenario, said so that its writer can mend it at once: where, what was found, what was expected.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bellwether::scenario {
+
+// A place in the scenario file, counted from 1. Line 0: no place in the file (the command line, for example).
+struct Mark {
+  int line = 0;
+  int column = 0;
+};
+
+struct Diagnostic {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  std::string found;     // as shown: "'ten'", "a list"; may be empty
+  std::string expected;  // "a whole number from 1 to 65535"; may be empty
+  std::string message;   // what is wrong, on its own a full statement
+  std::string hint;      // the remedy, often "did you mean 'x'?"; may be empty
+};
+
+// "shop.yaml:12:7: unknown key 'durration' in workflow 'browse'", then one indented line each for what was found
+// (unless the message says it already), what was expected, and the hint. No newline at the end.
+std::string format(const Diagnostic& diagnostic);
+
+// "'text'", shortened when long and with control characters made visible.
+std::string in_quotes(std::string_view text);
+// "a, b, c"
+std::string join(std::span<const std::string_view> words);
+// "did you mean 'x'?", or nothing when no candidate is near.
+std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);
+
+// Collects what is wrong, so that one look at a file reports as much as possible. Keeps at most kMax.
+class Diagnostics {
+ public:
+  static constexpr std::size_t kMax = 20;
+
+  explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+
+  // The parts that vary; the file is filled in.
+  struct Problem {
+    std::string message;
+    std::string found = {};
+    std::string expected = {};
+    std::string hint = {};
+  };
+  void add(Mark mark, Problem problem);
+  bool empty() const { return list_.empty(); }
+  std::size_t size() const { return list_.size(); }
+  // In the order of the file.
+  std::vector<Diagnostic> take();
+
+ private:
+  std::string file_;
+  std::vector<Diagnostic> list_;
+};
+
+}  // namespace bellwether::scenario

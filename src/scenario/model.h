@@ -1,0 +1,163 @@
+// A scenario as its writer sees it: names are still names, templates are still text, files are not read. Its shape is
+// valid (keys, types, units, limits); what the names mean is decided when a plan is made of it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "scenario/diagnostic.h"
+#include "scenario/node.h"
+#include "scenario/section.h"
+
+namespace bellwether::scenario {
+
+constexpr uint64_t kVusMax = 1'000'000;
+constexpr double kRateMax = 10e6;  // arrivals a second
+constexpr std::size_t kWorkflowsMax = 100;
+constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
+constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
+constexpr std::size_t kThresholdsMax = 1'000;
+
+struct Pair {
+  Text name;
+  Text value;
+};
+
+// Unset: as in the defaults of the scenario, or those of the product.
+struct HttpOptions {
+  std::optional<Duration> timeout;
+  std::optional<Duration> connect_timeout;
+  std::optional<Duration> tls_timeout;
+  std::optional<Duration> first_byte_timeout;
+  std::optional<uint64_t> redirects;
+  std::optional<bool> compressed;
+  std::optional<bool> tls_verify;
+  std::optional<Text> tls_ca;
+  std::optional<uint64_t> body_max;
+};
+
+struct TextBody {
+  Text text;
+};
+struct JsonBody {
+  Node value;
+};
+struct FormBody {
+  std::vector<Pair> fields;
+};
+struct FileBody {
+  Text path;
+  bool is_template = false;
+};
+using Body = std::variant<std::monostate, TextBody, JsonBody, FormBody, FileBody>;
+
+struct Http {
+  Mark mark;
+  std::string method;  // upper case, a valid token
+  Text url;
+  std::vector<Pair> query;
+  std::vector<Pair> headers;
+  Body body;
+  HttpOptions options;
+};
+
+enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration };
+enum class Operator : unsigned char {
+  kEquals,
+  kNot,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kContains,
+  kMatches,
+  kExists,
+  kAbsent
+};
+using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
+
+struct Condition {
+  Mark mark;
+  Subject subject = Subject::kStatus;
+  Text argument;  // kJson: the path; kHeader: the name
+  Operator op = Operator::kEquals;
+  std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
+};
+
+enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus };
+
+struct Extraction {
+  Text name;
+  ExtractSource source = ExtractSource::kJson;
+  Text argument;  // path, pattern or name of a header
+  std::optional<uint64_t> group;
+  std::optional<std::string> fallback;
+};
+
+enum class OnError : unsigned char { kContinue, kEndIteration, kEndVu, kAbort };
+
+struct Step {
+  Text name;
+  std::vector<Text> after;
+  std::variant<std::monostate, Http, std::vector<Pair>> work;  // monostate: was wrong and reported; pairs: action set
+  std::vector<Condition> checks;
+  std::vector<Extraction> extracts;
+  std::optional<std::pair<Duration, Duration>> think;
+  OnError on_error = OnError::kContinue;
+};
+
+struct ConstantVus {
+  uint32_t vus = 1;
+  Duration duration;
+  std::optional<Duration> pacing;
+};
+
+struct ConstantArrivalRate {
+  double rate_per_s = 1;
+  Duration duration;
+  uint32_t vus_preallocated = 1;
+  uint32_t vus_max = 1;
+  Duration wait_max;
+};
+
+struct Once {};
+
+struct Workflow {
+  bool is_sound = true;  // nothing in it was reported
+  Text name;
+  std::variant<Once, ConstantVus, ConstantArrivalRate> executor;
+  Duration start_time;
+  std::optional<Duration> graceful_stop;
+  std::vector<Step> steps;
+};
+
+struct Threshold {
+  Text metric;  // with its tags
+  Text expression;
+  bool abort_on_fail = false;
+  Duration delay_abort_eval;
+};
+
+enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
+
+struct HttpDefaults {
+  std::optional<Text> base;
+  std::vector<Pair> headers;
+  HttpOptions options;
+};
+
+struct Scenario {
+  bool is_sound = true;  // nothing that all workflows share (env, defaults) was reported
+  std::string name;
+  HttpDefaults http;
+  std::vector<Workflow> workflows;
+  std::vector<Threshold> thresholds;
+  OnLoss on_loss = OnLoss::kInconclusive;
+};
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,148 @@
+#include "scenario/parse.h"
+
+#include <array>
+
+namespace bellwether::scenario {
+namespace {
+
+constexpr std::array<std::string_view, 6> kKeys{"name", "env", "defaults", "workflows", "thresholds", "on_loss"};
+constexpr std::array<std::string_view, 4> kLater{"data", "include", "tags", "report"};
+
+void parse_workflows(const Section& file, Scenario& scenario) {
+  Reading& reading = file.reading();
+  const Node* workflows = file.find("workflows");
+  if (workflows == nullptr) {
+    reading.diagnostics.add(file.node().mark,
+                            {.message = "'workflows' is missing in " + file.where(), .expected = "a map of workflows"});
+    return;
+  }
+  if (!workflows->is_map() || workflows->items.empty()) {
+    report_wrong(*workflows, file.what(*workflows), "a map of at least one workflow", reading);
+    return;
+  }
+  if (workflows->items.size() > kWorkflowsMax) {
+    report_wrong(*workflows, file.what(*workflows), "at most " + std::to_string(kWorkflowsMax) + " workflows", reading);
+    return;
+  }
+  std::size_t steps = 0;
+  std::size_t checks = 0;
+  for (const Node& node : workflows->items) {
+    scenario.workflows.push_back(parse_workflow(node, reading));
+    const Workflow& workflow = scenario.workflows.back();
+    steps += workflow.steps.size();
+    for (const Step& step : workflow.steps) checks += step.checks.size();
+    if (steps <= kStepsMax && checks <= kChecksMax) continue;
+    reading.diagnostics.add(node.place(), {.message = "the scenario is too large",
+                                           .expected = "at most " + std::to_string(kStepsMax) + " steps and " +
+                                                       std::to_string(kChecksMax) + " checks"});
+    return;
+  }
+}
+
+// A string, or {threshold: …, abortOnFail: …, delayAbortEval: …}.
+std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, Reading& reading) {
+  static constexpr std::array<std::string_view, 5> kThresholdKeys{"threshold", "abort_on_fail", "delay_abort_eval",
+                                                                  "abortOnFail", "delayAbortEval"};
+  Threshold out;
+  out.metric = metric;
+  const std::string where = "the thresholds of " + in_quotes(metric.text);
+  if (!node.is_map()) {
+    auto expression = read_constant(node, where, reading);
+    if (!expression) return std::nullopt;
+    out.expression = std::move(*expression);
+    return out;
+  }
+  const Section section(node, where, reading, kThresholdKeys);
+  auto expression = section.constant("threshold");
+  out.abort_on_fail = section.boolean("abort_on_fail", "abortOnFail").value_or(false);
+  out.delay_abort_eval = section.duration("delay_abort_eval", "delayAbortEval").value_or(Duration::zero());
+  if (!expression) {
+    if (section.find("threshold") == nullptr) {
+      reading.diagnostics.add(
+          node.mark, {.message = "'threshold' is missing in " + where, .expected = "an expression such as p(95)<300"});
+    }
+    return std::nullopt;
+  }
+  out.expression = std::move(*expression);
+  return out;
+}
+
+}  // namespace
+
+std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading) {
+  std::vector<Threshold> out;
+  if (!node.is_map()) {
+    report_wrong(node, "'thresholds'", "a map of metrics and lists of expressions", reading);
+    return out;
+  }
+  for (const Node& metric : node.items) {
+    const Text name{metric.key, metric.key_mark};
+    if (metric.is_list() && metric.items.empty()) {
+      report_wrong(metric, "the thresholds of " + in_quotes(metric.key), "an expression such as p(95)<300", reading);
+    }
+    const std::size_t count = metric.is_list() ? metric.items.size() : 1;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (out.size() == kThresholdsMax) {
+        report_wrong(node, "'thresholds'", "at most " + std::to_string(kThresholdsMax) + " thresholds", reading);
+        return out;
+      }
+      auto threshold = parse_threshold(metric.is_list() ? metric.items[i] : metric, name, reading);
+      if (threshold) out.push_back(std::move(*threshold));
+    }
+  }
+  return out;
+}
+
+Scenario parse_scenario(const Node& root, std::string default_name, Reading& reading) {
+  static constexpr std::array<std::string_view, 1> kDefaultsKeys{"http"};
+  static constexpr std::array<std::string_view, 3> kOnLoss{"inconclusive", "pass", "fail"};
+  Scenario scenario;
+  scenario.name = std::move(default_name);
+  if (root.is_null()) {
+    reading.diagnostics.add({1, 1}, {.message = "the scenario is empty", .expected = "a map with the key 'workflows'"});
+    return scenario;
+  }
+  const Section file(root, "the scenario", reading, kKeys, kLater);
+  if (!root.is_map()) return scenario;
+  if (auto name = file.constant("name")) scenario.name = std::move(name->text);
+  if (const Node* defaults = file.find("defaults")) {
+    const Section section(*defaults, "'defaults'", reading, kDefaultsKeys);
+    if (const Node* http = section.find("http")) scenario.http = parse_http_defaults(*http, reading);
+  }
+  scenario.is_sound = reading.diagnostics.empty();
+  parse_workflows(file, scenario);
+  if (const Node* thresholds = file.find("thresholds")) scenario.thresholds = parse_thresholds(*thresholds, reading);
+  if (const Node* on_loss = file.find("on_loss")) {
+    const auto choice = read_choice(*on_loss, "'on_loss'", kOnLoss, {}, reading);
+    if (choice) scenario.on_loss = static_cast<OnLoss>(*choice);
+  }
+  return scenario;
+}
+
+void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics) {
+  bool took_vus = false;
+  bool took_duration = false;
+  bool took_rate = false;
+  for (Workflow& workflow : scenario.workflows) {
+    if (auto* closed = std::get_if<ConstantVus>(&workflow.executor)) {
+      took_vus = took_duration = true;
+      closed->vus = overrides.vus.value_or(closed->vus);
+      closed->duration = overrides.duration.value_or(closed->duration);
+    } else if (auto* open = std::get_if<ConstantArrivalRate>(&workflow.executor)) {
+      took_vus = took_duration = took_rate = true;
+      open->vus_preallocated = overrides.vus.value_or(open->vus_preallocated);
+      open->vus_max = overrides.vus.value_or(open->vus_max);
+      open->duration = overrides.duration.value_or(open->duration);
+      open->rate_per_s = overrides.rate_per_s.value_or(open->rate_per_s);
+    }
+  }
+  const auto refuse = [&](bool given, bool taken, std::string flag, std::string need) {
+    if (!given || taken) return;
+    diagnostics.add({}, {.message = flag + " fits no workflow of this scenario", .expected = std::move(need)});
+  };
+  refuse(overrides.vus.has_value(), took_vus, "--vus", "a workflow with an http step");
+  refuse(overrides.duration.has_value(), took_duration, "--duration", "a workflow with an http step");
+  refuse(overrides.rate_per_s.has_value(), took_rate, "--rate", "a workflow with executor: constant-arrival-rate");
+}
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,28 @@
+// From the tree of a scenario file to the model. Reports everything that is wrong with the shape of the file; a
+// scenario is worth compiling only if nothing was reported.
+#pragma once
+
+#include "scenario/model.h"
+#include "scenario/node.h"
+#include "scenario/section.h"
+#include "scenario/sources.h"
+
+namespace bellwether::scenario {
+
+// The whole file. `default_name` is used when the file gives no name.
+Scenario parse_scenario(const Node& root, std::string default_name, Reading& reading);
+
+// Replaces what the command line says otherwise. Reports a setting that no workflow has.
+void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics);
+
+// The parts.
+Workflow parse_workflow(const Node& node, Reading& reading);
+Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
+Http parse_http(const Node& node, const std::string& where, Reading& reading);
+HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
+std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
+std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);
+std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading);
+std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading);
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,106 @@
+#include <array>
+
+#include "scenario/names.h"
+#include "scenario/parse.h"
+
+namespace bellwether::scenario {
+namespace {
+
+constexpr std::array<std::string_view, 7> kStepKeys{"after", "http", "action", "check", "extract", "think", "on_error"};
+constexpr std::array<std::string_view, 12> kStepLater{"http2",     "http3", "graphql", "grpc",   "websocket", "sql",
+                                                      "condition", "if",    "repeat",  "metric", "tags",      "group"};
+
+// "200ms" or "200ms..1s".
+std::optional<std::pair<Duration, Duration>> parse_think(const Node& node, const std::string& what, Reading& reading) {
+  const std::size_t dots = node.is_scalar() ? node.text.find("..") : std::string::npos;
+  if (dots == std::string::npos) {
+    const auto span = read_duration(node, what, reading);
+    return span ? std::optional(std::pair(*span, *span)) : std::nullopt;
+  }
+  Node low = node;
+  Node high = node;
+  low.text = node.text.substr(0, dots);
+  high.text = node.text.substr(dots + 2);
+  const auto from = read_duration(low, what, reading);
+  const auto to = read_duration(high, what, reading);
+  if (!from || !to) return std::nullopt;
+  if (*from > *to) {
+    report_wrong(node, what, "the shorter time first, such as 200ms..1s", reading);
+    return std::nullopt;
+  }
+  return std::pair(*from, *to);
+}
+
+std::vector<Pair> parse_action(const Node& node, const std::string& where, Reading& reading) {
+  static constexpr std::array<std::string_view, 1> kKeys{"set"};
+  static constexpr std::array<std::string_view, 3> kLater{"run", "lua", "wait"};
+  const Section section(node, "'action' of " + where, reading, kKeys, kLater);
+  const Node* set = section.find("set");
+  std::vector<Pair> out;
+  if (set != nullptr && !set->is_map()) report_wrong(*set, section.what(*set), "a map of names and texts", reading);
+  if (set != nullptr && set->is_map()) {
+    for (const Node& item : set->items) {
+      auto value = read_text(item, in_quotes(item.key) + " in " + section.what(*set), reading);
+      if (value) out.push_back({{item.key, item.key_mark}, std::move(*value)});
+    }
+  }
+  if (node.is_map() && node.items.empty()) report_wrong(node, section.where(), "set: {NAME: VALUE}", reading);
+  return out;
+}
+
+void parse_work(const Section& section, Step& step) {
+  Reading& reading = section.reading();
+  const Node* http = section.find("http");
+  const Node* action = section.find("action");
+  if (http != nullptr && action != nullptr) {
+    reading.diagnostics.add(action->place(), {.message = section.where() + " has both 'http' and 'action'",
+                                              .hint = "make two steps of it"});
+    return;
+  }
+  if (http != nullptr) {
+    step.work = parse_http(*http, "'http' of " + section.where(), reading);
+    return;
+  }
+  if (action == nullptr) {
+    for (const std::string_view later : kStepLater) {
+      if (section.find(later) != nullptr) return;  // reported as not available
+    }
+    reading.diagnostics.add(step.name.mark,
+                            {.message = section.where() + " does nothing", .expected = "one of http, action"});
+    return;
+  }
+  step.work = parse_action(*action, section.where(), reading);
+  for (const std::string_view key : {"check", "extract"}) {
+    if (const Node* node = section.find(key)) {
+      reading.diagnostics.add(node->place(),
+                              {.message = section.what(*node) + " needs a response, and an action has none"});
+    }
+  }
+}
+
+}  // namespace
+
+Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {
+  static constexpr std::array<std::string_view, 4> kOnError{"continue", "end-iteration", "end-vu", "abort"};
+  static constexpr std::array<std::string_view, 1> kOnErrorLater{"skip"};
+  Step step;
+  step.name = {node.key, node.key_mark};
+  const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, kStepKeys, kStepLater);
+  if (!is_step_name(node.key)) {
+    reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
+                                           .expected = "1 to 100 letters, digits, _ and -"});
+  }
+  if (!node.is_map()) return step;
+  if (const Node* after = section.find("after")) step.after = read_texts(*after, section.what(*after), reading);
+  parse_work(section, step);
+  if (const Node* check = section.find("check")) step.checks = parse_checks(*check, section.where(), reading);
+  if (const Node* extract = section.find("extract")) step.extracts = parse_extracts(*extract, section.where(), reading);
+  if (const Node* think = section.find("think")) step.think = parse_think(*think, section.what(*think), reading);
+  if (const Node* on_error = section.find("on_error")) {
+    const auto choice = read_choice(*on_error, section.what(*on_error), kOnError, kOnErrorLater, reading);
+    if (choice) step.on_error = static_cast<OnError>(*choice);
+  }
+  return step;
+}
+
+}  // namespace bellwether::scenario

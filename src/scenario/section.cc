@@ -1,0 +1,201 @@
+#include "scenario/section.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/units.h"
+
+namespace bellwether::scenario {
+namespace {
+
+bool contains(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+}  // namespace
+
+void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading, std::string hint) {
+  reading.diagnostics.add(node.mark, {.message = "wrong value of " + what,
+                                      .found = describe(node),
+                                      .expected = std::move(expected),
+                                      .hint = std::move(hint)});
+}
+
+std::optional<Text> read_text(const Node& node, const std::string& what, Reading& reading) {
+  if (node.is_scalar()) return Text{node.text, node.mark};
+  report_wrong(node, what, "a text", reading);
+  return std::nullopt;
+}
+
+std::optional<Text> read_constant(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "a text", reading);
+    return std::nullopt;
+  }
+  if (node.text.find("${") == std::string::npos) return Text{node.text, node.mark};
+  Result<std::string> folded = reading.environment.fold(node.text);
+  if (folded) return Text{std::move(*folded), node.mark};
+  if (folded.error().code != Errc::kNotFound) {
+    reading.diagnostics.add(node.mark, {.message = folded.error().message + ", in " + what});
+    return std::nullopt;
+  }
+  const std::string& name = folded.error().message;
+  reading.diagnostics.add(node.mark, {.message = what + " mentions " + in_quotes(name) + ", which is no constant",
+                                      .expected = "a name from 'env' or --set",
+                                      .hint = did_you_mean(name, reading.environment.names())});
+  return std::nullopt;
+}
+
+std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading) {
+  const std::string expected = "a whole number from " + std::to_string(range.low) + " to " + std::to_string(range.high);
+  if (!node.is_scalar()) {
+    report_wrong(node, what, expected, reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const auto value = parse_u64(text->text);
+  if (value && *value >= range.low && *value <= range.high) return value;
+  report_wrong(node, what, expected, reading);
+  return std::nullopt;
+}
+
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading) {
+  constexpr Duration kLongest = Duration::hours(24 * 366);
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m", reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const Result<Duration> value = parse_duration(text->text);
+  if (value && *value <= kLongest) return *value;
+  report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m, at most 366d", reading,
+               value ? std::string() : value.error().message);
+  return std::nullopt;
+}
+
+std::optional<uint64_t> read_size(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "a size such as 512, 64KiB or 10MB", reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const Result<uint64_t> value = parse_size(text->text);
+  if (value) return *value;
+  report_wrong(node, what, "a size such as 512, 64KiB or 10MB", reading);
+  return std::nullopt;
+}
+
+std::optional<bool> read_bool(const Node& node, const std::string& what, Reading& reading) {
+  if (!node.is_scalar()) {
+    report_wrong(node, what, "true or false", reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  if (text->text == "true") return true;
+  if (text->text == "false") return false;
+  report_wrong(node, what, "true or false", reading);
+  return std::nullopt;
+}
+
+std::vector<Text> read_texts(const Node& node, const std::string& what, Reading& reading) {
+  std::vector<Text> out;
+  if (node.is_scalar()) return {{node.text, node.mark}};
+  if (!node.is_list()) {
+    report_wrong(node, what, "a text or a list of texts", reading);
+    return out;
+  }
+  for (const Node& item : node.items) {
+    if (auto text = read_text(item, what, reading)) out.push_back(std::move(*text));
+  }
+  return out;
+}
+
+std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Names later,
+                                       Reading& reading) {
+  const std::string expected = "one of " + join(choices);
+  if (!node.is_scalar()) {
+    report_wrong(node, what, expected, reading);
+    return std::nullopt;
+  }
+  const auto text = read_constant(node, what, reading);
+  if (!text) return std::nullopt;
+  const auto found = std::find(choices.begin(), choices.end(), text->text);
+  if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
+  if (contains(later, text->text)) {
+    reading.diagnostics.add(node.mark,
+                            {.message = in_quotes(text->text) + " as " + what + " is not available in this version yet",
+                             .expected = expected});
+    return std::nullopt;
+  }
+  report_wrong(node, what, expected, reading, did_you_mean(text->text, choices));
+  return std::nullopt;
+}
+
+Section::Section(const Node& node, std::string where, Reading& reading, Names known, Names later)
+    : node_(node), where_(std::move(where)), reading_(reading) {
+  if (!node.is_map()) {
+    reading.diagnostics.add(
+        node.place(),
+        {.message = where_ + " must be a map", .found = describe(node), .expected = "keys of " + join(known)});
+    return;
+  }
+  for (const Node& item : node.items) {
+    if (contains(known, item.key)) continue;
+    if (contains(later, item.key)) {
+      reading.diagnostics.add(item.place(), {.message = what(item) + " is not available in this version yet"});
+    } else {
+      reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
+                                             .found = in_quotes(item.key),
+                                             .expected = "one of " + join(known),
+                                             .hint = did_you_mean(item.key, known)});
+    }
+  }
+}
+
+const Node* Section::find(std::string_view key, std::string_view alias) const {
+  const Node* found = nullptr;
+  if (!node_.is_map()) return found;
+  for (const Node& item : node_.items) {
+    if (item.key != key && (alias.empty() || item.key != alias)) continue;
+    if (found != nullptr && found->key != item.key) {
+      reading_.diagnostics.add(item.place(), {.message = what(item) + " means the same as " + in_quotes(found->key),
+                                              .hint = "remove one of them"});
+    }
+    if (found == nullptr) found = &item;
+  }
+  return found;
+}
+
+std::optional<uint64_t> Section::whole(std::string_view key, Range range, std::string_view alias) const {
+  const Node* value = find(key, alias);
+  return value == nullptr ? std::nullopt : read_whole(*value, what(*value), range, reading_);
+}
+
+std::optional<Duration> Section::duration(std::string_view key, std::string_view alias) const {
+  const Node* value = find(key, alias);
+  return value == nullptr ? std::nullopt : read_duration(*value, what(*value), reading_);
+}
+
+std::optional<uint64_t> Section::size(std::string_view key) const {
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_size(*value, what(*value), reading_);
+}
+
+std::optional<bool> Section::boolean(std::string_view key, std::string_view alias) const {
+  const Node* value = find(key, alias);
+  return value == nullptr ? std::nullopt : read_bool(*value, what(*value), reading_);
+}
+
+std::optional<Text> Section::constant(std::string_view key) const {
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_constant(*value, what(*value), reading_);
+}
+
+std::optional<Text> Section::text(std::string_view key) const {
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_text(*value, what(*value), reading_);
+}
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,79 @@
+// Typed reading of one map of the scenario file: what a key holds, or a diagnostic that says what it should hold.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "scenario/environment.h"
+#include "scenario/node.h"
+
+namespace bellwether::scenario {
+
+using Names = std::span<const std::string_view>;
+
+// What every reader needs: where problems go, and the constants that a value may mention.
+struct Reading {
+  Diagnostics& diagnostics;
+  const Environment& environment;
+};
+
+struct Text {
+  std::string text;
+  Mark mark;
+};
+
+struct Range {
+  uint64_t low = 0;
+  uint64_t high = UINT64_MAX;
+};
+
+// The value readers report a problem and return nothing when the node does not hold what is asked for. `what` names
+// the value in messages: "'vus' in workflow 'browse'".
+std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading);
+std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading);
+std::optional<uint64_t> read_size(const Node& node, const std::string& what, Reading& reading);
+std::optional<bool> read_bool(const Node& node, const std::string& what, Reading& reading);
+// A text whose ${NAME} are replaced now; other templates are an error.
+std::optional<Text> read_constant(const Node& node, const std::string& what, Reading& reading);
+// A text as written, templates and all.
+std::optional<Text> read_text(const Node& node, const std::string& what, Reading& reading);
+// A text, or a list of texts.
+std::vector<Text> read_texts(const Node& node, const std::string& what, Reading& reading);
+// The index of the text among `choices`. `later`: choices that are known but not available in this version.
+std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Names later,
+                                       Reading& reading);
+void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading,
+                  std::string hint = {});
+
+class Section {
+ public:
+  // Reports unless `node` is a map that has no other keys than `known`. Keys of `later` belong to the format but not
+  // to this version, which is said. `where` names the map in messages: "workflow 'browse'".
+  Section(const Node& node, std::string where, Reading& reading, Names known, Names later = {});
+
+  // The value of `key` or, the same by another name, of `alias`.
+  const Node* find(std::string_view key, std::string_view alias = {}) const;
+
+  std::optional<uint64_t> whole(std::string_view key, Range range, std::string_view alias = {}) const;
+  std::optional<Duration> duration(std::string_view key, std::string_view alias = {}) const;
+  std::optional<uint64_t> size(std::string_view key) const;
+  std::optional<bool> boolean(std::string_view key, std::string_view alias = {}) const;
+  std::optional<Text> constant(std::string_view key) const;
+  std::optional<Text> text(std::string_view key) const;
+
+  std::string what(const Node& value) const { return in_quotes(value.key) + " in " + where_; }
+  const std::string& where() const { return where_; }
+  const Node& node() const { return node_; }
+  Reading& reading() const { return reading_; }
+
+ private:
+  const Node& node_;
+  std::string where_;
+  Reading& reading_;
+};
+
+}  // namespace bellwether::scenario

@@ -1,0 +1,42 @@
+// Everything that a scenario is made from. The rooms that read scenarios never touch the world themselves: what
+// they need from it comes in here.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace bellwether::scenario {
+
+// The world outside, as far as a scenario may ask for it.
+class Outside {
+ public:
+  virtual ~Outside() = default;
+  // The environment variable of this name.
+  virtual std::optional<std::string> env(const std::string& name) const = 0;
+  // The content of a file. A relative path is relative to the folder of the scenario file. Errors: kNotFound, kIo,
+  // kRefused, and kTooLarge for a file of more than `bytes_max`.
+  virtual Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const = 0;
+};
+
+// What the command line says instead of the scenario. Applies to every workflow that has the setting.
+struct Overrides {
+  std::optional<uint32_t> vus;
+  std::optional<Duration> duration;
+  std::optional<double> rate_per_s;
+};
+
+struct Sources {
+  std::string file_name;  // as the user wrote it, for messages and the default of `name`
+  std::string text;       // of the scenario file
+  std::vector<std::pair<std::string, std::string>> sets;  // --set NAME=VALUE, win over everything else
+  const Outside* outside = nullptr;                       // not owned, must not be null
+  Overrides overrides;
+};
+
+}  // namespace bellwether::scenario
