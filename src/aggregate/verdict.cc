@@ -99,8 +99,12 @@ Verdict verdict(const Facts& facts) {
     return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
   }
   if (facts.thresholds_failed > 0) {
-    return {Outcome::kFail, kExitThresholds,
-            format_count(facts.thresholds_failed) + " of " + plural(facts.thresholds, "threshold") + " failed"};
+    std::string reason =
+        format_count(facts.thresholds_failed) + " of " + plural(facts.thresholds, "threshold") + " failed";
+    if (facts.thresholds_no_samples > 0) {
+      reason += ", " + format_count(facts.thresholds_no_samples) + " had no samples to judge";
+    }
+    return {Outcome::kFail, kExitThresholds, std::move(reason)};
   }
   if (facts.thresholds_no_samples > 0) {
     return {Outcome::kInconclusive, kExitNoSamples,

@@ -33,6 +33,8 @@ TEST(Verdict, each_row_of_the_table) {
   facts = good();
   facts.thresholds_failed = 2;
   expect(facts, Outcome::kFail, 99, "2 of 3 thresholds failed");
+  facts.thresholds_no_samples = 1;
+  expect(facts, Outcome::kFail, 99, "2 of 3 thresholds failed, 1 had no samples");
   facts = good();
   facts.thresholds_no_samples = 1;
   expect(facts, Outcome::kInconclusive, 123, "1 of 3 thresholds had no samples");

@@ -8,26 +8,26 @@ namespace bellwether::metrics {
 
 enum class ErrorKind : uint8_t {
   kNone,
-  kDns,               // the name did not resolve
+  kDns,  // the name did not resolve
   kConnectRefused,
   kConnectTimeout,
   kConnectReset,
   kUnreachable,
-  kExhausted,         // this machine ran out of ports or descriptors: the generator's fault, not the target's
-  kTls,               // handshake or certificate verification failed
+  kExhausted,  // this machine ran out of ports or descriptors: the generator's fault, not the target's
+  kTls,        // handshake or certificate verification failed
   kTlsTimeout,
-  kSend,              // the request could not be written
-  kReset,             // reset after the request was sent
-  kClosed,            // closed before the first byte of the response
-  kTruncated,         // closed in the middle of head or body
+  kSend,       // the request could not be written
+  kReset,      // reset after the request was sent
+  kClosed,     // closed before the first byte of the response
+  kTruncated,  // closed in the middle of head or body
   kFirstByteTimeout,
-  kTimeout,           // the whole exchange took too long
-  kProtocol,          // not HTTP, or HTTP that contradicts itself
-  kTooLarge,          // head or body over its limit
-  kDecode,            // content encoding broken
-  kRedirect,          // too many redirects, or one that cannot be followed
-  kTemplate,          // a value the request needs was missing: nothing was sent
-  kInterrupted,       // still running when the run ended
+  kTimeout,      // the whole exchange took too long
+  kProtocol,     // not HTTP, or HTTP that contradicts itself
+  kTooLarge,     // head or body over its limit
+  kDecode,       // content encoding broken
+  kRedirect,     // too many redirects, or one that cannot be followed
+  kTemplate,     // a value the request needs was missing: nothing was sent
+  kInterrupted,  // still running when the run ended
 };
 inline constexpr int kErrorKinds = 21;
 

@@ -1,6 +1,6 @@
 // A log-linear histogram of durations: 1,024 linear buckets in each power of two, so that every value is known to
-// better than 0.1 % (three significant digits) from 1 ns to over an hour. Merging adds counters and so loses nothing: the
-// histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
+// better than 0.1 % (three significant digits) from 1 ns to over an hour. Merging adds counters and so loses nothing:
+// the histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
 //
 // The layout follows the idea of HDR histograms (G. Tene). Counters live in pages of one power of two each, made at
 // first touch, so that a histogram costs memory only for the magnitudes it has seen. Not thread-safe: one writer.
@@ -38,11 +38,14 @@ class Histogram {
   void record(Duration value) { record(value, 1); }
   void record(Duration value, uint64_t times) {
     int64_t ns = value.ns();
-    if (ns < 0) [[unlikely]] ns = 0;
-    if (ns > kMaxTracked) [[unlikely]] ns = kMaxTracked;
+    if (ns < 0) [[unlikely]]
+      ns = 0;
+    if (ns > kMaxTracked) [[unlikely]]
+      ns = kMaxTracked;
     const uint32_t index = index_of(static_cast<uint64_t>(ns));
     Page*& page = pages_[index >> kSubBucketBits];
-    if (page == nullptr) [[unlikely]] page = make_page();
+    if (page == nullptr) [[unlikely]]
+      page = make_page();
     (*page)[index & (kPageCounters - 1)] += times;
     count_ += times;
     sum_ns_ += static_cast<unsigned __int128>(ns) * times;
@@ -75,7 +78,8 @@ class Histogram {
   std::vector<Bucket> buckets() const;
   unsigned __int128 sum_ns() const { return sum_ns_; }
   // Rebuilds a histogram from what buckets(), sum, min and max said.
-  static Histogram from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns, int64_t max_ns);
+  static Histogram from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
+                                int64_t max_ns);
 
   bool operator==(const Histogram& other) const;
   // Bytes of counters held.
@@ -88,7 +92,8 @@ class Histogram {
   static uint32_t index_of(uint64_t ns) {
     if (ns < kPageCounters) return static_cast<uint32_t>(ns);
     const int shift = 63 - __builtin_clzll(ns) - kSubBucketBits;
-    return (static_cast<uint32_t>(shift + 1) << kSubBucketBits) | (static_cast<uint32_t>(ns >> shift) & (kPageCounters - 1));
+    return (static_cast<uint32_t>(shift + 1) << kSubBucketBits) |
+           (static_cast<uint32_t>(ns >> shift) & (kPageCounters - 1));
   }
   static int64_t lowest_of(uint32_t index);
   static int64_t middle_of(uint32_t index);

@@ -19,13 +19,13 @@ inline constexpr int kStatusMax = 600;  // statuses 0..599; anything else is a p
 
 struct StepWindow {
   explicit StepWindow(PagePool* pool);
-  uint64_t count = 0;           // exchanges ended: with a response or with an error
-  uint64_t failed = 0;          // error, or status >= 400 without a status check that allows it
+  uint64_t count = 0;   // exchanges ended: with a response or with an error
+  uint64_t failed = 0;  // error, or status >= 400 without a status check that allows it
   uint64_t bytes_sent = 0;
   uint64_t bytes_received = 0;
-  uint64_t censored = 0;        // of the response samples: those known only to be at least this long
-  Histogram service;            // sent → done, of exchanges with a response
-  Histogram response;           // due → done, and censored samples
+  uint64_t censored = 0;                  // of the response samples: those known only to be at least this long
+  Histogram service;                      // sent → done, of exchanges with a response
+  Histogram response;                     // due → done, and censored samples
   std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
   std::array<uint64_t, kStatusMax> status{};
   std::array<uint64_t, kErrorKinds> errors{};
@@ -36,16 +36,16 @@ struct StepWindow {
 
 struct WorkflowWindow {
   explicit WorkflowWindow(PagePool* pool);
-  uint64_t iterations = 0;            // completed
-  uint64_t interrupted = 0;           // ended by the end of the run
-  uint64_t scheduled = 0;             // open model: due so far; scheduled = on_time + late + dropped at the end
-  uint64_t on_time = 0;               // open model: started within 10 ms of being due
-  uint64_t late = 0;                  // open model: started later than that
-  uint64_t dropped = 0;               // open model: no virtual user was free
-  int64_t vus_active = 0;             // gauge, at the end of the window
-  int64_t vus_allocated = 0;          // gauge
-  Histogram iteration;                // duration of completed iterations
-  Histogram start_lag;                // open model: due → started
+  uint64_t iterations = 0;    // completed
+  uint64_t interrupted = 0;   // ended by the end of the run
+  uint64_t scheduled = 0;     // open model: due so far; scheduled = on_time + late + dropped at the end
+  uint64_t on_time = 0;       // open model: started within 10 ms of being due
+  uint64_t late = 0;          // open model: started later than that
+  uint64_t dropped = 0;       // open model: no virtual user was free
+  int64_t vus_active = 0;     // gauge, at the end of the window
+  int64_t vus_allocated = 0;  // gauge
+  Histogram iteration;        // duration of completed iterations
+  Histogram start_lag;        // open model: due → started
 
   void merge(const WorkflowWindow& other);
   void clear();
@@ -62,11 +62,11 @@ struct Window {
   std::vector<StepWindow> steps;
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
-  Histogram loop_lag;                 // how long the event loop was busy between two waits
-  Duration cpu;                       // CPU time this thread used in the window
-  uint64_t second = 0;                // number of the window since the start of the run, from 0
+  Histogram loop_lag;   // how long the event loop was busy between two waits
+  Duration cpu;         // CPU time this thread used in the window
+  uint64_t second = 0;  // number of the window since the start of the run, from 0
 
-  void merge(const Window& other);    // gauges add up over threads: merge windows of one second, then of all
+  void merge(const Window& other);  // gauges add up over threads: merge windows of one second, then of all
   void clear();
 };
 

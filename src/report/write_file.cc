@@ -1,0 +1,90 @@
+#include "report/write_file.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <memory>
+#include <sys/stat.h>
+#include <unistd.h>
+
+namespace bellwether::report {
+namespace {
+
+tl::unexpected<Error> cannot_write(const std::string& path, int error_number) {
+  Error error = error_from_errno(error_number, "cannot write '" + path + "'");
+  if (error_number == ENOSPC || error_number == EDQUOT) {
+    error.code = Errc::kNoSpace;
+    error.message += "; free some space or name a file on another disk";
+  } else if (error_number == EACCES || error_number == EPERM || error_number == EROFS) {
+    error.code = Errc::kRefused;
+    error.message += "; name a file in a folder you may write to";
+  } else if (error_number == ENOENT) {
+    error.code = Errc::kNotFound;
+    error.message += "; make its folder first";
+  } else {
+    error.code = Errc::kIo;
+  }
+  return tl::unexpected<Error>(std::move(error));
+}
+
+// 0, or the errno of the call that failed. Closes the descriptor in any case.
+int write_and_close(int fd, std::string_view content, bool sync) {
+  int error = 0;
+  while (!content.empty() && error == 0) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written >= 0) {
+      content.remove_prefix(static_cast<std::size_t>(written));
+    } else if (errno != EINTR) {
+      error = errno;
+    }
+  }
+  if (error == 0 && sync && ::fsync(fd) != 0) error = errno;
+  if (::close(fd) != 0 && error == 0) error = errno;
+  return error;
+}
+
+// The name itself is durable only when its folder is synced. A file system that cannot sync folders has kept the
+// content all the same, so the outcome does not matter.
+void sync_folder_of(const std::string& path) {
+  const std::size_t slash = path.rfind('/');
+  const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash + 1);
+  const int fd = ::open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return;
+  ::fsync(fd);
+  ::close(fd);
+}
+
+Status replace_file(const std::string& path, bool exists, const struct stat& old, std::string_view content) {
+  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  ::unlink(temporary.c_str());  // of a process that died under the same number
+  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  if (fd < 0) return cannot_write(path, errno);
+  if (exists) ::fchmod(fd, old.st_mode & 07777);
+  int error = write_and_close(fd, content, true);
+  if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
+  if (error != 0) {
+    ::unlink(temporary.c_str());
+    return cannot_write(path, error);
+  }
+  sync_folder_of(path);
+  return {};
+}
+
+}  // namespace
+
+Status write_file(const std::string& path, std::string_view content) {
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (!exists || S_ISREG(old.st_mode)) {
+    const std::unique_ptr<char, decltype(&std::free)> real(exists ? ::realpath(path.c_str(), nullptr) : nullptr,
+                                                           &std::free);
+    return replace_file(real != nullptr ? std::string(real.get()) : path, exists, old, content);
+  }
+  const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
+  if (fd < 0) return cannot_write(path, errno);
+  const int error = write_and_close(fd, content, false);
+  if (error != 0) return cannot_write(path, error);
+  return {};
+}
+
+}  // namespace bellwether::report
