@@ -37,11 +37,11 @@ struct Filter {
 // What a metric has seen. Which members mean something depends on the kind.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;
-  uint64_t count = 0;           // kCounter: the count; kRate: observations that were true
-  uint64_t total = 0;           // kRate: all observations
-  Gauge gauge;                  // kGauge
-  metrics::Histogram trend;     // kTrend
-  Duration elapsed;             // measured time of the run
+  uint64_t count = 0;        // kCounter: the count; kRate: observations that were true
+  uint64_t total = 0;        // kRate: all observations
+  Gauge gauge;               // kGauge
+  metrics::Histogram trend;  // kTrend
+  Duration elapsed;          // measured time of the run
 };
 // Nothing when there is no metric of that name, or the filter is none it can have.
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter = {});

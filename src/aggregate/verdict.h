@@ -25,11 +25,11 @@ inline constexpr int kExitNoSamples = 123;
 
 // How the load generator itself fared.
 struct Generator {
-  int cores = 0;            // load threads
-  double cpu_cores = 0;     // CPU time they used, per second of the run
-  Duration loop_lag_p99;    // how long an event that was ready waited for its turn
-  uint64_t exhausted = 0;   // requests that failed for want of ports or descriptors on this machine
-  std::string saturation;   // why the generator was a bottleneck, in words; empty: it was not
+  int cores = 0;           // load threads
+  double cpu_cores = 0;    // CPU time they used, per second of the run
+  Duration loop_lag_p99;   // how long an event that was ready waited for its turn
+  uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors on this machine
+  std::string saturation;  // why the generator was a bottleneck, in words; empty: it was not
   bool saturated() const { return !saturation.empty(); }
 };
 inline constexpr double kSaturatedShare = 0.95;
@@ -53,15 +53,15 @@ std::string_view to_string(Outcome outcome);
 struct Facts {
   Ending ending = Ending::kCompleted;
   std::size_t thresholds = 0;
-  std::size_t thresholds_failed = 0;      // with samples
+  std::size_t thresholds_failed = 0;  // with samples
   std::size_t thresholds_no_samples = 0;
-  bool measures = true;                   // the plan has a step that makes requests
+  bool measures = true;  // the plan has a step that makes requests
   uint64_t requests = 0;
   uint64_t failed = 0;
-  uint64_t scheduled = 0;                 // open model; 0: none
+  uint64_t scheduled = 0;  // open model; 0: none
   uint64_t dropped = 0;
-  uint64_t not_started = 0;               // scheduled, but neither started nor dropped
-  bool dropped_threshold = false;         // a threshold judges dropped_iterations
+  uint64_t not_started = 0;        // scheduled, but neither started nor dropped
+  bool dropped_threshold = false;  // a threshold judges dropped_iterations
   bool saturated = false;
 };
 Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,

@@ -13,15 +13,15 @@ namespace bellwether::console {
 // How a run stands at one moment.
 struct Snapshot {
   Duration elapsed;
-  Duration planned;            // length of the run as planned; zero: not known
-  std::string_view state;      // "running", "stopping"
+  Duration planned;        // length of the run as planned; zero: not known
+  std::string_view state;  // "running", "stopping"
   int64_t vus = 0;
-  uint64_t requests = 0;       // since the start
-  uint64_t failed = 0;         // since the start
-  uint64_t dropped = 0;        // since the start
-  bool open_model = false;     // whether iterations can be dropped at all
-  double rate_per_s = 0;       // since the snapshot before
-  Duration p50;                // of the last second; zero: no request ended in it
+  uint64_t requests = 0;    // since the start
+  uint64_t failed = 0;      // since the start
+  uint64_t dropped = 0;     // since the start
+  bool open_model = false;  // whether iterations can be dropped at all
+  double rate_per_s = 0;    // since the snapshot before
+  Duration p50;             // of the last second; zero: no request ended in it
   Duration p99;
 };
 

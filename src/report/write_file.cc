@@ -27,18 +27,19 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error_number) {
   return tl::unexpected<Error>(std::move(error));
 }
 
-// 0, or the errno of the call that failed. Closes the descriptor in any case.
-int write_and_close(int fd, std::string_view content, bool sync) {
-  int error = 0;
-  while (!content.empty() && error == 0) {
+// These give 0, or the errno of the call that failed.
+int write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
     const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written >= 0) {
-      content.remove_prefix(static_cast<std::size_t>(written));
-    } else if (errno != EINTR) {
-      error = errno;
-    }
+    if (written < 0 && errno != EINTR) return errno;
+    if (written > 0) content.remove_prefix(static_cast<std::size_t>(written));
   }
-  if (error == 0 && sync && ::fsync(fd) != 0) error = errno;
+  return 0;
+}
+
+int write_sync_and_close(int fd, std::string_view content) {
+  int error = write_all(fd, content);
+  if (error == 0 && ::fsync(fd) != 0) error = errno;
   if (::close(fd) != 0 && error == 0) error = errno;
   return error;
 }
@@ -60,7 +61,7 @@ Status replace_file(const std::string& path, bool exists, const struct stat& old
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
   if (fd < 0) return cannot_write(path, errno);
   if (exists) ::fchmod(fd, old.st_mode & 07777);
-  int error = write_and_close(fd, content, true);
+  int error = write_sync_and_close(fd, content);
   if (error == 0 && ::rename(temporary.c_str(), path.c_str()) != 0) error = errno;
   if (error != 0) {
     ::unlink(temporary.c_str());
@@ -82,8 +83,14 @@ Status write_file(const std::string& path, std::string_view content) {
   }
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return cannot_write(path, errno);
-  const int error = write_and_close(fd, content, false);
-  if (error != 0) return cannot_write(path, error);
+  const Status written = write_to(fd, content, path);
+  ::close(fd);
+  return written;
+}
+
+Status write_to(int fd, std::string_view content, const std::string& name) {
+  const int error = write_all(fd, content);
+  if (error != 0) return cannot_write(name, error);
   return {};
 }
 

@@ -14,4 +14,8 @@ namespace bellwether::report {
 // message names the file and the remedy.
 Status write_file(const std::string& path, std::string_view content);
 
+// Writes all of `content` to an open descriptor, which stays open. `name` stands in the message of an error; the
+// errors are those of write_file.
+Status write_to(int fd, std::string_view content, const std::string& name);
+
 }  // namespace bellwether::report
