@@ -1,15 +1,16 @@
 #include "aggregate/metric.h"
 
+#include <algorithm>
 #include <array>
+
+#include "base/check.h"
 
 namespace bellwether::aggregate {
 namespace {
 
 using metrics::Histogram;
 using metrics::Phase;
-
-// What a metric is a property of: decides which filters it can have.
-enum class Scope : uint8_t { kStep, kWorkflow, kCheck };
+using plan::MetricScope;
 
 enum class Source : uint8_t {
   kRequests,
@@ -28,46 +29,47 @@ enum class Source : uint8_t {
   kChecks,
 };
 
-struct Entry {
-  MetricInfo info;
-  Scope scope;
+// Where the figures of a metric are kept: one for each of plan::metrics().
+struct Origin {
+  std::string_view metric;
   Source source;
   Phase phase = Phase::kDns;
 };
 
-constexpr std::array<Entry, 19> kEntries{{
-    {{"checks", MetricKind::kRate}, Scope::kCheck, Source::kChecks},
-    {{"data_received", MetricKind::kCounter}, Scope::kStep, Source::kBytesReceived},
-    {{"data_sent", MetricKind::kCounter}, Scope::kStep, Source::kBytesSent},
-    {{"dropped_iterations", MetricKind::kCounter}, Scope::kWorkflow, Source::kDropped},
-    {{"http_req_connecting", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kConnect},
-    {{"http_req_duration", MetricKind::kTrend}, Scope::kStep, Source::kDuration},
-    {{"http_req_failed", MetricKind::kRate}, Scope::kStep, Source::kFailed},
-    {{"http_req_looking_up", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kDns},
-    {{"http_req_receiving", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kReceive},
-    {{"http_req_response", MetricKind::kTrend}, Scope::kStep, Source::kResponse},
-    {{"http_req_sending", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kSend},
-    {{"http_req_service", MetricKind::kTrend}, Scope::kStep, Source::kService},
-    {{"http_req_tls_handshaking", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kTls},
-    {{"http_req_waiting", MetricKind::kTrend}, Scope::kStep, Source::kPhase, Phase::kWait},
-    {{"http_reqs", MetricKind::kCounter}, Scope::kStep, Source::kRequests},
-    {{"iteration_duration", MetricKind::kTrend}, Scope::kWorkflow, Source::kIterationDuration},
-    {{"iterations", MetricKind::kCounter}, Scope::kWorkflow, Source::kIterations},
-    {{"vus", MetricKind::kGauge}, Scope::kWorkflow, Source::kVus},
-    {{"vus_max", MetricKind::kGauge}, Scope::kWorkflow, Source::kVusMax},
+constexpr std::array<Origin, 19> kOrigins{{
+    {"http_reqs", Source::kRequests},
+    {"http_req_failed", Source::kFailed},
+    {"http_req_duration", Source::kDuration},
+    {"http_req_service", Source::kService},
+    {"http_req_response", Source::kResponse},
+    {"http_req_looking_up", Source::kPhase, Phase::kDns},
+    {"http_req_connecting", Source::kPhase, Phase::kConnect},
+    {"http_req_tls_handshaking", Source::kPhase, Phase::kTls},
+    {"http_req_sending", Source::kPhase, Phase::kSend},
+    {"http_req_waiting", Source::kPhase, Phase::kWait},
+    {"http_req_receiving", Source::kPhase, Phase::kReceive},
+    {"checks", Source::kChecks},
+    {"iterations", Source::kIterations},
+    {"iteration_duration", Source::kIterationDuration},
+    {"dropped_iterations", Source::kDropped},
+    {"data_sent", Source::kBytesSent},
+    {"data_received", Source::kBytesReceived},
+    {"vus", Source::kVus},
+    {"vus_max", Source::kVusMax},
 }};
 
-constexpr auto kInfos = [] {
-  std::array<MetricInfo, kEntries.size()> out{};
-  for (std::size_t i = 0; i < out.size(); ++i) out[i] = kEntries[i].info;
-  return out;
-}();
+const Origin& origin_of(std::string_view metric) {
+  const auto* found =
+      std::find_if(kOrigins.begin(), kOrigins.end(), [&](const Origin& origin) { return origin.metric == metric; });
+  check(found != kOrigins.end(), "every metric of the plan is kept somewhere");
+  return *found;
+}
 
-bool can_have(Scope scope, const Filter& filter) {
+bool can_have(MetricScope scope, const Filter& filter) {
   switch (scope) {
-    case Scope::kStep: return !filter.check;
-    case Scope::kWorkflow: return !filter.check && !filter.step;
-    case Scope::kCheck: return true;
+    case MetricScope::kStep: return !filter.check;
+    case MetricScope::kWorkflow: return !filter.check && !filter.step;
+    case MetricScope::kCheck: return true;
   }
   return false;
 }
@@ -77,9 +79,9 @@ bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter
          (!filter.workflow || plan.steps[step].workflow == *filter.workflow);
 }
 
-void take_step(const Entry& entry, const Totals& totals, plan::StepId id, Sample& out) {
+void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Sample& out) {
   const metrics::StepWindow& step = totals.sum().steps[id];
-  switch (entry.source) {
+  switch (origin.source) {
     case Source::kRequests: out.count += step.count; break;
     case Source::kBytesSent: out.count += step.bytes_sent; break;
     case Source::kBytesReceived: out.count += step.bytes_received; break;
@@ -90,13 +92,13 @@ void take_step(const Entry& entry, const Totals& totals, plan::StepId id, Sample
     case Source::kDuration: out.trend.merge(duration_of(totals, id)); break;
     case Source::kService: out.trend.merge(step.service); break;
     case Source::kResponse: out.trend.merge(step.response); break;
-    case Source::kPhase: out.trend.merge(step.phases[static_cast<std::size_t>(entry.phase)]); break;
+    case Source::kPhase: out.trend.merge(step.phases[static_cast<std::size_t>(origin.phase)]); break;
     default: break;
   }
 }
 
-void take_workflow(const Entry& entry, const metrics::WorkflowWindow& workflow, Sample& out) {
-  switch (entry.source) {
+void take_workflow(const Origin& origin, const metrics::WorkflowWindow& workflow, Sample& out) {
+  switch (origin.source) {
     case Source::kIterations: out.count += workflow.iterations; break;
     case Source::kDropped: out.count += workflow.dropped; break;
     case Source::kIterationDuration: out.trend.merge(workflow.iteration); break;
@@ -139,31 +141,27 @@ std::string_view to_string(MetricKind kind) {
   return "";
 }
 
-std::span<const MetricInfo> metric_catalogue() { return kInfos; }
-
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter) {
-  const Entry* entry = nullptr;
-  for (const Entry& each : kEntries) {
-    if (each.info.name == metric) entry = &each;
-  }
-  if (entry == nullptr || !can_have(entry->scope, filter)) return std::nullopt;
+  const plan::Metric* known = plan::find_metric(metric);
+  if (known == nullptr || !can_have(known->scope, filter)) return std::nullopt;
 
+  const Origin& origin = origin_of(metric);
   Sample out;
-  out.kind = entry->info.kind;
+  out.kind = known->kind;
   out.elapsed = totals.elapsed();
-  if (entry->source == Source::kVus) {
+  if (origin.source == Source::kVus) {
     out.gauge = totals.vus(filter.workflow).active;
-  } else if (entry->source == Source::kVusMax) {
+  } else if (origin.source == Source::kVusMax) {
     out.gauge = totals.vus(filter.workflow).allocated;
-  } else if (entry->scope == Scope::kCheck) {
+  } else if (known->scope == MetricScope::kCheck) {
     take_checks(totals, filter, out);
-  } else if (entry->scope == Scope::kStep) {
+  } else if (known->scope == MetricScope::kStep) {
     for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
-      if (selects_step(totals.plan(), s, filter)) take_step(*entry, totals, static_cast<plan::StepId>(s), out);
+      if (selects_step(totals.plan(), s, filter)) take_step(origin, totals, static_cast<plan::StepId>(s), out);
     }
   } else {
     for (std::size_t w = 0; w < totals.plan().workflows.size(); ++w) {
-      if (!filter.workflow || *filter.workflow == w) take_workflow(*entry, totals.sum().workflows[w], out);
+      if (!filter.workflow || *filter.workflow == w) take_workflow(origin, totals.sum().workflows[w], out);
     }
   }
   return out;

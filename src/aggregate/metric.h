@@ -1,31 +1,20 @@
-// The metrics of a run under the names that thresholds and result files use, which are k6's where k6 has the metric.
+// What a run has measured under the names of plan::metrics(), for thresholds and result files.
 #pragma once
 
 #include <cstdint>
 #include <optional>
-#include <span>
 #include <string_view>
 
 #include "aggregate/totals.h"
 #include "metrics/histogram.h"
+#include "plan/metric.h"
 #include "plan/plan.h"
 
 namespace bellwether::aggregate {
 
-enum class MetricKind : uint8_t {
-  kCounter,  // count, rate (per second of the run)
-  kGauge,    // value (the last), max (the highest)
-  kRate,     // rate: the share of observations that are true, 0..1
-  kTrend,    // avg, min, max, med, p(N), count; milliseconds
-};
+using plan::MetricKind;
+// "counter", "gauge", "rate", "trend": the words of result files.
 std::string_view to_string(MetricKind kind);
-
-struct MetricInfo {
-  std::string_view name;
-  MetricKind kind;
-};
-// Every metric there is, in the order reports list them.
-std::span<const MetricInfo> metric_catalogue();
 
 // Which part of the run: none set is all of it. A filter a metric cannot have (iterations of one step) selects nothing.
 struct Filter {

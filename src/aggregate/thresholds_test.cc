@@ -125,7 +125,7 @@ TEST(Metric, filters_narrow_and_impossible_ones_select_nothing) {
 TEST(Metric, without_samples_only_counters_have_a_value) {
   const plan::Plan plan = shop();
   const Totals totals(plan);
-  for (const MetricInfo& info : metric_catalogue()) {
+  for (const plan::Metric& info : plan::metrics()) {
     for (const Aggregation aggregation : {Aggregation::kRate, Aggregation::kValue, Aggregation::kAvg, Aggregation::kMin,
                                           Aggregation::kMax, Aggregation::kMed, Aggregation::kPercentile}) {
       EXPECT_EQ(value(totals, info.name, aggregation), std::nullopt) << info.name;

@@ -189,7 +189,7 @@ Json metric_json(const aggregate::Sample& sample) {
 
 Json metrics_json(const aggregate::Totals& totals) {
   Json out = Json::object();
-  for (const aggregate::MetricInfo& info : aggregate::metric_catalogue()) {
+  for (const plan::Metric& info : plan::metrics()) {
     out[std::string(info.name)] = metric_json(*sample(totals, info.name));
   }
   return out;

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "aggregate/metric.h"
 #include "base/units.h"
+#include "plan/metric.h"
 #include "report/summary_page.h"
 
 namespace bellwether::report {
@@ -25,16 +25,14 @@ void write_head(Page& page, const RunReport& run) {
 
 // The value of a threshold in the unit that its metric has for people.
 std::string value_text(const plan::Threshold& threshold, double value) {
-  aggregate::MetricKind kind = aggregate::MetricKind::kGauge;
-  for (const aggregate::MetricInfo& info : aggregate::metric_catalogue()) {
-    if (info.name == threshold.metric) kind = info.kind;
-  }
+  const plan::Metric* metric = plan::find_metric(threshold.metric);
+  const plan::MetricKind kind = metric != nullptr ? metric->kind : plan::MetricKind::kGauge;
   const bool count = threshold.aggregation == plan::Aggregation::kCount;
-  if (kind == aggregate::MetricKind::kTrend && !count) {
+  if (kind == plan::MetricKind::kTrend && !count) {
     return format_duration(Duration::nanos(static_cast<int64_t>(value * 1e6)));
   }
-  if (kind == aggregate::MetricKind::kRate) return percent(static_cast<uint64_t>(value * 1e9 + 0.5), 1'000'000'000);
-  if (kind == aggregate::MetricKind::kCounter && !count) return decimal(value) + "/s";
+  if (kind == plan::MetricKind::kRate) return percent(static_cast<uint64_t>(value * 1e9 + 0.5), 1'000'000'000);
+  if (kind == plan::MetricKind::kCounter && !count) return decimal(value) + "/s";
   return format_count(static_cast<uint64_t>(std::max(value, 0.0)));
 }
 
