@@ -5,6 +5,7 @@
 #include "plan/scope.h"
 #include "plan/template.h"
 #include "plan/threshold.h"
+#include "plan/url.h"
 
 namespace bellwether::plan {
 namespace {
@@ -91,6 +92,19 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   }
 }
 
+// A wrong base is told once, and not for every step that uses it.
+bool check_base(const scenario::Scenario& source, scenario::Reading& reading) {
+  if (!source.http.base) return true;
+  Template base;
+  append_literal(base, source.http.base->text);
+  const Status completed = complete_url(base, {});
+  if (completed) return true;
+  reading.diagnostics.add(source.http.base->mark, {.message = "wrong 'base': " + completed.error().message,
+                                                   .found = scenario::in_quotes(source.http.base->text),
+                                                   .expected = "http://HOST or https://HOST, with or without a path"});
+  return false;
+}
+
 }  // namespace
 
 Plan compile(const scenario::Scenario& source, const scenario::Sources& sources, scenario::Reading& reading) {
@@ -101,11 +115,12 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
   }
-  bool all_sound = source.is_sound;
+  const bool shared_is_sound = source.is_sound && check_base(source, reading);
+  bool all_sound = shared_is_sound;
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     const scenario::Workflow& workflow = source.workflows[i];
+    if (shared_is_sound && workflow.is_sound) compile_workflow(workflow, compiling, plan, plan.workflows[i]);
     all_sound = all_sound && workflow.is_sound;
-    if (source.is_sound && workflow.is_sound) compile_workflow(workflow, compiling, plan, plan.workflows[i]);
   }
   plan.thresholds = compile_thresholds(source, plan, all_sound, reading);
   return plan;

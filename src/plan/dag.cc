@@ -23,6 +23,8 @@ void Dag::connect(const scenario::Workflow& workflow, Diagnostics& diagnostics) 
   std::vector<std::string_view> names;
   for (const scenario::Step& step : workflow.steps) names.push_back(step.name.text);
   for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
+    std::vector<std::string_view> others = names;
+    others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     for (const scenario::Text& name : workflow.steps[i].after) {
       const auto found = std::find(names.begin(), names.end(), name.text);
       if (found != names.end()) {
@@ -33,8 +35,8 @@ void Dag::connect(const scenario::Workflow& workflow, Diagnostics& diagnostics) 
                       {.message = "step " + in_quotes(workflow.name.text + "." + workflow.steps[i].name.text) +
                                   " comes after " + in_quotes(name.text) + ", which is no step of this workflow",
                        .found = in_quotes(name.text),
-                       .expected = "one of " + scenario::join(names),
-                       .hint = scenario::did_you_mean(name.text, names)});
+                       .expected = scenario::one_of(others),
+                       .hint = scenario::did_you_mean(name.text, others)});
     }
   }
 }
@@ -70,16 +72,15 @@ bool Dag::arrange() {
 void Dag::report_cycle(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
   const auto start = std::find(arranged_.begin(), arranged_.end(), false) - arranged_.begin();
   std::vector<uint16_t> path{static_cast<uint16_t>(start)};
-  while (true) {
+  auto cycle_begin = path.end();
+  do {
     const auto& direct = after_[path.back()];
-    const auto back = std::find_if(direct.begin(), direct.end(), [this](uint16_t i) { return !arranged_[i]; });
-    check(back != direct.end(), "a step that is left waits for another that is left");
-    const auto met = std::find(path.begin(), path.end(), *back);
-    path.push_back(*back);
-    if (met == path.end() - 1) continue;
-    path.erase(path.begin(), met);
-    break;
-  }
+    const auto left = std::find_if(direct.begin(), direct.end(), [this](uint16_t i) { return !arranged_[i]; });
+    check(left != direct.end(), "a step that is left waits for another that is left");
+    path.push_back(*left);
+    cycle_begin = std::find(path.begin(), path.end() - 1, *left);
+  } while (cycle_begin == path.end() - 1);
+  path.erase(path.begin(), cycle_begin);
   std::string cycle;
   for (auto step = path.rbegin(); step != path.rend(); ++step) {  // from first to last
     cycle += (cycle.empty() ? "" : " → ") + workflow.steps[*step].name.text;

@@ -63,7 +63,7 @@ struct Template {
 // The part of JSONPath that names one value: members by name, array elements by index (negative: from the end).
 struct JsonPath {
   struct Step {
-    std::string key;              // member name, when is_index is false
+    std::string key;  // member name, when is_index is false
     int64_t index = 0;
     bool is_index = false;
   };
@@ -77,24 +77,34 @@ struct Header {
 };
 
 struct HttpCall {
-  std::string method;             // upper case, a valid token
-  Template url;                   // absolute, with scheme; query parameters already appended
-  std::vector<Header> headers;    // the user's, in order; Host, User-Agent, Accept-Encoding, Content-Length are added
-                                  // by the client where the user gave none
-  std::optional<Template> body;   // text, JSON or the content of a file; none: no body, no Content-Length
-  Duration timeout = Duration::seconds(60);       // whole exchange, redirects included
+  std::string method;            // upper case, a valid token
+  Template url;                  // absolute, with scheme; query parameters already appended
+  std::vector<Header> headers;   // the user's, in order; Host, User-Agent, Accept-Encoding, Content-Length are added
+                                 // by the client where the user gave none
+  std::optional<Template> body;  // text, JSON or the content of a file; none: no body, no Content-Length
+  Duration timeout = Duration::seconds(60);  // whole exchange, redirects included
   Duration connect_timeout = Duration::seconds(10);
   Duration tls_timeout = Duration::seconds(10);
   Duration first_byte_timeout = Duration::seconds(60);
-  uint16_t redirects_max = 10;    // 0: a redirect is a plain response
-  bool compressed = false;        // send Accept-Encoding: gzip, br
+  uint16_t redirects_max = 10;  // 0: a redirect is a plain response
+  bool compressed = false;      // send Accept-Encoding: gzip, br
   bool tls_verify = true;
-  std::string tls_ca_file;        // empty: the system's
+  std::string tls_ca_file;                // empty: the system's
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
 };
 
-enum class Comparison : uint8_t { kEqual, kNotEqual, kLess, kLessEqual, kGreater, kGreaterEqual, kContains, kMatches,
-                                  kExists, kAbsent };
+enum class Comparison : uint8_t {
+  kEqual,
+  kNotEqual,
+  kLess,
+  kLessEqual,
+  kGreater,
+  kGreaterEqual,
+  kContains,
+  kMatches,
+  kExists,
+  kAbsent
+};
 
 // A literal to compare with. Numbers compare as numbers when both sides are numbers, else as text.
 using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
@@ -113,10 +123,10 @@ struct Extract {
   enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus };
   Source source = Source::kJson;
   SlotId slot = 0;
-  JsonPath path;               // kJson
-  std::string pattern;         // kRegex: RE2 syntax; valid (compile.h proved it)
-  uint16_t group = 0;          // kRegex
-  std::string header;          // kHeader
+  JsonPath path;                        // kJson
+  std::string pattern;                  // kRegex: RE2 syntax; valid (compile.h proved it)
+  uint16_t group = 0;                   // kRegex
+  std::string header;                   // kHeader
   std::optional<std::string> fallback;  // `default`: used when there is no such value
 };
 
@@ -168,38 +178,38 @@ struct Once {};
 struct Workflow {
   std::string name;
   std::variant<ConstantVus, ConstantArrivalRate, Once> executor;
-  Duration start_time;                              // after the start of the run
-  Duration graceful_stop = Duration::seconds(30);   // for iterations still running at the end
-  std::vector<Step> steps;                          // in the order of the file
-  std::vector<std::vector<uint16_t>> layers;        // indices into steps; the steps of one layer run concurrently
+  Duration start_time;                             // after the start of the run
+  Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end
+  std::vector<Step> steps;                         // in the order of the file
+  std::vector<std::vector<uint16_t>> layers;       // indices into steps; the steps of one layer run concurrently
   uint16_t slot_count = 0;
-  std::vector<std::string> slot_names;              // for messages: what each slot holds, as the user wrote it
+  std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
 enum class Op : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
 
 struct Threshold {
-  std::string metric;       // "http_req_duration"
-  std::optional<StepId> step;            // from {step:…}: only this step
-  std::optional<uint16_t> workflow;      // from {workflow:…} or {scenario:…}
-  std::optional<CheckId> check;          // from {check:…}
-  std::string metric_text;  // as written, with its tags: "http_req_duration{step:browse.pay}"
-  std::string expression;   // as written: "p(95)<300"
+  std::string metric;                // "http_req_duration"
+  std::optional<StepId> step;        // from {step:…}: only this step
+  std::optional<uint16_t> workflow;  // from {workflow:…} or {scenario:…}
+  std::optional<CheckId> check;      // from {check:…}
+  std::string metric_text;           // as written, with its tags: "http_req_duration{step:browse.pay}"
+  std::string expression;            // as written: "p(95)<300"
   Aggregation aggregation = Aggregation::kAvg;
-  double percentile = 0;    // kPercentile, 0..100
+  double percentile = 0;  // kPercentile, 0..100
   Op op = Op::kLess;
-  double value = 0;         // durations in ms, rates 0..1
+  double value = 0;  // durations in ms, rates 0..1
   bool abort_on_fail = false;
   Duration delay_abort_eval;
 };
 
 struct StepInfo {
-  uint16_t workflow = 0;   // index into Plan::workflows
-  uint16_t index = 0;      // index into that workflow's steps
-  std::string name;        // "browse.pay"
-  bool measured = true;    // false for actions
-  bool open_model = false; // of an arrival-rate executor: http_req_duration is the response time
+  uint16_t workflow = 0;    // index into Plan::workflows
+  uint16_t index = 0;       // index into that workflow's steps
+  std::string name;         // "browse.pay"
+  bool measured = true;     // false for actions
+  bool open_model = false;  // of an arrival-rate executor: http_req_duration is the response time
 };
 
 struct CheckInfo {

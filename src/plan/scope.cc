@@ -102,9 +102,11 @@ Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
     if (source_.steps[i].name.text == head) return resolve_part(i, expression.substr(dot + 1), step);
   }
   std::vector<std::string_view> names;
-  for (const scenario::Step& each : source_.steps) names.push_back(each.name.text);
+  for (std::size_t i = 0; i < source_.steps.size(); ++i) {
+    if (i != step) names.push_back(source_.steps[i].name.text);
+  }
   return tl::unexpected(Problem{.message = "unknown step " + in_quotes(head) + " in ${" + std::string(expression) + "}",
-                                .expected = "one of " + scenario::join(names),
+                                .expected = scenario::one_of(names),
                                 .hint = scenario::did_you_mean(head, names)});
 }
 
@@ -138,7 +140,7 @@ Scope::Resolved Scope::unknown(std::string_view name) const {
   }
   names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
   return tl::unexpected(Problem{.message = "unknown name " + in_quotes(name) + " in a template",
-                                .expected = "one of " + scenario::join(names) + ", or STEP.NAME",
+                                .expected = scenario::one_of(names) + ", or STEP.NAME",
                                 .hint = scenario::did_you_mean(name, names)});
 }
 
@@ -167,7 +169,7 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, s
       if (variable.step == source) names.push_back(name);
     }
     return tl::unexpected(Problem{.message = "step " + in_quotes(maker.name.text) + " makes no " + in_quotes(word),
-                                  .expected = names.empty() ? std::string() : "one of " + scenario::join(names),
+                                  .expected = names.empty() ? std::string() : scenario::one_of(names),
                                   .hint = scenario::did_you_mean(word, names)});
   }
   const auto mentioned = mentions_.find({source, std::string(part)});

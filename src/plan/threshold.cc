@@ -20,9 +20,9 @@ tl::unexpected<Problem> wrong(Problem problem) { return tl::unexpected<Problem>(
 
 std::string_view aggregations_of(MetricKind kind) {
   switch (kind) {
-    case MetricKind::kCounter: return "count, rate";
+    case MetricKind::kCounter: return "one of count, rate";
     case MetricKind::kRate: return "rate";
-    case MetricKind::kTrend: return "avg, min, max, med, p(N)";
+    case MetricKind::kTrend: return "one of avg, min, max, med, p(N)";
     case MetricKind::kGauge: return "value";
   }
   return {};
@@ -104,11 +104,12 @@ Checked<void> parse_expression(std::string_view text, const Metric& metric, Thre
   if (!take_op(rest, out.op)) return bad("the operator is none of < <= > >= == !=");
   rest = trim(rest);
   const auto value = parse_double(rest);
+  if (rest.empty()) return bad("the number is missing");
   if (!value || !std::isfinite(*value)) return bad(in_quotes(rest) + " is no number");
   out.value = *value;
   if (fits(metric.kind, out.aggregation)) return {};
   return wrong({.message = in_quotes(text) + " does not fit metric " + in_quotes(metric.name),
-                .expected = "one of " + std::string(aggregations_of(metric.kind))});
+                .expected = std::string(aggregations_of(metric.kind))});
 }
 
 struct Tag {
@@ -176,6 +177,7 @@ class TagResolver {
     std::vector<std::string_view> names;
     std::vector<StepId> matching;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (!plan_.steps[i].measured) continue;
       const std::string& full = plan_.steps[i].name;
       names.push_back(full);
       const bool is_bare = std::string_view(full).substr(full.find('.') + 1) == name;
@@ -195,7 +197,7 @@ class TagResolver {
     std::vector<CheckId> matching;
     for (std::size_t i = 0; i < plan_.checks.size(); ++i) {
       const CheckInfo& check = plan_.checks[i];
-      names.push_back(check.name);
+      if (std::find(names.begin(), names.end(), check.name) == names.end()) names.push_back(check.name);
       const bool in_step = !out.step || *out.step == check.step;
       const bool in_workflow = !out.workflow || *out.workflow == plan_.steps[check.step].workflow;
       if (check.name == name && in_step && in_workflow) matching.push_back(static_cast<CheckId>(i));
@@ -214,8 +216,7 @@ class TagResolver {
     constexpr std::size_t kShown = 20;
     const scenario::Names shown = names.first(std::min(names.size(), kShown));
     return wrong({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
-                  .expected = names.empty() ? std::string()
-                                            : "one of " + scenario::join(shown) + (names.size() > kShown ? ", …" : ""),
+                  .expected = scenario::one_of(shown) + (names.size() > kShown ? ", …" : ""),
                   .hint = scenario::did_you_mean(name, names)});
   }
 
@@ -231,7 +232,7 @@ Checked<const Metric*> resolve_metric(std::string_view text, const TagResolver& 
     std::vector<std::string_view> names;
     for (const Metric& each : metrics()) names.push_back(each.name);
     return wrong({.message = "unknown metric " + in_quotes(name),
-                  .expected = "one of " + scenario::join(names),
+                  .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(name, names)});
   }
   if (brace == text.size()) return metric;

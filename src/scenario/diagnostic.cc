@@ -46,6 +46,10 @@ std::string join(std::span<const std::string_view> words) {
   return out;
 }
 
+std::string one_of(std::span<const std::string_view> words) {
+  return (words.size() > 1 ? "one of " : "") + join(words);
+}
+
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {
   constexpr std::size_t kLongestName = 64;  // the edit distance of longer texts costs more than it helps
   if (word.size() > kLongestName) return {};

@@ -33,8 +33,7 @@ struct Node {
 std::string describe(const Node& node);
 
 // Limits on what is read, so that no file can exhaust memory or the stack.
-constexpr std::size_t kFileBytesMax = 4u << 20;
-constexpr std::size_t kLineBytesMax = 256u << 10;  // the parser looks ahead to the end of a line
+constexpr std::size_t kFileBytesMax = 1u << 20;  // the parser may need 200 times as much memory
 constexpr int kDepthMax = 64;
 constexpr std::size_t kNodesMax = 100'000;
 constexpr std::size_t kTextBytesMax = 16u << 20;  // all scalars and keys, copies by aliases included

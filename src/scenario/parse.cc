@@ -12,8 +12,7 @@ void parse_workflows(const Section& file, Scenario& scenario) {
   Reading& reading = file.reading();
   const Node* workflows = file.find("workflows");
   if (workflows == nullptr) {
-    reading.diagnostics.add(file.node().mark,
-                            {.message = "'workflows' is missing in " + file.where(), .expected = "a map of workflows"});
+    file.report_missing("'workflows' is missing in " + file.where(), "a map of workflows");
     return;
   }
   if (!workflows->is_map() || workflows->items.empty()) {
@@ -41,8 +40,8 @@ void parse_workflows(const Section& file, Scenario& scenario) {
 
 // A string, or {threshold: …, abortOnFail: …, delayAbortEval: …}.
 std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, Reading& reading) {
-  static constexpr std::array<std::string_view, 5> kThresholdKeys{"threshold", "abort_on_fail", "delay_abort_eval",
-                                                                  "abortOnFail", "delayAbortEval"};
+  static constexpr std::array<std::string_view, 3> kThresholdKeys{"threshold", "abort_on_fail", "delay_abort_eval"};
+  static constexpr std::array<std::string_view, 2> kThresholdAliases{"abortOnFail", "delayAbortEval"};
   Threshold out;
   out.metric = metric;
   const std::string where = "the thresholds of " + in_quotes(metric.text);
@@ -52,14 +51,13 @@ std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, R
     out.expression = std::move(*expression);
     return out;
   }
-  const Section section(node, where, reading, kThresholdKeys);
+  const Section section(node, where, reading, {kThresholdKeys, {}, kThresholdAliases});
   auto expression = section.constant("threshold");
   out.abort_on_fail = section.boolean("abort_on_fail", "abortOnFail").value_or(false);
   out.delay_abort_eval = section.duration("delay_abort_eval", "delayAbortEval").value_or(Duration::zero());
   if (!expression) {
     if (section.find("threshold") == nullptr) {
-      reading.diagnostics.add(
-          node.mark, {.message = "'threshold' is missing in " + where, .expected = "an expression such as p(95)<300"});
+      section.report_missing("'threshold' is missing in " + where, "an expression such as p(95)<300");
     }
     return std::nullopt;
   }
@@ -102,11 +100,11 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
     reading.diagnostics.add({1, 1}, {.message = "the scenario is empty", .expected = "a map with the key 'workflows'"});
     return scenario;
   }
-  const Section file(root, "the scenario", reading, kKeys, kLater);
+  const Section file(root, "the scenario", reading, {kKeys, kLater});
   if (!root.is_map()) return scenario;
   if (auto name = file.constant("name")) scenario.name = std::move(name->text);
   if (const Node* defaults = file.find("defaults")) {
-    const Section section(*defaults, "'defaults'", reading, kDefaultsKeys);
+    const Section section(*defaults, "'defaults'", reading, {kDefaultsKeys});
     if (const Node* http = section.find("http")) scenario.http = parse_http_defaults(*http, reading);
   }
   scenario.is_sound = reading.diagnostics.empty();

@@ -117,7 +117,7 @@ class ConditionReader {
       if (!condition.any_of.empty()) out_.push_back(std::move(condition));
       return;
     }
-    const Section section(node, what, reading_, operators_of(subject));
+    const Section section(node, what, reading_, {operators_of(subject)});
     if (node.items.empty()) report_wrong(node, what, "at least one of " + join(operators_of(subject)), reading_);
     for (const Node& item : node.items) read_operator(item, section, condition);
   }
@@ -155,7 +155,7 @@ class ConditionReader {
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading) {
   static constexpr std::array<std::string_view, 6> kSubjects{"status", "body", "size", "json", "header", "duration"};
   std::vector<Condition> out;
-  const Section section(node, "'check' of " + step, reading, kSubjects);
+  const Section section(node, "'check' of " + step, reading, {kSubjects});
   if (!node.is_map()) return out;
   ConditionReader reader(reading, out);
   for (const Node& item : node.items) {
@@ -192,7 +192,7 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
     return out;
   }
   for (const Node& item : node.items) {
-    const Section section(item, in_quotes(item.key) + " in " + where, reading, kKeys, kLater);
+    const Section section(item, in_quotes(item.key) + " in " + where, reading, {kKeys, kLater});
     if (!item.is_map()) continue;
     Extraction extraction;
     extraction.name = {item.key, item.key_mark};
@@ -210,10 +210,11 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
       }
     }
     const bool has_later = std::any_of(kLater.begin(), kLater.end(), [&](auto key) { return section.find(key); });
-    if (sources != 1 && !has_later) {
-      reading.diagnostics.add(
-          item.place(), {.message = section.where() + (sources == 0 ? " has no source" : " has more than one source"),
-                         .expected = "one of " + join(kSources)});
+    if (sources > 1) {
+      reading.diagnostics.add(item.place(),
+                              {.message = section.where() + " has more than one source", .expected = one_of(kSources)});
+    } else if (sources == 0 && !has_later) {
+      section.report_missing(section.where() + " has no source", one_of(kSources));
     }
     extraction.group = section.whole("group", {.low = 0, .high = 99});
     if (extraction.group && extraction.source != ExtractSource::kRegex) {

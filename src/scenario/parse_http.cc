@@ -49,7 +49,7 @@ HttpOptions parse_options(const Section& http) {
   if (const Node* tls = http.find("tls")) {
     static constexpr std::array<std::string_view, 2> kKeys{"verify", "ca"};
     static constexpr std::array<std::string_view, 3> kLater{"cert", "key", "sni"};
-    const Section section(*tls, "'tls' of " + http.where(), http.reading(), kKeys, kLater);
+    const Section section(*tls, "'tls' of " + http.where(), http.reading(), {kKeys, kLater});
     out.tls_verify = section.boolean("verify");
     out.tls_ca = section.constant("ca");
   }
@@ -67,48 +67,45 @@ std::vector<Pair> parse_headers(const Node& node, const std::string& what, Readi
   return headers;
 }
 
+std::string read_method(const Section& section) {
+  const auto method = section.constant("method");
+  if (!method) return {};
+  if (!is_http_token(method->text) || iequals(method->text, "connect")) {
+    section.reading().diagnostics.add(method->mark,
+                                      {.message = in_quotes(method->text) + " is no method that a request can have",
+                                       .expected = "letters and digits, and not CONNECT"});
+  }
+  return method->text;
+}
+
+// A method is a key that holds the URL (`get: /items`), or `method` beside `url`.
 void parse_method_and_url(const Section& section, Http& http) {
   Reading& reading = section.reading();
-  const Node* target = nullptr;
+  std::vector<const Node*> given;
   for (const std::string_view method : kMethods) {
-    const Node* node = section.find(method);
-    if (node == nullptr) continue;
-    if (target != nullptr) {
-      reading.diagnostics.add(node->place(),
-                              {.message = section.what(*node) + " is a second method beside " + in_quotes(target->key),
-                               .hint = "a step makes one request"});
-    }
-    target = node;
-    http.method = method;
+    if (const Node* node = section.find(method)) given.push_back(node);
   }
-  if (const auto method = section.constant("method")) {
-    http.method = method->text;
-    if (!is_http_token(http.method) || iequals(http.method, "connect")) {
-      reading.diagnostics.add(method->mark,
-                              {.message = in_quotes(http.method) + " is no method that a request can have",
-                               .expected = "letters and digits, and not CONNECT"});
-    }
-    if (target != nullptr) {
-      reading.diagnostics.add(
-          method->mark, {.message = "both 'method' and " + in_quotes(target->key) + " are given in " + section.where(),
-                         .hint = "remove one of them"});
-    }
-    target = section.find("url");
-  } else if (const Node* url = section.find("url"); url != nullptr && target != nullptr) {
-    reading.diagnostics.add(url->place(),
-                            {.message = "both 'url' and " + in_quotes(target->key) + " are given in " + section.where(),
-                             .hint = "remove one of them"});
+  if (const Node* node = section.find("method")) given.push_back(node);
+  const Node* url = section.find("url");
+  if (given.empty() || (given.front()->key == "method" && url == nullptr)) {
+    section.report_missing(section.where() + " does not say what to request",
+                           "a method with a URL such as 'get: /items', or 'method' and 'url'");
+    return;
   }
+  const bool is_short = given.front()->key != "method";
+  const Node* second = given.size() > 1 ? given[1] : is_short ? url : nullptr;
+  if (second != nullptr) {
+    reading.diagnostics.add(second->place(),
+                            {.message = section.what(*second) + " contradicts " + in_quotes(given.front()->key),
+                             .hint = "a step makes one request: remove one of them"});
+    return;
+  }
+  http.method = is_short ? given.front()->key : read_method(section);
   for (char& c : http.method) {
     if (c >= 'a' && c <= 'z') c = static_cast<char>(c - 'a' + 'A');
   }
-  if (target == nullptr) {
-    reading.diagnostics.add(section.node().place(),
-                            {.message = section.where() + " does not say what to request",
-                             .expected = "a method with a URL such as 'get: /items', or 'method' and 'url'"});
-    return;
-  }
-  if (auto url = read_text(*target, section.what(*target), reading)) http.url = std::move(*url);
+  const Node& target = is_short ? *given.front() : *url;
+  if (auto text = read_text(target, section.what(target), reading)) http.url = std::move(*text);
 }
 
 Body parse_body(const Section& section) {
@@ -131,14 +128,11 @@ Body parse_body(const Section& section) {
     return written ? Body(TextBody{std::move(*written)}) : Body();
   }
   static constexpr std::array<std::string_view, 2> kKeys{"file", "template"};
-  const Section file(*text, "'body' of " + section.where(), reading, kKeys);
+  const Section file(*text, "'body' of " + section.where(), reading, {kKeys});
   const bool is_template = file.boolean("template").value_or(false);
   auto path = file.constant("file");
   if (path) return FileBody{std::move(*path), is_template};
-  if (file.find("file") == nullptr) {
-    reading.diagnostics.add(text->place(),
-                            {.message = file.where() + " names no file", .expected = "a text, or {file: PATH}"});
-  }
+  if (file.find("file") == nullptr) file.report_missing(file.where() + " names no file", "a text, or {file: PATH}");
   return {};
 }
 
@@ -161,7 +155,7 @@ std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading
 Http parse_http(const Node& node, const std::string& where, Reading& reading) {
   Http http;
   http.mark = node.place();
-  const Section section(node, where, reading, kHttpKeys, kHttpLater);
+  const Section section(node, where, reading, {kHttpKeys, kHttpLater});
   if (!node.is_map()) return http;
   parse_method_and_url(section, http);
   if (const Node* query = section.find("query")) http.query = parse_pairs(*query, section.what(*query), reading);
@@ -175,7 +169,7 @@ Http parse_http(const Node& node, const std::string& where, Reading& reading) {
 
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
   HttpDefaults out;
-  const Section section(node, "'http' of 'defaults'", reading, kDefaultKeys, kHttpLater);
+  const Section section(node, "'http' of 'defaults'", reading, {kDefaultKeys, kHttpLater});
   if (!node.is_map()) return out;
   out.base = section.constant("base");
   if (const Node* headers = section.find("headers")) {

@@ -34,7 +34,7 @@ std::optional<std::pair<Duration, Duration>> parse_think(const Node& node, const
 std::vector<Pair> parse_action(const Node& node, const std::string& where, Reading& reading) {
   static constexpr std::array<std::string_view, 1> kKeys{"set"};
   static constexpr std::array<std::string_view, 3> kLater{"run", "lua", "wait"};
-  const Section section(node, "'action' of " + where, reading, kKeys, kLater);
+  const Section section(node, "'action' of " + where, reading, {kKeys, kLater});
   const Node* set = section.find("set");
   std::vector<Pair> out;
   if (set != nullptr && !set->is_map()) report_wrong(*set, section.what(*set), "a map of names and texts", reading);
@@ -85,7 +85,7 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   static constexpr std::array<std::string_view, 1> kOnErrorLater{"skip"};
   Step step;
   step.name = {node.key, node.key_mark};
-  const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, kStepKeys, kStepLater);
+  const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, {kStepKeys, kStepLater});
   if (!is_step_name(node.key)) {
     reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
                                            .expected = "1 to 100 letters, digits, _ and -"});

@@ -9,9 +9,10 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 15> kKeys{
-    "vus",      "duration",  "executor", "rate",      "steps",        "start_time",      "graceful_stop", "pacing",
-    "max_wait", "time_unit", "timeUnit", "startTime", "gracefulStop", "preAllocatedVUs", "maxVUs"};
+constexpr std::array<std::string_view, 10> kKeys{"vus",        "duration",      "executor", "rate",     "steps",
+                                                 "start_time", "graceful_stop", "pacing",   "max_wait", "time_unit"};
+constexpr std::array<std::string_view, 5> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs",
+                                                   "maxVUs"};
 constexpr std::array<std::string_view, 12> kLater{"depends",   "provide",  "use",        "priority",
                                                   "data",      "stages",   "iterations", "maxDuration",
                                                   "startRate", "startVUs", "tags",       "timeout"};
@@ -29,9 +30,7 @@ bool has_http(const Workflow& workflow) {
 }
 
 void report_missing(const Section& section, std::string_view key, std::string expected) {
-  section.reading().diagnostics.add(
-      section.node().place(),
-      {.message = in_quotes(key) + " is missing in " + section.where(), .expected = std::move(expected)});
+  section.report_missing(in_quotes(key) + " is missing in " + section.where(), std::move(expected));
 }
 
 void refuse(const Section& section, std::initializer_list<std::string_view> keys, const std::string& why) {
@@ -115,7 +114,7 @@ ConstantArrivalRate read_constant_arrival_rate(const Section& section) {
                              .hint = "remove one of them"});
   } else if (vus != nullptr && vus->is_map()) {
     static constexpr std::array<std::string_view, 2> kVusKeys{"preallocated", "max"};
-    const Section pool(*vus, section.what(*vus), reading, kVusKeys);
+    const Section pool(*vus, section.what(*vus), reading, {kVusKeys});
     preallocated = pool.whole("preallocated", kVusRange);
     max = pool.whole("max", kVusRange);
     if (pool.find("preallocated") == nullptr) preallocated = max;
@@ -144,8 +143,7 @@ void read_executor(const Section& section, Workflow& workflow) {
   }
   if (!workflow.steps.empty() && !has_http(workflow)) {
     refuse(section,
-           {"executor", "vus", "duration", "rate", "time_unit", "timeUnit", "pacing", "max_wait", "preAllocatedVUs",
-            "maxVUs"},
+           {"executor", "duration", "rate", "time_unit", "timeUnit", "pacing", "max_wait", "preAllocatedVUs", "maxVUs"},
            "a workflow without an http step runs once");
     return;
   }
@@ -185,7 +183,7 @@ Workflow parse_workflow(const Node& node, Reading& reading) {
     reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a workflow",
                                            .expected = "1 to 100 letters, digits, _ and -"});
   }
-  const Section section(node, "workflow " + in_quotes(node.key), reading, kKeys, kLater);
+  const Section section(node, "workflow " + in_quotes(node.key), reading, {kKeys, kLater, kAliases});
   if (!node.is_map()) return workflow;
   read_steps(section, workflow);
   read_executor(section, workflow);

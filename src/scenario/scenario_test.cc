@@ -78,6 +78,11 @@ TEST(Yaml, aliases_cannot_multiply_without_bound) {
   EXPECT_EQ(problem_of("a: &a [*a]"), "x.yaml:1:8: an alias refers to the value that contains it");
 }
 
+TEST(Yaml, only_one_document_is_read) {
+  EXPECT_EQ(problem_of("a: 1\n---\nb: 2\n"),
+            "x.yaml:3:1: a second document begins here\n  expected: one scenario in a file");
+}
+
 TEST(Yaml, text_copied_by_aliases_is_counted) {
   std::string text = "a: &a " + std::string(1'000'000, 'x') + "\nb: [*a";
   for (int i = 0; i < 20; ++i) text += ", *a";
@@ -85,9 +90,8 @@ TEST(Yaml, text_copied_by_aliases_is_counted) {
 }
 
 TEST(Yaml, files_are_limited) {
-  EXPECT_EQ(problem_of(std::string(kFileBytesMax + 1, ' ')), "x.yaml: the file is larger than 4 MiB");
-  EXPECT_EQ(problem_of("a: b\nc: " + std::string(kLineBytesMax, '[')),
-            "x.yaml:2:1: the line is longer than 256 KiB\n  a long body can stand in a file: body: {file: PATH}");
+  EXPECT_EQ(problem_of(std::string(kFileBytesMax + 1, ' ')),
+            "x.yaml: the file is larger than 1 MiB\n  a long body can stand in a file of its own: body: {file: PATH}");
 }
 
 TEST(Template, is_split_at_expressions) {

@@ -114,7 +114,7 @@ std::vector<Text> read_texts(const Node& node, const std::string& what, Reading&
 
 std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Names later,
                                        Reading& reading) {
-  const std::string expected = "one of " + join(choices);
+  const std::string expected = one_of(choices);
   if (!node.is_scalar()) {
     report_wrong(node, what, expected, reading);
     return std::nullopt;
@@ -133,25 +133,31 @@ std::optional<std::size_t> read_choice(const Node& node, const std::string& what
   return std::nullopt;
 }
 
-Section::Section(const Node& node, std::string where, Reading& reading, Names known, Names later)
+Section::Section(const Node& node, std::string where, Reading& reading, Keys keys)
     : node_(node), where_(std::move(where)), reading_(reading) {
   if (!node.is_map()) {
-    reading.diagnostics.add(
-        node.place(),
-        {.message = where_ + " must be a map", .found = describe(node), .expected = "keys of " + join(known)});
+    reading.diagnostics.add(node.place(), {.message = where_ + " must be a map",
+                                           .found = describe(node),
+                                           .expected = "a map with the keys " + join(keys.known)});
     return;
   }
   for (const Node& item : node.items) {
-    if (contains(known, item.key)) continue;
-    if (contains(later, item.key)) {
+    if (contains(keys.known, item.key) || contains(keys.aliases, item.key)) continue;
+    if (contains(keys.later, item.key)) {
       reading.diagnostics.add(item.place(), {.message = what(item) + " is not available in this version yet"});
-    } else {
-      reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
-                                             .found = in_quotes(item.key),
-                                             .expected = "one of " + join(known),
-                                             .hint = did_you_mean(item.key, known)});
+      continue;
     }
+    has_unknown_ = true;
+    reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
+                                           .found = in_quotes(item.key),
+                                           .expected = one_of(keys.known),
+                                           .hint = did_you_mean(item.key, keys.known)});
   }
+}
+
+void Section::report_missing(std::string message, std::string expected) const {
+  if (has_unknown_) return;
+  reading_.diagnostics.add(node_.place(), {.message = std::move(message), .expected = std::move(expected)});
 }
 
 const Node* Section::find(std::string_view key, std::string_view alias) const {

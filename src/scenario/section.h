@@ -49,11 +49,17 @@ std::optional<std::size_t> read_choice(const Node& node, const std::string& what
 void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading,
                   std::string hint = {});
 
+// The keys that a map can have.
+struct Keys {
+  Names known;
+  Names later = {};    // belong to the format but not to this version, which is said
+  Names aliases = {};  // other names of known ones; not listed when the known ones are
+};
+
 class Section {
  public:
-  // Reports unless `node` is a map that has no other keys than `known`. Keys of `later` belong to the format but not
-  // to this version, which is said. `where` names the map in messages: "workflow 'browse'".
-  Section(const Node& node, std::string where, Reading& reading, Names known, Names later = {});
+  // Reports unless `node` is a map without other keys. `where` names the map in messages: "workflow 'browse'".
+  Section(const Node& node, std::string where, Reading& reading, Keys keys);
 
   // The value of `key` or, the same by another name, of `alias`.
   const Node* find(std::string_view key, std::string_view alias = {}) const;
@@ -65,6 +71,9 @@ class Section {
   std::optional<Text> constant(std::string_view key) const;
   std::optional<Text> text(std::string_view key) const;
 
+  // Reports that a required key is missing, unless an unknown one was reported, which may well be it, misspelt.
+  void report_missing(std::string message, std::string expected) const;
+
   std::string what(const Node& value) const { return in_quotes(value.key) + " in " + where_; }
   const std::string& where() const { return where_; }
   const Node& node() const { return node_; }
@@ -74,6 +83,7 @@ class Section {
   const Node& node_;
   std::string where_;
   Reading& reading_;
+  bool has_unknown_ = false;
 };
 
 }  // namespace bellwether::scenario

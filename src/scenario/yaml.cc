@@ -178,30 +178,16 @@ class Builder : public YAML::EventHandler {
   std::size_t text_bytes_ = 0;
 };
 
-// Whether the text is small enough to be parsed at all; reports what is too long.
-bool fits(std::string_view text, Diagnostics& diagnostics) {
-  if (text.size() > kFileBytesMax) {
-    diagnostics.add({}, {.message = "the file is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB"});
-    return false;
-  }
-  for (int line = 1; !text.empty(); ++line) {
-    const std::size_t length = std::min(text.find_first_of("\r\n"), text.size());
-    if (length > kLineBytesMax) {
-      diagnostics.add({line, 1}, {.message = "the line is longer than " + std::to_string(kLineBytesMax >> 10) + " KiB",
-                                  .hint = "a long body can stand in a file: body: {file: PATH}"});
-      return false;
-    }
-    text.remove_prefix(std::min(length + 1, text.size()));
-  }
-  return true;
-}
-
 // What to do about the syntax errors that people meet most.
-std::string hint_for(std::string_view message) {
+std::string hint_for(std::string_view text, Mark mark, std::string_view message) {
+  for (int line = 1; line < mark.line && !text.empty(); ++line) {
+    text.remove_prefix(std::min(text.find('\n'), text.size() - 1) + 1);
+  }
+  const std::string_view indentation = text.substr(0, text.find_first_not_of(" \t"));
+  if (indentation.find('\t') != std::string_view::npos) return "indent with spaces, not with tabs";
   if (message.find("flow") != std::string_view::npos || message.find("map value") != std::string_view::npos) {
     return "inside [ ] and { }, put a text that contains any of [ ] { } , : # into quotes";
   }
-  if (message.find("tab") != std::string_view::npos) return "indent with spaces";
   return {};
 }
 
@@ -218,7 +204,11 @@ std::string describe(const Node& node) {
 }
 
 std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics) {
-  if (!fits(text, diagnostics)) return std::nullopt;
+  if (text.size() > kFileBytesMax) {
+    diagnostics.add({}, {.message = "the file is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB",
+                         .hint = "a long body can stand in a file of its own: body: {file: PATH}"});
+    return std::nullopt;
+  }
   Builder builder(diagnostics);
   try {
     std::istringstream stream{std::string(text)};
@@ -235,7 +225,7 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics) 
     diagnostics.add(refused.mark, refused.problem);
   } catch (const YAML::Exception& error) {
     const Mark mark = error.mark.is_null() ? Mark{1, 1} : mark_of(error.mark);
-    diagnostics.add(mark, {.message = "this is not YAML: " + error.msg, .hint = hint_for(error.msg)});
+    diagnostics.add(mark, {.message = "this is not YAML: " + error.msg, .hint = hint_for(text, mark, error.msg)});
   }
   return std::nullopt;
 }
