@@ -12,7 +12,8 @@ namespace bellwether {
 // check(condition) or check(condition, "what must hold, for whoever reads the core dump").
 inline void check(bool condition, const char* what_must_hold = nullptr,
                   const std::source_location where = std::source_location::current()) {
-  if (!condition) [[unlikely]] check_failed(what_must_hold, where);
+  if (!condition) [[unlikely]]
+    check_failed(what_must_hold, where);
 }
 
 }  // namespace bellwether

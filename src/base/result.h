@@ -14,23 +14,23 @@ namespace bellwether {
 // What went wrong, coarse enough to act on. The message of the Error says the rest.
 enum class Errc : unsigned char {
   kOk = 0,
-  kInvalid,         // the input breaks a rule; sending it again will not help
-  kNotFound,        // the named thing does not exist
-  kExists,          // the named thing exists already
-  kRefused,         // the peer refused (connection refused, permission)
-  kReset,           // the peer ended the connection abruptly
-  kClosed,          // the connection or object was closed in an orderly way
-  kTimeout,         // a deadline passed
-  kCancelled,       // the surrounding scope was cancelled
-  kUnreachable,     // no route, network or host down
-  kExhausted,       // out of ports, descriptors, memory or another bounded resource
-  kTooLarge,        // a limit was exceeded
-  kProtocol,        // the peer broke the protocol
-  kTls,             // TLS handshake or verification failed
-  kDns,             // the name could not be resolved
-  kIo,              // a file or device failed
-  kNoSpace,         // the disk is full
-  kUnsupported,     // valid, but not supported here
+  kInvalid,      // the input breaks a rule; sending it again will not help
+  kNotFound,     // the named thing does not exist
+  kExists,       // the named thing exists already
+  kRefused,      // the peer refused (connection refused, permission)
+  kReset,        // the peer ended the connection abruptly
+  kClosed,       // the connection or object was closed in an orderly way
+  kTimeout,      // a deadline passed
+  kCancelled,    // the surrounding scope was cancelled
+  kUnreachable,  // no route, network or host down
+  kExhausted,    // out of ports, descriptors, memory or another bounded resource
+  kTooLarge,     // a limit was exceeded
+  kProtocol,     // the peer broke the protocol
+  kTls,          // TLS handshake or verification failed
+  kDns,          // the name could not be resolved
+  kIo,           // a file or device failed
+  kNoSpace,      // the disk is full
+  kUnsupported,  // valid, but not supported here
 };
 
 // A short stable name ("timeout", "reset"), used in reports and as a key in result files.

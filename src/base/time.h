@@ -35,8 +35,14 @@ class Duration {
   constexpr Duration operator*(int64_t k) const { return Duration(ns_ * k); }
   constexpr Duration operator/(int64_t k) const { return Duration(ns_ / k); }
   constexpr int64_t operator/(Duration o) const { return ns_ / o.ns_; }
-  constexpr Duration& operator+=(Duration o) { ns_ += o.ns_; return *this; }
-  constexpr Duration& operator-=(Duration o) { ns_ -= o.ns_; return *this; }
+  constexpr Duration& operator+=(Duration o) {
+    ns_ += o.ns_;
+    return *this;
+  }
+  constexpr Duration& operator-=(Duration o) {
+    ns_ -= o.ns_;
+    return *this;
+  }
 
  private:
   explicit constexpr Duration(int64_t ns) : ns_(ns) {}

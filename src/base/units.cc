@@ -14,10 +14,17 @@ struct Unit {
   double factor;
 };
 
-constexpr std::array<Unit, 8> kTimeUnits{{{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9},
-                                          {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}}};
-constexpr std::array<Unit, 9> kSizeUnits{{{"", 1}, {"B", 1}, {"KB", 1e3}, {"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9},
-                                          {"KiB", 1024.0}, {"MiB", 1024.0 * 1024}, {"GiB", 1024.0 * 1024 * 1024}}};
+constexpr std::array<Unit, 8> kTimeUnits{
+    {{"ns", 1}, {"us", 1e3}, {"µs", 1e3}, {"ms", 1e6}, {"s", 1e9}, {"m", 60e9}, {"h", 3600e9}, {"d", 86400e9}}};
+constexpr std::array<Unit, 9> kSizeUnits{{{"", 1},
+                                          {"B", 1},
+                                          {"KB", 1e3},
+                                          {"kB", 1e3},
+                                          {"MB", 1e6},
+                                          {"GB", 1e9},
+                                          {"KiB", 1024.0},
+                                          {"MiB", 1024.0 * 1024},
+                                          {"GiB", 1024.0 * 1024 * 1024}}};
 
 std::size_t number_length(std::string_view text) {
   std::size_t n = 0;

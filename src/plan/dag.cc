@@ -27,6 +27,7 @@ void Dag::connect(const scenario::Workflow& workflow, Diagnostics& diagnostics) 
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
     for (const scenario::Text& name : workflow.steps[i].after) {
       const auto found = std::find(names.begin(), names.end(), name.text);
+      if (diagnostics.full()) return;
       if (found != names.end()) {
         after_[i].push_back(static_cast<uint16_t>(found - names.begin()));
         continue;

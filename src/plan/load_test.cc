@@ -1,6 +1,8 @@
 #include "plan/load.h"
 
+#include <fstream>
 #include <gtest/gtest.h>
+#include <sstream>
 
 #include "plan/load_testing.h"
 
@@ -113,9 +115,9 @@ TEST(Load, json_bodies_keep_types_and_escape_what_is_put_in) {
             "${vu}": "line\nbreak"
 )yaml"));
   const Plan plan = plan_of(sources);
-  EXPECT_EQ(
-      show(*call_of(plan, 1).body),
-      R"json({"user":"a\"b","id":"{slot 0|json}","list":[1,2.5,true,null,"7","007",{}],"{vu|json}":"line\nbreak"})json");
+  EXPECT_EQ(show(*call_of(plan, 1).body),
+            R"json({"user":"a\"b","id":"{slot 0|json}","list":[1,2.5,true,null,"7","007",{}],)json"
+            R"json("{vu|json}":"line\nbreak"})json");
   ASSERT_EQ(call_of(plan, 1).headers.size(), 1u);
   EXPECT_EQ(call_of(plan, 1).headers[0].name, "Content-Type");
   EXPECT_EQ(call_of(plan, 1).headers[0].value.text(), "application/json");
@@ -283,7 +285,9 @@ workflows:
   other: {vus: 1, duration: 1s, steps: {a: {http: {get: "http://h/"}, check: {status: 200}}}}
 thresholds:
   http_req_failed: ["rate<0.01"]
-  "http_req_duration{step:browse.pay}": ["p(95)<300", {threshold: " p(99.9) <= 800.5 ", abortOnFail: true, delayAbortEval: 10s}]
+  "http_req_duration{step:browse.pay}":
+    - p(95)<300
+    - {threshold: " p(99.9) <= 800.5 ", abortOnFail: true, delayAbortEval: 10s}
   "checks{check:status is 200, step:a}": "rate==1"
   "iterations{scenario:other}": [count>=10]
 )yaml");
@@ -307,7 +311,8 @@ thresholds:
 TEST(Load, a_set_wins_over_the_environment_and_the_environment_over_the_file) {
   TestSources sources(R"yaml(
 env: {HOST: file, PATH_: file, LAST: file, BASE: "http://${HOST}.${PATH_}.${LAST}.${TLD}", VUS: 3, SECRET:}
-workflows: {w: {vus: "${VUS}", duration: "${LENGTH}", steps: {a: {http: {get: "${BASE}/${SECRET}", headers: {X: "$${HOST}"}}}}}}
+workflows:
+  w: {vus: "${VUS}", duration: "${LENGTH}", steps: {a: {http: {get: "${BASE}/${SECRET}", headers: {X: "$${HOST}"}}}}}
 )yaml");
   sources.sets = {{"HOST", "set"}, {"LENGTH", "5s"}};
   sources.world.variables = {{"HOST", "environment"}, {"PATH_", "environment"}, {"TLD", "org"}, {"SECRET", "s"}};
@@ -335,6 +340,22 @@ workflows:
   EXPECT_EQ(closed.vus, 7u);
   EXPECT_EQ(closed.duration, Duration::seconds(9));
 }
+
+class Examples : public testing::TestWithParam<std::string> {};
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path);
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
+}
+
+TEST_P(Examples, are_valid) {
+  TestSources sources(content_of("examples/" + GetParam()));
+  sources.world.files["pay.json"] = content_of("examples/pay.json");
+  EXPECT_EQ(sources.errors(), "");
+}
+INSTANTIATE_TEST_SUITE_P(All, Examples, testing::Values("first.yaml", "login.yaml", "arrival.yaml", "dag.yaml"));
 
 TEST(Load, aliases_are_copied) {
   const Plan plan = plan_of(R"yaml(

@@ -132,6 +132,7 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
     return;
   }
   for (const scenario::TemplatePart& part : *parts) {
+    if (bytes_ > kPlanBytesMax || reading_.diagnostics.full()) return;
     Piece piece;
     if (!part.is_expression) {
       piece.literal = part.text;
@@ -141,7 +142,6 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
       reading_.diagnostics.add(text.mark, resolved.error());
       continue;
     }
-    if (bytes_ > kPlanBytesMax) return;
     count(piece.literal.size(), text.mark);
     append_piece(out, std::move(piece), place);
   }

@@ -1,7 +1,6 @@
 #include "runtime/address.h"
 
 #include <arpa/inet.h>
-
 #include <cstring>
 
 #include "base/bytes.h"
@@ -55,7 +54,8 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
   const std::size_t colon = text.rfind(':');
   const auto port = colon == std::string_view::npos ? std::nullopt : parse_u64(text.substr(colon + 1));
   if (!port || *port > 65535) {
-    return fail(Errc::kInvalid, "'" + std::string(text) + "' has no port; write for example 127.0.0.1:8080 or [::1]:8080");
+    return fail(Errc::kInvalid,
+                "'" + std::string(text) + "' has no port; write for example 127.0.0.1:8080 or [::1]:8080");
   }
   std::string_view host = text.substr(0, colon);
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);

@@ -1,5 +1,5 @@
-// Asking work to end: a Cancellation is owned by whoever may ask, and everything that waits registers a callback with it.
-// Cancellation is one-way and stays set. One thread.
+// Asking work to end: a Cancellation is owned by whoever may ask, and everything that waits registers a callback with
+// it. Cancellation is one-way and stays set. One thread.
 #pragma once
 
 #include "base/check.h"
@@ -37,10 +37,14 @@ class Cancellation {
  public:
   // Cancelled when `parent` is. `parent` must outlive this.
   explicit Cancellation(Cancellation* parent = nullptr)
-      : from_parent_(parent, [](void* self) { static_cast<Cancellation*>(self)->cancel(); }, this) {}
+      : from_parent_(
+            parent, [](void* self) { static_cast<Cancellation*>(self)->cancel(); }, this) {}
   Cancellation(const Cancellation&) = delete;
   Cancellation& operator=(const Cancellation&) = delete;
-  ~Cancellation() { check(ends_.next_ == nullptr || ends_.next_ == &ends_, "callbacks end before their cancellation"); ends_.next_ = nullptr; }
+  ~Cancellation() {
+    check(ends_.next_ == nullptr || ends_.next_ == &ends_, "callbacks end before their cancellation");
+    ends_.next_ = nullptr;
+  }
 
   bool cancelled() const { return cancelled_; }
   void cancel() {

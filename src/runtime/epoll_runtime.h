@@ -32,9 +32,9 @@ class SocketStream final : public Stream {
 class EpollRuntime final : public Runtime {
  public:
   struct Options {
-    uint64_t seed = 0;          // 0: taken from the operating system
-    Duration timer_slack;       // 0: the kernel's default (50 µs); smaller wakes earlier and costs CPU
-    std::size_t mailbox = 1024; // most posts waiting
+    uint64_t seed = 0;           // 0: taken from the operating system
+    Duration timer_slack;        // 0: the kernel's default (50 µs); smaller wakes earlier and costs CPU
+    std::size_t mailbox = 1024;  // most posts waiting
   };
   // Fails when the process is out of descriptors.
   static Result<std::unique_ptr<EpollRuntime>> create(Options options);
@@ -43,8 +43,11 @@ class EpollRuntime final : public Runtime {
   // Runs the loop until `main` has finished and gives its result.
   template <class T>
   T run(task<T> main) {
-    while (!main.done()) turn();
-    return main.take();
+    while (true) {
+      run_ready();
+      if (main.done()) return main.take();
+      wait_for_events();
+    }
   }
 
   // Told after each turn how long the loop was busy between two waits. For the generator's self-observation.
@@ -66,6 +69,8 @@ class EpollRuntime final : public Runtime {
   bool post(void (*call)(void* context), void* context) override;
 
   // For the parts of this runtime.
+  // Edge-triggered unless `epoll_events` says EPOLLONESHOT or the like; a second watch of one descriptor changes its
+  // events.
   Status watch(int fd, EventSource* source, uint32_t epoll_events);
   Status watch_stream(SocketStream& stream);
   void unwatch(int fd);
@@ -73,10 +78,12 @@ class EpollRuntime final : public Runtime {
  private:
   struct Mailbox;
   EpollRuntime(Options options, int epoll_fd, int event_fd);
-  void turn();
-  void dispatch(const epoll_event& event);
+  void run_ready();
+  void wait_for_events();
+  void run_mailbox();
 
   int epoll_fd_;
+  Instant woke_;  // when the last wait ended
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<BlockingPool> blocking_;

@@ -1,5 +1,6 @@
 // Memory for coroutine frames: free lists by size, one set for each thread, so that a call of a coroutine costs about
-// a nanosecond and no call of the allocator once the thread has warmed up. A frame must be freed on the thread that made it.
+// a nanosecond and no call of the allocator once the thread has warmed up. A frame must be freed on the thread that
+// made it.
 #pragma once
 
 #include <array>
@@ -13,9 +14,11 @@ class FramePool {
   static constexpr std::size_t kLargest = 4096;  // larger frames come from the heap
 
   static void* allocate(std::size_t size) {
-    if (size > kLargest) [[unlikely]] return ::operator new(size);
+    if (size > kLargest) [[unlikely]]
+      return ::operator new(size);
     Node*& head = lists_[(size + kStep - 1) / kStep];
-    if (head == nullptr) [[unlikely]] return refill((size + kStep - 1) / kStep);
+    if (head == nullptr) [[unlikely]]
+      return refill((size + kStep - 1) / kStep);
     Node* node = head;
     head = node->next;
     return node;

@@ -2,6 +2,12 @@
 
 namespace bellwether::runtime {
 
-thread_local RunQueue RunQueue::local_;
+constinit thread_local RunQueue* RunQueue::local_ = nullptr;
+
+RunQueue& RunQueue::make_local() {
+  static thread_local RunQueue queue;
+  local_ = &queue;
+  return queue;
+}
 
 }  // namespace bellwether::runtime

@@ -1,6 +1,6 @@
 // The coroutines of one thread that are ready to go on. Whoever makes a coroutine ready pushes its entry here; the
-// loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a callee
-// can never re-enter its caller.
+// loop resumes entries one by one. No coroutine is ever resumed from inside another one, so stacks stay flat and a
+// callee can never re-enter its caller.
 #pragma once
 
 #include <coroutine>
@@ -12,7 +12,8 @@ namespace bellwether::runtime {
 
 class RunQueue {
  public:
-  // Lives in the frame of the coroutine that waits, so that destroying a suspended coroutine also takes it off the queue.
+  // Lives in the frame of the coroutine that waits, so that destroying a suspended coroutine also takes it off the
+  // queue.
   class Entry {
    public:
     Entry() = default;
@@ -43,7 +44,7 @@ class RunQueue {
   }
 
   // The queue of this thread: a thread drives one runtime at a time.
-  static RunQueue& local() { return local_; }
+  static RunQueue& local() { return local_ != nullptr ? *local_ : make_local(); }
 
   bool empty() const { return ends_.next_ == &ends_; }
 
@@ -74,7 +75,8 @@ class RunQueue {
   }
 
  private:
-  static thread_local RunQueue local_;
+  static RunQueue& make_local();
+  static constinit thread_local RunQueue* local_;
   Entry ends_;
 };
 

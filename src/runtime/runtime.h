@@ -1,11 +1,11 @@
-// The seam between the product and the world: clocks, timers, network, files, names, randomness. Everything that acts gets a
-// Runtime& in its constructor and reaches the world only through it. EpollRuntime (epoll_runtime.h) is the real world;
-// the simulator's runtime is a seeded one in virtual time, where whole clusters run in one process and the same seed gives the
-// same run.
+// The seam between the product and the world: clocks, timers, network, files, names, randomness. Everything that acts
+// gets a Runtime& in its constructor and reaches the world only through it. EpollRuntime (epoll_runtime.h) is the real
+// world; the simulator's runtime is a seeded one in virtual time, where whole clusters run in one process and the same
+// seed gives the same run.
 //
-// What happens for every request is concrete code in this class and in Stream: the cached clock, the timers, the run queue,
-// bytes in and out of a socket. What is rare is virtual. One runtime belongs to one thread; only post() may be called
-// from others.
+// What happens for every request is concrete code in this class and in Stream: the cached clock, the timers, the run
+// queue, bytes in and out of a socket. What is rare is virtual. One runtime belongs to one thread; only post() may be
+// called from others.
 #pragma once
 
 #include <cstdint>
@@ -103,7 +103,8 @@ class Runtime {
   virtual task<Result<std::unique_ptr<Stream>>> connect(Endpoint to, ConnectOptions options, Cancellation* cancel) = 0;
   virtual Result<std::unique_ptr<Listener>> listen(Endpoint at, ListenOptions options) = 0;
   virtual Result<std::unique_ptr<UdpSocket>> bind_udp(Endpoint at) = 0;
-  // The addresses of a name, or of an address literal. Answers are cached for as long as the zone allows, within limits.
+  // The addresses of a name, or of an address literal. Answers are cached for as long as the zone allows, within
+  // limits.
   virtual task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) = 0;
 
   virtual task<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) = 0;
@@ -139,7 +140,10 @@ class Runtime {
 class [[nodiscard]] Runtime::Sleep {
  public:
   Sleep(Runtime& runtime, Instant deadline, Cancellation* cancel)
-      : runtime_(runtime), deadline_(deadline), timer_(&Sleep::wake, this), on_cancel_(cancel, &Sleep::cancelled, this) {}
+      : runtime_(runtime),
+        deadline_(deadline),
+        timer_(&Sleep::wake, this),
+        on_cancel_(cancel, &Sleep::cancelled, this) {}
   Sleep(const Sleep&) = delete;
   Sleep& operator=(const Sleep&) = delete;
   bool await_ready() const { return cancelled_ || deadline_ <= runtime_.now(); }
@@ -168,7 +172,9 @@ class [[nodiscard]] Runtime::Sleep {
   CancelCallback on_cancel_;  // last: it may call cancelled() at once
 };
 
-inline Runtime::Sleep Runtime::sleep_until(Instant deadline, Cancellation* cancel) { return Sleep(*this, deadline, cancel); }
+inline Runtime::Sleep Runtime::sleep_until(Instant deadline, Cancellation* cancel) {
+  return Sleep(*this, deadline, cancel);
+}
 inline Runtime::Sleep Runtime::sleep(Duration span, Cancellation* cancel) { return Sleep(*this, now_ + span, cancel); }
 
 class [[nodiscard]] Runtime::Yield {

@@ -36,7 +36,8 @@ void Scope::spawn(task<void> work) {
   child->watcher = watch(this, child, std::move(work));
 }
 
-// A child whose watcher has just moved itself to the list may still be inside its last step; it stays for the next time.
+// A child whose watcher has just moved itself to the list may still be inside its last step; it stays for the next
+// time.
 void Scope::reap() {
   Child** link = &ended_;
   while (*link != nullptr) {

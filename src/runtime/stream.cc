@@ -1,9 +1,8 @@
 #include "runtime/stream.h"
 
+#include <cerrno>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cerrno>
 
 namespace bellwether::runtime {
 

@@ -1,8 +1,8 @@
 // A connection that carries bytes in order: TCP, TLS over another stream, or a simulated one.
 //
 // Reading and writing never block: try first, and wait for readiness only when told to (edge-triggered readiness, so a
-// read that filled less than its buffer need not be followed by another one). For a plain socket neither call is virtual.
-// One thread; at most one coroutine waits for reading and one for writing.
+// read that filled less than its buffer need not be followed by another one). For a plain socket neither call is
+// virtual. One thread; at most one coroutine waits for reading and one for writing.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +18,8 @@ namespace bellwether::runtime {
 struct Io {
   enum class Kind : uint8_t { kDone, kWouldBlock, kEnd, kError };
   Kind kind = Kind::kDone;
-  Errc error = Errc::kOk;   // kError only
-  std::size_t count = 0;    // kDone only; at least 1 unless the buffer was empty
+  Errc error = Errc::kOk;  // kError only
+  std::size_t count = 0;   // kDone only; at least 1 unless the buffer was empty
   static Io done(std::size_t n) { return {Kind::kDone, Errc::kOk, n}; }
   static Io would_block() { return {Kind::kWouldBlock, Errc::kOk, 0}; }
   static Io end() { return {Kind::kEnd, Errc::kOk, 0}; }
@@ -67,6 +67,8 @@ class Stream {
   // For the owner of the event source: what has become possible. hangup: no more readiness will be announced.
   void announce(bool readable, bool writable, bool hangup);
   void forget_readable() { readable_ = hangup_; }
+  // For a layer that holds bytes it has already taken from the stream below: reading may go on at once.
+  void keep_readable() { readiness_->readable_ = true; }
   void forget_writable() { writable_ = hangup_; }
 
  private:
@@ -92,7 +94,9 @@ class [[nodiscard]] Stream::Ready {
   ~Ready() {
     if (slot() == &entry_) slot() = nullptr;
   }
-  bool await_ready() const { return stream_.interrupt_ != Errc::kOk || (reading_ ? stream_.readable_ : stream_.writable_); }
+  bool await_ready() const {
+    return stream_.interrupt_ != Errc::kOk || (reading_ ? stream_.readable_ : stream_.writable_);
+  }
   void await_suspend(std::coroutine_handle<> waiting) {
     check(slot() == nullptr, "one waiter for each direction of a stream");
     entry_.handle = waiting;

@@ -4,8 +4,8 @@
 // the coroutine was waiting for (timers, streams and queue entries take themselves off). That is how a killed
 // simulated process disappears. In ordinary code a task is awaited, or given to a Scope (scope.h), which awaits it.
 //
-// Completion goes through the run queue. Rules for the authors of coroutines: one co_await a statement; arguments named before
-// the call when they are temporaries with a destructor; no capturing lambdas as coroutines.
+// Completion goes through the run queue. Rules for the authors of coroutines: one co_await a statement; arguments named
+// before the call when they are temporaries with a destructor; no capturing lambdas as coroutines.
 #pragma once
 
 #include <coroutine>

@@ -46,7 +46,6 @@ void TimerWheel::remove(Timer& timer) {
   --size_;
 }
 
-
 // Takes the timers of the lowest level that are due out of slots [tick_, last_tick] and appends them to the due list.
 void TimerWheel::collect(uint64_t last_tick, Instant now, Timer*& tail) {
   const uint64_t from = tick_ & (kSlots - 1);

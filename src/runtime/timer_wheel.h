@@ -1,6 +1,6 @@
-// Timers of one thread: a hierarchical wheel (Varghese and Lauck, 1987) with 64 slots a level. Arming and disarming cost
-// a few nanoseconds whatever the number of timers, which suits timeouts that nearly never fire; deadlines stay exact,
-// because the lowest level is searched, not rounded. Reads no clock.
+// Timers of one thread: a hierarchical wheel (Varghese and Lauck, 1987) with 64 slots a level. Arming and disarming
+// cost a few nanoseconds whatever the number of timers, which suits timeouts that nearly never fire; deadlines stay
+// exact, because the lowest level is searched, not rounded. Reads no clock.
 #pragma once
 
 #include <array>
@@ -53,8 +53,8 @@ class TimerWheel {
   // fires run in the next call. `now` never goes back.
   std::size_t advance(Instant now);
 
-  // When advance() next has work; never() when nothing is armed. It may be earlier than the earliest deadline (when timers must move
-  // down a level), never later.
+  // When advance() next has work; never() when nothing is armed. It may be earlier than the earliest deadline (when
+  // timers must move down a level), never later.
   Instant next_deadline() const;
 
   std::size_t size() const { return size_; }

@@ -58,7 +58,7 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 }
 
 void Diagnostics::add(Mark mark, Problem problem) {
-  if (list_.size() == kMax) return;
+  if (full()) return;
   list_.push_back({.file = file_,
                    .line = mark.line,
                    .column = mark.column,

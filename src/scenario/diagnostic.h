@@ -54,6 +54,8 @@ class Diagnostics {
   };
   void add(Mark mark, Problem problem);
   bool empty() const { return list_.empty(); }
+  // Whatever comes now is dropped: time to stop looking.
+  bool full() const { return list_.size() == kMax; }
   std::size_t size() const { return list_.size(); }
   // In the order of the file.
   std::vector<Diagnostic> take();

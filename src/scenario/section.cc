@@ -148,6 +148,7 @@ Section::Section(const Node& node, std::string where, Reading& reading, Keys key
       continue;
     }
     has_unknown_ = true;
+    if (reading.diagnostics.full()) return;
     reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
                                            .found = in_quotes(item.key),
                                            .expected = one_of(keys.known),

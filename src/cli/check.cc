@@ -1,0 +1,65 @@
+// bellwether check FILE: is the scenario right? Sends nothing.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/sources.h"
+
+namespace bellwether::cli {
+namespace {
+
+struct CheckOptions {
+  std::string file;
+  std::vector<std::string> sets;
+};
+
+std::string describe(const plan::Workflow& workflow) {
+  std::string text = "  " + workflow.name + ": " + std::to_string(workflow.steps.size()) +
+                     (workflow.steps.size() == 1 ? " step in " : " steps in ") +
+                     std::to_string(workflow.layers.size()) + (workflow.layers.size() == 1 ? " layer, " : " layers, ");
+  if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) {
+    text +=
+        "constant-vus, " + std::to_string(vus->vus) + " VUs for " + std::to_string(vus->duration.seconds_f()) + " s";
+  } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) {
+    char number[32];
+    std::snprintf(number, sizeof number, "%g", rate->rate_per_s);
+    text += std::string("constant-arrival-rate, ") + number + "/s";
+  } else {
+    text += "runs once";
+  }
+  return text;
+}
+
+int run_check(const CheckOptions& options) {
+  auto sets = parse_sets(options.sets);
+  if (!sets) {
+    std::fprintf(stderr, "bellwether check: %s\n", sets.error().message.c_str());
+    return kExitUsage;
+  }
+  auto plan = load_plan(options.file, std::move(*sets), {});
+  if (!plan) {
+    std::fprintf(stderr, "bellwether check: %s\n", plan.error().message.c_str());
+    return kExitUsage;
+  }
+  std::printf("%s: ok\n", options.file.c_str());
+  for (const plan::Workflow& workflow : plan->workflows) std::printf("%s\n", describe(workflow).c_str());
+  std::printf("  %zu checks, %zu thresholds\n", plan->checks.size(), plan->thresholds.size());
+  return kExitOk;
+}
+
+}  // namespace
+
+void add_check(CLI::App& app, int& exit_code) {
+  auto options = std::make_shared<CheckOptions>();
+  CLI::App* command = app.add_subcommand("check", "Check a scenario file; sends nothing");
+  command->add_option("FILE", options->file, "Scenario file")->required();
+  command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")->take_all();
+  command->footer(
+      "Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).\n"
+      "Example:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080");
+  command->callback([options, &exit_code] { exit_code = run_check(*options); });
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,18 @@
+// The commands of the command line. Each add_… declares a command and its options; when the user gives it, it runs and
+// leaves the process's exit code.
+#pragma once
+
+namespace CLI {
+class App;
+}
+
+namespace bellwether::cli {
+
+inline constexpr int kExitOk = 0;
+inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in k6
+
+void add_run(CLI::App& app, int& exit_code);
+void add_check(CLI::App& app, int& exit_code);
+void add_target(CLI::App& app, int& exit_code);
+
+}  // namespace bellwether::cli

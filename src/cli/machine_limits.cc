@@ -1,0 +1,81 @@
+#include "cli/machine_limits.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <sched.h>
+#include <sys/resource.h>
+
+namespace bellwether::cli {
+namespace {
+// Event loops, files, standard streams and what libraries keep open.
+constexpr uint64_t kOtherDescriptors = 128;
+}  // namespace
+
+uint64_t connections_at_most(const plan::Plan& plan) {
+  uint64_t sum = 0;
+  for (const plan::Workflow& workflow : plan.workflows) {
+    uint64_t widest = 0;
+    for (const auto& layer : workflow.layers) widest = std::max<uint64_t>(widest, layer.size());
+    uint64_t vus = 1;
+    if (const auto* constant = std::get_if<plan::ConstantVus>(&workflow.executor)) vus = constant->vus;
+    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) vus = rate->vus_max;
+    sum += vus * widest;
+  }
+  return sum;
+}
+
+Status ensure_descriptors(uint64_t connections) {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
+  const rlim_t needed = connections + kOtherDescriptors;
+  if (limit.rlim_cur >= needed) return {};
+  if (limit.rlim_max < needed) {
+    rlimit higher{needed, needed};
+    if (setrlimit(RLIMIT_NOFILE, &higher) == 0) return {};
+    return fail(Errc::kExhausted, "this run may need " + std::to_string(needed) + " open files, and the limit is " +
+                                      std::to_string(limit.rlim_max) + "; raise it with 'ulimit -n " +
+                                      std::to_string(needed) + "' or use fewer virtual users");
+  }
+  limit.rlim_cur = needed;
+  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return fail(Errc::kExhausted, "the limit of open files cannot be raised");
+  return {};
+}
+
+std::string port_warning(uint64_t connections) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/sys/net/ipv4/ip_local_port_range", "re"),
+                                                   [](FILE* f) { return f == nullptr ? 0 : std::fclose(f); });
+  unsigned long low = 0, high = 0;
+  if (file == nullptr || std::fscanf(file.get(), "%lu %lu", &low, &high) != 2 || high < low) return {};
+  const uint64_t ports = high - low + 1;
+  if (connections <= ports) return {};
+  return "up to " + std::to_string(connections) + " connections, but only " + std::to_string(ports) +
+         " local ports for one target address (net.ipv4.ip_local_port_range " + std::to_string(low) + "-" +
+         std::to_string(high) +
+         "): connections beyond that will fail as 'exhausted'. Widen the range or use fewer virtual users";
+}
+
+uint32_t usable_cpus() {
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
+  return static_cast<uint32_t>(CPU_COUNT(&set));
+}
+
+Status check_pin(const std::vector<int>& cpus) {
+  cpu_set_t before;
+  CPU_ZERO(&before);
+  sched_getaffinity(0, sizeof before, &before);
+  for (const int cpu : cpus) {
+    cpu_set_t one;
+    CPU_ZERO(&one);
+    if (cpu < CPU_SETSIZE) CPU_SET(static_cast<std::size_t>(cpu), &one);
+    const bool works = cpu < CPU_SETSIZE && sched_setaffinity(0, sizeof one, &one) == 0;
+    sched_setaffinity(0, sizeof before, &before);
+    if (!works)
+      return fail(Errc::kInvalid, "--pin: there is no processor " + std::to_string(cpu) + " for this process");
+  }
+  return {};
+}
+
+}  // namespace bellwether::cli

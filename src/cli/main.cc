@@ -1,0 +1,35 @@
+// bellwether: the table of contents of the command line. Each command lives in a file of its own.
+
+#include <CLI/CLI.hpp>
+
+#include "cli/commands.h"
+
+int main(int argc, char** argv) {
+  CLI::App app{"Bellwether: load tests whose figures can be trusted."};
+  app.name("bellwether");
+  app.footer(
+      "Examples:\n"
+      "  bellwether target --listen 127.0.0.1:18080        a server to try things on\n"
+      "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
+      "  bellwether check scenario.yaml                     is it right? sends nothing\n"
+      "  bellwether run scenario.yaml --out json=result.json\n\n"
+      "Exit codes: 0 pass, 99 thresholds failed, 104 wrong scenario or command line, 105 ended by a signal,\n"
+      "  108 aborted by a step, 110 every request failed, 121 schedule not achieved, 122 generator saturated,\n"
+      "  123 no samples for a threshold. All of them: docs/formats/result.md.");
+  app.set_version_flag("--version", "bellwether 0.1.0");
+  app.require_subcommand(1);
+  app.failure_message(CLI::FailureMessage::simple);
+
+  int exit_code = bellwether::cli::kExitOk;
+  bellwether::cli::add_run(app, exit_code);
+  bellwether::cli::add_check(app, exit_code);
+  bellwether::cli::add_target(app, exit_code);
+
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::ParseError& error) {
+    const int code = app.exit(error);
+    return code == 0 ? 0 : bellwether::cli::kExitUsage;
+  }
+  return exit_code;
+}

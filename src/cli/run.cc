@@ -1,0 +1,173 @@
+// bellwether run FILE|URL: a load test on this machine.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "base/bytes.h"
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/run_session.h"
+#include "cli/sources.h"
+#include "plan/quick.h"
+
+namespace bellwether::cli {
+namespace {
+
+struct RunArguments {
+  std::string what;
+  std::vector<std::string> sets;
+  std::vector<std::string> outs;
+  std::vector<std::string> headers;
+  std::string vus, duration, rate, method, body, body_file, pin, ca_file;
+  std::string ui = "ci";
+  uint32_t cores = 0;
+  uint64_t seed = 0;
+  bool insecure = false;
+};
+
+bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
+
+Result<std::vector<int>> parse_cpus(const std::string& text) {
+  std::vector<int> cpus;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::size_t dash = item.find('-');
+    const auto low = parse_u64(item.substr(0, dash));
+    const auto high = dash == std::string_view::npos ? low : parse_u64(item.substr(dash + 1));
+    if (!low || !high || *high < *low || *high > 4095) {
+      return fail(Errc::kInvalid, "--pin '" + text + "': write processor numbers such as 1 or 0,2 or 0-3");
+    }
+    for (uint64_t cpu = *low; cpu <= *high; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
+}
+
+Result<scenario::Overrides> parse_overrides(const RunArguments& arguments) {
+  scenario::Overrides overrides;
+  if (!arguments.vus.empty()) {
+    const auto vus = parse_u64(arguments.vus);
+    if (!vus || *vus == 0 || *vus > 10'000'000) {
+      return fail(Errc::kInvalid, "--vus '" + arguments.vus + "': write a whole number from 1 to 10000000");
+    }
+    overrides.vus = static_cast<uint32_t>(*vus);
+  }
+  if (!arguments.duration.empty()) {
+    auto duration = parse_duration(arguments.duration);
+    if (!duration) return fail(Errc::kInvalid, "--duration: " + duration.error().message);
+    if (*duration <= Duration::zero()) return fail(Errc::kInvalid, "--duration: write more than 0");
+    overrides.duration = *duration;
+  }
+  if (!arguments.rate.empty()) {
+    auto rate = parse_rate(arguments.rate);
+    if (!rate) return fail(Errc::kInvalid, "--rate: " + rate.error().message);
+    if (*rate <= 0) return fail(Errc::kInvalid, "--rate: write more than 0");
+    overrides.rate_per_s = *rate;
+  }
+  return overrides;
+}
+
+Result<plan::Plan> plan_of_url(const RunArguments& arguments, const scenario::Overrides& overrides) {
+  plan::QuickRun quick;
+  quick.url = arguments.what;
+  if (!arguments.method.empty()) quick.method = arguments.method;
+  for (const std::string& header : arguments.headers) {
+    const std::size_t colon = header.find(':');
+    if (colon == std::string::npos) return fail(Errc::kInvalid, "--header '" + header + "': write 'Name: value'");
+    quick.headers.emplace_back(std::string(trim(header.substr(0, colon))), std::string(trim(header.substr(colon + 1))));
+  }
+  if (!arguments.body.empty()) quick.body = arguments.body;
+  if (overrides.vus) quick.vus = *overrides.vus;
+  if (overrides.duration) quick.duration = *overrides.duration;
+  if (overrides.rate_per_s && !overrides.vus) quick.vus = 100;  // an open model needs hands; unused ones cost nothing
+  quick.rate_per_s = overrides.rate_per_s;
+  quick.tls_verify = !arguments.insecure;
+  quick.tls_ca_file = arguments.ca_file;
+  return plan::make_plan(quick);
+}
+
+Result<plan::Plan> plan_of(const RunArguments& arguments) {
+  auto overrides = parse_overrides(arguments);
+  if (!overrides) return tl::unexpected(overrides.error());
+  if (is_url(arguments.what)) {
+    if (!arguments.sets.empty()) return fail(Errc::kInvalid, "--set belongs to a scenario file, not to a URL");
+    return plan_of_url(arguments, *overrides);
+  }
+  if (!arguments.method.empty() || !arguments.body.empty() || !arguments.headers.empty() || arguments.insecure ||
+      !arguments.ca_file.empty()) {
+    return fail(
+        Errc::kInvalid,
+        "--method, --header, --body, --insecure and --cacert belong to a URL; a scenario file says these things itself"
+        " (for a URL, write it with its scheme: http://" +
+            arguments.what + ")");
+  }
+  auto sets = parse_sets(arguments.sets);
+  if (!sets) return tl::unexpected(sets.error());
+  return load_plan(arguments.what, std::move(*sets), *overrides);
+}
+
+Result<RunSettings> settings_of(const RunArguments& arguments) {
+  RunSettings settings;
+  settings.cores = arguments.cores;
+  settings.seed = arguments.seed;
+  if (arguments.ui != "none" && arguments.ui != "ci") {
+    return fail(Errc::kInvalid, "--ui '" + arguments.ui + "': write none or ci");
+  }
+  settings.progress = arguments.ui == "ci";
+  if (!arguments.pin.empty()) {
+    auto pin = parse_cpus(arguments.pin);
+    if (!pin) return tl::unexpected(pin.error());
+    settings.pin = std::move(*pin);
+  }
+  for (const std::string& out : arguments.outs) {
+    if (!out.starts_with("json=") || out.size() == 5) {
+      return fail(Errc::kInvalid, "--out '" + out + "': write json=FILE");
+    }
+    settings.json_files.push_back(out.substr(5));
+  }
+  return settings;
+}
+
+int run_command(const RunArguments& arguments) {
+  auto settings = settings_of(arguments);
+  auto plan = settings ? plan_of(arguments) : Result<plan::Plan>(tl::unexpected(settings.error()));
+  if (!plan) {
+    std::fprintf(stderr, "bellwether run: %s\n", plan.error().message.c_str());
+    return kExitUsage;
+  }
+  return run_session(*plan, *settings);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<RunArguments>();
+  CLI::App* command = app.add_subcommand("run", "Run a scenario file, or load one URL");
+  command->add_option("FILE|URL", arguments->what, "Scenario file, or a URL with http:// or https://")->required();
+  command->add_option("-u,--vus", arguments->vus, "Virtual users (a scenario's own number unless given)");
+  command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");
+  command->add_option("-R,--rate", arguments->rate,
+                      "Arrivals, for example 500/s: an open model, never slowed by the target");
+  command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")->take_all();
+  command->add_option("-o,--out", arguments->outs, "json=FILE: writes the result")->take_all();
+  command->add_option("--ui", arguments->ui, "none, or ci: a line every few seconds")->capture_default_str();
+  command->add_option("--cores", arguments->cores, "Load threads (default: all processors)");
+  command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
+  command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
+  command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")->take_all();
+  command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
+  command->add_option("-b,--body", arguments->body, "URL only: body of the request");
+  command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
+  command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust");
+  command->footer(
+      "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
+      "Examples:\n"
+      "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
+      "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"
+      "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none");
+  command->callback([arguments, &exit_code] { exit_code = run_command(*arguments); });
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,23 @@
+// One run on this machine from start to exit code: limits of the machine, signals, progress, summary, result files.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "plan/plan.h"
+
+namespace bellwether::cli {
+
+struct RunSettings {
+  uint32_t cores = 0;  // 0: all processors that may be used
+  std::vector<int> pin;
+  uint64_t seed = 0;
+  bool progress = true;
+  std::vector<std::string> json_files;
+};
+
+// Returns the exit code of the process. Reports on stdout, problems on stderr.
+int run_session(const plan::Plan& plan, const RunSettings& settings);
+
+}  // namespace bellwether::cli

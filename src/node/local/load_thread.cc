@@ -1,0 +1,153 @@
+#include "node/local/load_thread.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <pthread.h>
+#include <sched.h>
+#include <sys/resource.h>
+
+namespace bellwether::node {
+namespace {
+
+Duration thread_cpu() {
+  rusage usage{};
+  getrusage(RUSAGE_THREAD, &usage);
+  const auto micros = [](const timeval& t) { return Duration::micros(t.tv_sec * 1'000'000 + t.tv_usec); };
+  return micros(usage.ru_utime) + micros(usage.ru_stime);
+}
+
+}  // namespace
+
+// Where the thread waits until all are prepared.
+struct LoadThread::Gate {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::optional<Status> prepared;
+  bool open = false;
+  bool cancelled = false;
+};
+
+LoadThread::LoadThread(const plan::Plan& plan, uint32_t part, uint32_t parts, std::optional<int> cpu, uint64_t seed,
+                       runtime::EpollRuntime& control, Listener& listener)
+    : plan_(plan),
+      part_(part),
+      parts_(parts),
+      cpu_(cpu),
+      seed_(seed),
+      control_(control),
+      listener_(listener),
+      gate_(std::make_unique<Gate>()) {}
+
+LoadThread::~LoadThread() {
+  {
+    const std::lock_guard lock(gate_->mutex);
+    gate_->cancelled = !gate_->open;
+  }
+  gate_->changed.notify_all();
+  if (thread_.joinable()) thread_.join();
+}
+
+Status LoadThread::prepare() {
+  thread_ = std::thread([this] { main(); });
+  std::unique_lock lock(gate_->mutex);
+  gate_->changed.wait(lock, [this] { return gate_->prepared.has_value(); });
+  return *gate_->prepared;
+}
+
+void LoadThread::start(Instant start) {
+  {
+    const std::lock_guard lock(gate_->mutex);
+    start_ = start;
+    gate_->open = true;
+  }
+  gate_->changed.notify_all();
+}
+
+void LoadThread::main() {
+  pthread_setname_np(pthread_self(), ("load-" + std::to_string(part_)).c_str());
+  if (cpu_) {
+    cpu_set_t set;
+    CPU_ZERO(&set);
+    CPU_SET(static_cast<std::size_t>(*cpu_), &set);
+    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+  }
+  Status prepared;
+  auto runtime = runtime::EpollRuntime::create({.seed = seed_});
+  if (runtime) {
+    runtime_ = std::move(*runtime);
+    for (std::size_t i = 0; i < kWindows; ++i) {
+      windows_.push_back(
+          std::make_unique<metrics::Window>(plan_.steps.size(), plan_.workflows.size(), plan_.checks.size(), &pool_));
+      if (i > 0) empty_.push(windows_.back().get());
+    }
+    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, part_, parts_, *this, pool_, windows_.front().get());
+    prepared = engine_->prepare();
+  } else {
+    prepared = tl::unexpected(runtime.error());
+  }
+  {
+    std::unique_lock lock(gate_->mutex);
+    gate_->prepared = prepared;
+    gate_->changed.notify_all();
+    gate_->changed.wait(lock, [this] { return gate_->open || gate_->cancelled; });
+    if (gate_->cancelled || !prepared) {
+      lock.unlock();
+      engine_.reset();
+      runtime_.reset();
+      return;
+    }
+  }
+  runtime_->observe_turns([](void* engine, Duration busy) { static_cast<vuser::Engine*>(engine)->note_turn(busy); },
+                          engine_.get());
+  runtime_->read_clock();
+  runtime_->run(engine_->run(start_));
+  ended_ = runtime_->read_clock();
+  post_to_control([](void* self) {
+    auto* thread = static_cast<LoadThread*>(self);
+    thread->listener_.thread_ended(*thread);
+  });
+}
+
+void LoadThread::post_to_control(void (*call)(void*)) {
+  // The mailbox holds far more than the few posts of a second; a full one means that the control thread stands still.
+  while (!control_.post(call, this)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+}
+
+metrics::Window* LoadThread::exchange(metrics::Window* full) {
+  metrics::Window* next = empty_.pop();
+  if (next == nullptr) return nullptr;
+  const Duration used = thread_cpu();
+  full->cpu = used - cpu_counted_;
+  cpu_counted_ = used;
+  check(full_.push(full), "there are fewer windows than places");
+  post_to_control([](void* self) {
+    auto* thread = static_cast<LoadThread*>(self);
+    thread->listener_.window_ready(*thread);
+  });
+  return next;
+}
+
+void LoadThread::abort_run(std::string_view step) {
+  if (!aborted_by_.empty()) return;
+  aborted_by_ = std::string(step);
+  post_to_control([](void* self) {
+    auto* thread = static_cast<LoadThread*>(self);
+    thread->listener_.aborted_by(thread->aborted_by_);
+  });
+}
+
+void LoadThread::release(metrics::Window* window) {
+  window->clear();
+  check(empty_.push(window), "there are fewer windows than places");
+}
+
+void LoadThread::stop() {
+  runtime_->post([](void* engine) { static_cast<vuser::Engine*>(engine)->stop(); }, engine_.get());
+}
+
+void LoadThread::kill() {
+  runtime_->post([](void* engine) { static_cast<vuser::Engine*>(engine)->kill(); }, engine_.get());
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,106 @@
+// One core's load: a thread with a runtime and an engine of its own. It hands a window to the control thread each
+// second and gets an empty one back; nothing else crosses between them while load is made.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <thread>
+
+#include "base/result.h"
+#include "metrics/window.h"
+#include "plan/plan.h"
+#include "runtime/epoll_runtime.h"
+#include "vuser/engine.h"
+
+namespace bellwether::node {
+
+// A queue between exactly two threads, for a handful of pointers.
+template <class T, std::size_t kSize>
+class Handover {
+ public:
+  bool push(T* item) {
+    const std::size_t tail = tail_.load(std::memory_order_relaxed);
+    if (tail - head_.load(std::memory_order_acquire) == kSize) return false;
+    items_[tail % kSize] = item;
+    tail_.store(tail + 1, std::memory_order_release);
+    return true;
+  }
+  T* pop() {
+    const std::size_t head = head_.load(std::memory_order_relaxed);
+    if (head == tail_.load(std::memory_order_acquire)) return nullptr;
+    T* item = items_[head % kSize];
+    head_.store(head + 1, std::memory_order_release);
+    return item;
+  }
+
+ private:
+  std::array<T*, kSize> items_{};
+  alignas(64) std::atomic<std::size_t> head_{0};
+  alignas(64) std::atomic<std::size_t> tail_{0};
+};
+
+class LoadThread final : public vuser::WindowSink {
+ public:
+  // What the control thread is told, on the control thread.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void window_ready(LoadThread& thread) = 0;
+    virtual void aborted_by(const std::string& step) = 0;
+    virtual void thread_ended(LoadThread& thread) = 0;
+  };
+
+  // `cpu`: the processor to run on, or none. All references must outlive the thread.
+  LoadThread(const plan::Plan& plan, uint32_t part, uint32_t parts, std::optional<int> cpu, uint64_t seed,
+             runtime::EpollRuntime& control, Listener& listener);
+  ~LoadThread() override;
+
+  // Starts the thread; returns when its engine is prepared, or with what keeps it from that.
+  Status prepare();
+  // Lets it run, from `start` on.
+  void start(Instant start);
+  // See vuser::Engine. From the control thread, after start().
+  void stop();
+  void kill();
+
+  // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
+  metrics::Window* next_full() { return full_.pop(); }
+  void release(metrics::Window* window);
+  // After thread_ended.
+  Instant ended() const { return ended_; }
+
+ private:
+  static constexpr std::size_t kWindows = 3;
+  void main();
+  void post_to_control(void (*call)(void*));
+  metrics::Window* exchange(metrics::Window* full) override;
+  void abort_run(std::string_view step) override;
+
+  const plan::Plan& plan_;
+  uint32_t part_;
+  uint32_t parts_;
+  std::optional<int> cpu_;
+  uint64_t seed_;
+  runtime::EpollRuntime& control_;
+  Listener& listener_;
+  std::unique_ptr<runtime::EpollRuntime> runtime_;
+  metrics::PagePool pool_;
+  std::vector<std::unique_ptr<metrics::Window>> windows_;
+  std::unique_ptr<vuser::Engine> engine_;
+  Handover<metrics::Window, 4> full_;
+  Handover<metrics::Window, 4> empty_;
+  Duration cpu_counted_;
+  std::string aborted_by_;  // written before the post that tells of it
+
+  struct Gate;
+  std::unique_ptr<Gate> gate_;
+  Instant start_;
+  Instant ended_;
+  std::thread thread_;
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,159 @@
+#include "plan/selector.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "scenario/section.h"
+
+namespace bellwether::plan {
+
+using scenario::in_quotes;
+using Problem = scenario::Diagnostics::Problem;
+
+namespace {
+
+using Checked = tl::expected<void, Problem>;
+
+tl::unexpected<Problem> wrong(Problem problem) { return tl::unexpected<Problem>(std::move(problem)); }
+
+struct Tag {
+  std::string_view key;
+  std::string value;
+};
+
+// "step:a.b,check:status is 200". A comma that no tag follows belongs to the value before it.
+std::vector<Tag> split_tags(std::string_view text) {
+  std::vector<Tag> tags;
+  while (!text.empty()) {
+    const std::size_t comma = std::min(text.find(','), text.size());
+    const std::string_view part = text.substr(0, comma);
+    text.remove_prefix(std::min(comma + 1, text.size()));
+    const std::size_t colon = part.find(':');
+    if (colon == std::string_view::npos && !tags.empty()) {
+      tags.back().value += "," + std::string(part);
+    } else {
+      tags.push_back({trim(part.substr(0, colon)),
+                      colon == std::string_view::npos ? std::string() : std::string(trim(part.substr(colon + 1)))});
+    }
+  }
+  return tags;
+}
+
+class TagResolver {
+ public:
+  TagResolver(const Plan& plan, bool checks_known) : plan_(plan), checks_known_(checks_known) {}
+
+  Checked resolve(const Metric& metric, const std::vector<Tag>& tags, Threshold& out) const {
+    const Tag* check = nullptr;
+    for (const Tag& tag : tags) {
+      const bool is_workflow = tag.key == "workflow" || tag.key == "scenario";
+      const bool is_step = tag.key == "step" && metric.scope != MetricScope::kWorkflow;
+      const bool is_check = tag.key == "check" && metric.scope == MetricScope::kCheck;
+      if (is_check) check = &tag;
+      const Checked status = is_workflow ? resolve_workflow(tag.value, out)
+                             : is_step   ? resolve_step(tag.value, out)
+                             : is_check  ? Checked()
+                                         : unknown_tag(tag, metric);
+      if (!status) return status;
+    }
+    return check == nullptr ? Checked() : resolve_check(check->value, out);
+  }
+
+ private:
+  static Checked unknown_tag(const Tag& tag, const Metric& metric) {
+    return wrong({.message = "metric " + in_quotes(metric.name) + " has no tag " + in_quotes(tag.key),
+                  .expected = metric.scope == MetricScope::kCheck  ? "one of check, step, workflow"
+                              : metric.scope == MetricScope::kStep ? "one of step, workflow"
+                                                                   : "workflow"});
+  }
+
+  Checked resolve_workflow(const std::string& name, Threshold& out) const {
+    std::vector<std::string_view> names;
+    for (const Workflow& workflow : plan_.workflows) names.push_back(workflow.name);
+    const auto found = std::find(names.begin(), names.end(), name);
+    if (found == names.end()) return unknown("workflow", name, names);
+    out.workflow = static_cast<uint16_t>(found - names.begin());
+    return {};
+  }
+
+  // "workflow.step", or the step alone where that is unambiguous.
+  Checked resolve_step(const std::string& name, Threshold& out) const {
+    std::vector<std::string_view> names;
+    std::vector<StepId> matching;
+    for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
+      if (!plan_.steps[i].measured) continue;
+      const std::string& full = plan_.steps[i].name;
+      names.push_back(full);
+      const bool is_bare = std::string_view(full).substr(full.find('.') + 1) == name;
+      if (full == name || is_bare) matching.push_back(static_cast<StepId>(i));
+    }
+    if (matching.empty()) return unknown("step", name, names);
+    if (matching.size() > 1) {
+      return wrong({.message = "several workflows have a step " + in_quotes(name),
+                    .hint = "write {step:" + plan_.steps[matching.front()].name + "}"});
+    }
+    out.step = matching.front();
+    return {};
+  }
+
+  Checked resolve_check(const std::string& name, Threshold& out) const {
+    std::vector<std::string_view> names;
+    std::vector<CheckId> matching;
+    for (std::size_t i = 0; i < plan_.checks.size(); ++i) {
+      const CheckInfo& check = plan_.checks[i];
+      names.push_back(check.name);
+      const bool in_step = !out.step || *out.step == check.step;
+      const bool in_workflow = !out.workflow || *out.workflow == plan_.steps[check.step].workflow;
+      if (check.name == name && in_step && in_workflow) matching.push_back(static_cast<CheckId>(i));
+    }
+    if (matching.empty() && !checks_known_) return {};
+    if (matching.empty()) {
+      std::sort(names.begin(), names.end());
+      names.erase(std::unique(names.begin(), names.end()), names.end());
+      return unknown("check", name, names);
+    }
+    if (matching.size() > 1) {
+      const std::string& step = plan_.steps[plan_.checks[matching.front()].step].name;
+      return wrong({.message = "several steps have a check " + in_quotes(name),
+                    .hint = "add a step: {check:" + name + ",step:" + step + "}"});
+    }
+    out.check = matching.front();
+    return {};
+  }
+
+  static tl::unexpected<Problem> unknown(std::string_view kind, const std::string& name, scenario::Names names) {
+    constexpr std::size_t kShown = 20;
+    const scenario::Names shown = names.first(std::min(names.size(), kShown));
+    return wrong({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
+                  .expected = scenario::one_of(shown) + (names.size() > kShown ? ", …" : ""),
+                  .hint = scenario::did_you_mean(name, names)});
+  }
+
+  const Plan& plan_;
+  bool checks_known_;
+};
+
+}  // namespace
+
+tl::expected<const Metric*, Problem> resolve_selector(std::string_view text, const Plan& plan, bool checks_known,
+                                                      Threshold& out) {
+  const std::size_t brace = std::min(text.find('{'), text.size());
+  const std::string_view name = trim(text.substr(0, brace));
+  const Metric* metric = find_metric(name);
+  if (metric == nullptr) {
+    std::vector<std::string_view> names;
+    for (const Metric& each : metrics()) names.push_back(each.name);
+    return wrong({.message = "unknown metric " + in_quotes(name),
+                  .expected = scenario::one_of(names),
+                  .hint = scenario::did_you_mean(name, names)});
+  }
+  if (brace == text.size()) return metric;
+  std::string_view tags = text.substr(brace + 1);
+  if (!tags.ends_with('}')) return wrong({.message = "'}' is missing at the end of " + in_quotes(text)});
+  tags.remove_suffix(1);
+  const Checked resolved = TagResolver(plan, checks_known).resolve(*metric, split_tags(tags), out);
+  if (!resolved) return wrong(resolved.error());
+  return metric;
+}
+
+}  // namespace bellwether::plan

@@ -1,0 +1,294 @@
+#include "protocol/http1/client.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "protocol/http1/client_reader.h"
+#include "protocol/http1/client_redirect.h"
+#include "runtime/tls.h"
+
+namespace bellwether::http1 {
+
+using metrics::ErrorKind;
+using runtime::Io;
+using runtime::task;
+
+namespace {
+
+ErrorKind connect_error(Errc code) {
+  switch (code) {
+    case Errc::kRefused: return ErrorKind::kConnectRefused;
+    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
+    case Errc::kUnreachable: return ErrorKind::kUnreachable;
+    case Errc::kExhausted: return ErrorKind::kExhausted;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    default: return ErrorKind::kConnectReset;
+  }
+}
+
+ErrorKind tls_error(Errc code) {
+  switch (code) {
+    case Errc::kTimeout: return ErrorKind::kTlsTimeout;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    default: return ErrorKind::kTls;
+  }
+}
+
+bool idempotent(std::string_view method) { return method != "POST" && method != "PATCH" && method != "CONNECT"; }
+
+}  // namespace
+
+// The timers and the cancellation of one request on one connection. They end a wait by interrupting the stream; what
+// they meant is remembered here.
+struct Client::Attempt {
+  Attempt(runtime::Runtime& runtime, runtime::Stream& s, runtime::Cancellation* cancel)
+      : wheel(runtime.timers()),
+        stream(s),
+        timer(&Attempt::on_timer, this),
+        on_cancel(cancel, &Attempt::cancelled, this) {}
+
+  // At first the wait for the first byte is limited, then only the whole.
+  void limit(Instant first_byte, Instant whole) {
+    whole_deadline = whole;
+    waiting_for_first_byte = first_byte < whole;
+    wheel.arm(timer, std::min(first_byte, whole));
+  }
+  void first_byte_seen() {
+    if (!waiting_for_first_byte) return;
+    waiting_for_first_byte = false;
+    wheel.arm(timer, whole_deadline);
+  }
+  static void on_timer(void* self) {
+    auto* attempt = static_cast<Attempt*>(self);
+    attempt->why = attempt->waiting_for_first_byte ? ErrorKind::kFirstByteTimeout : ErrorKind::kTimeout;
+    attempt->stream.interrupt(Errc::kTimeout);
+  }
+  static void cancelled(void* self) {
+    auto* attempt = static_cast<Attempt*>(self);
+    attempt->why = ErrorKind::kInterrupted;
+    attempt->stream.interrupt(Errc::kCancelled);
+  }
+
+  runtime::TimerWheel& wheel;
+  runtime::Stream& stream;
+  Instant whole_deadline;
+  bool waiting_for_first_byte = false;
+  ErrorKind why = ErrorKind::kNone;
+  runtime::Timer timer;
+  runtime::CancelCallback on_cancel;
+};
+
+task<void> Client::exchange(Session& session, const Request& request, Response& response,
+                            runtime::Cancellation* cancel) {
+  response.started = runtime_.now();
+  const Instant deadline = response.started + request.limits->timeout;
+  co_await exchange_once(session, request, response, deadline, cancel);
+  if (response.error != ErrorKind::kNone || !is_redirect(response.status) || request.limits->redirects_max == 0)
+    co_return;
+
+  // From here on nothing is on the hot path: each hop is put together anew.
+  Request hop = request;
+  RedirectedRequest next;
+  while (response.error == ErrorKind::kNone && is_redirect(response.status) && !response.head().location.empty()) {
+    if (response.redirects == request.limits->redirects_max) {
+      response.error = ErrorKind::kRedirect;
+      response.detail = "more redirects than allowed";
+      co_return;
+    }
+    RedirectedRequest made = follow_redirect(hop, response.status, response.head().location);
+    if (!made.valid) {
+      response.error = ErrorKind::kRedirect;
+      response.detail = "the redirect names no URL that can be fetched";
+      co_return;
+    }
+    next = std::move(made);
+    auto origin = origins_.find(next.tls, next.host, next.port, hop.origin->tls_settings);
+    if (!origin) {
+      response.error = ErrorKind::kTls;
+      co_return;
+    }
+    hop = next.request(*request.limits, request.want_body);
+    hop.origin = *origin;
+    ++response.redirects;
+    response.status = 0;
+    response.body = {};
+    co_await exchange_once(session, hop, response, deadline, cancel);
+  }
+}
+
+// The bytes in one piece: prepared, or put together when the user has cookies for this URL.
+std::string_view Client::bytes_to_send(const Session& session, const Request& request) {
+  const bool cookies = !session.cookies.empty();
+  if (!cookies && !request.whole.empty()) return request.whole;
+  scratch_.assign(request.head);
+  if (cookies) {
+    const std::size_t before = scratch_.size();
+    scratch_ += "Cookie: ";
+    const std::size_t start = scratch_.size();
+    session.cookies.append_header(request.origin->host, request.target, request.origin->tls, runtime_.wall_now(),
+                                  scratch_);
+    if (scratch_.size() == start) {
+      scratch_.resize(before);
+    } else {
+      scratch_ += "\r\n";
+    }
+  }
+  scratch_ += "\r\n";
+  scratch_ += request.body;
+  return scratch_;
+}
+
+task<void> Client::exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
+                                 runtime::Cancellation* cancel) {
+  std::unique_ptr<Connection> connection = session.take_idle(*request.origin);
+  bool may_retry = connection != nullptr && idempotent(request.method);
+  while (true) {
+    if (connection == nullptr) {
+      connection = co_await open(*request.origin, *request.limits, response, deadline, cancel);
+      if (connection == nullptr) {
+        response.done = runtime_.now();
+        co_return;
+      }
+    }
+    runtime::Stream& stream = *connection->stream;
+    Attempt attempt(runtime_, stream, cancel);
+    const Instant sent = runtime_.read_clock();
+    if (response.attempts++ == 0) response.sent = sent;
+    attempt.limit(sent + request.limits->first_byte_timeout, deadline);
+    response.error = ErrorKind::kNone;
+
+    // Send: nearly always one call takes everything.
+    std::string_view bytes = bytes_to_send(session, request);
+    std::string rest;
+    Io io = stream.try_write(as_bytes(bytes));
+    while (io.kind != Io::Kind::kError) {
+      response.bytes_sent += io.count;
+      bytes.remove_prefix(io.count);
+      if (bytes.empty()) break;
+      if (rest.empty() && bytes.data() >= scratch_.data() && bytes.data() < scratch_.data() + scratch_.size()) {
+        rest.assign(bytes);  // other exchanges use the scratch buffer while this one waits
+        bytes = rest;
+      }
+      const Errc waited = co_await stream.writable();
+      if (waited != Errc::kOk) {
+        response.error = attempt.why;
+        break;
+      }
+      io = stream.try_write(as_bytes(bytes));
+    }
+    if (!rest.empty()) response.sending = runtime_.now() - sent;
+
+    // Receive. Reading right after sending would only cost a call: wait to be told.
+    ResponseReader reader(buffers_, request.method == "HEAD", request.want_body, request.limits->body_bytes_max);
+    auto state = ResponseReader::State::kMore;
+    if (io.kind == Io::Kind::kError && response.error == ErrorKind::kNone) {
+      // The peer may have answered before it closed; what it said is worth more than the broken pipe.
+      io = stream.try_read(reader.space());
+      if (io.kind == Io::Kind::kDone) {
+        response.first_byte = runtime_.now();
+        state = reader.received(io.count);
+      } else {
+        response.error = connection->used ? ErrorKind::kClosed : ErrorKind::kSend;
+      }
+    }
+    while (response.error == ErrorKind::kNone && state == ResponseReader::State::kMore) {
+      const Errc waited = co_await stream.readable();
+      if (waited != Errc::kOk) {
+        response.error = attempt.why;
+        break;
+      }
+      io = stream.try_read(reader.space());
+      if (io.kind == Io::Kind::kWouldBlock) continue;
+      if (io.kind == Io::Kind::kDone) {
+        if (reader.bytes_received() == 0) {
+          response.first_byte = runtime_.now();
+          attempt.first_byte_seen();
+        }
+        state = reader.received(io.count);
+      } else if (io.kind == Io::Kind::kEnd) {
+        state = reader.ended();
+      } else {
+        response.error = io.error == Errc::kReset
+                             ? (reader.bytes_received() == 0 ? ErrorKind::kReset : ErrorKind::kTruncated)
+                             : (io.error == Errc::kTls ? ErrorKind::kTls : ErrorKind::kReset);
+      }
+    }
+    if (state == ResponseReader::State::kFailed) {
+      response.error = reader.error();
+      response.detail = reader.detail();
+    }
+    response.done = runtime_.now();
+    response.bytes_received += reader.bytes_received();
+
+    const bool stale = response.error == ErrorKind::kClosed || response.error == ErrorKind::kReset;
+    if (may_retry && stale && reader.bytes_received() == 0) {
+      // The server closed the kept connection while the request was on its way: not a failure of the request.
+      may_retry = false;
+      connection = nullptr;
+      continue;
+    }
+    if (reader.has_head()) {
+      response.buffer = reader.take_buffer();
+      response.status = response.buffer->head.status;
+      response.body = reader.body();
+      if (response.buffer->head.has_set_cookie) {
+        session.cookies.store_all(response.buffer->head, request.origin->host, request.target, runtime_.wall_now());
+      }
+    }
+    if (response.error == ErrorKind::kNone && reader.reusable()) {
+      connection->used = true;
+      if (!stream.idle_and_open()) {
+        // A read that filled its buffer exactly leaves it open whether more waits: ask.
+        std::byte probe[1];
+        stream.try_read(probe);
+      }
+      session.put_idle(std::move(connection));
+    }
+    co_return;
+  }
+}
+
+task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits& limits, Response& response,
+                                               Instant deadline, runtime::Cancellation* cancel) {
+  Instant began = runtime_.read_clock();
+  auto left = [&](Duration limit) { return std::min(limit, deadline - runtime_.now()); };
+  runtime::Endpoint endpoint{origin.address, origin.port};
+  if (!origin.literal) {
+    auto addresses = co_await runtime_.resolve(origin.host, cancel);
+    response.dns += runtime_.read_clock() - began;
+    began = runtime_.now();
+    if (!addresses || addresses->empty()) {
+      const bool cancelled = !addresses && addresses.error().code == Errc::kCancelled;
+      response.error = cancelled ? ErrorKind::kInterrupted : ErrorKind::kDns;
+      co_return nullptr;
+    }
+    endpoint.address = (*addresses)[origin.next_address++ % addresses->size()];
+  }
+  runtime::ConnectOptions options;
+  options.timeout = left(limits.connect_timeout);
+  auto stream = co_await runtime_.connect(endpoint, options, cancel);
+  response.connect += runtime_.read_clock() - began;
+  began = runtime_.now();
+  if (!stream) {
+    response.error = connect_error(stream.error().code);
+    co_return nullptr;
+  }
+  ++response.connections;
+  auto connection = std::make_unique<Connection>();
+  connection->origin = &origin;
+  connection->stream = std::move(*stream);
+  if (origin.tls) {
+    const Duration limit = left(limits.tls_timeout);
+    auto secured = co_await runtime::tls_connect(runtime_, std::move(connection->stream), origin.tls_context,
+                                                 origin.host, limit, cancel);
+    response.tls += runtime_.read_clock() - began;
+    if (!secured) {
+      response.error = tls_error(secured.error().code);
+      co_return nullptr;
+    }
+    connection->stream = std::move(*secured);
+  }
+  co_return connection;
+}
+
+}  // namespace bellwether::http1

@@ -1,0 +1,91 @@
+// The HTTP/1.1 client of the load path: one exchange at a time and connection, kept alive between exchanges; redirects,
+// cookies, timeouts; every phase timed, every failure typed. Nothing is allocated for an exchange on a kept connection.
+// One client a load thread.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "metrics/error_kind.h"
+#include "protocol/http1/client_buffer.h"
+#include "protocol/http1/client_origin.h"
+#include "protocol/http1/client_session.h"
+#include "runtime/runtime.h"
+
+namespace bellwether::http1 {
+
+// Limits of one exchange.
+struct CallLimits {
+  Duration timeout = Duration::seconds(60);  // the whole, with redirects
+  Duration connect_timeout = Duration::seconds(10);
+  Duration tls_timeout = Duration::seconds(10);
+  Duration first_byte_timeout = Duration::seconds(60);  // sent → first byte of the response
+  uint64_t body_bytes_max = 64ull << 20;
+  uint16_t redirects_max = 10;
+};
+
+// A request in the bytes that go over the wire. All views must stay valid until the exchange has ended.
+struct Request {
+  Origin* origin = nullptr;
+  std::string_view method;
+  std::string_view target;  // path and query; for cookies and redirects
+  std::string_view head;  // request line and fields, each with its line end, without the empty line that ends the head
+  std::string_view body;
+  std::string_view whole;  // head, empty line and body in one piece, where prepared; else empty
+  const CallLimits* limits = nullptr;
+  bool want_body = false;  // keep (and decode) the body for checks and extraction; else it is only counted
+};
+
+struct Response {
+  metrics::ErrorKind error = metrics::ErrorKind::kNone;
+  int status = 0;              // 0 when there was no response
+  const char* detail = "";     // for kProtocol and the like: what was wrong
+  Instant started;             // when the exchange began (before connecting)
+  Instant sent;                // when the (first) request was handed to its connection
+  Instant first_byte;          // when the first byte of the response was seen
+  Instant done;                // when the last byte was seen, or the exchange failed
+  Duration dns, connect, tls;  // of new connections of this exchange; zero when one was reused
+  Duration sending;            // until the last byte was handed over; zero when one call took all
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  uint16_t connections = 0;  // opened by this exchange
+  uint16_t redirects = 0;
+  uint16_t attempts = 0;  // requests sent: with redirects, and again after a kept connection turned out closed
+
+  // REQUIRES status != 0. Valid until the buffer is given up.
+  const ResponseHead& head() const { return buffer->head; }
+  std::string_view body;  // when wanted; decoded; ResponseBuffer::kSlack readable bytes behind it
+  BufferPool::Lease buffer;
+};
+
+class Client {
+ public:
+  explicit Client(runtime::Runtime& runtime) : runtime_(runtime) {}
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+
+  // Sends the request and receives its response into `response`, following redirects. Failures are in response.error;
+  // kInterrupted when `cancel` was cancelled.
+  runtime::task<void> exchange(Session& session, const Request& request, Response& response,
+                               runtime::Cancellation* cancel);
+
+  OriginTable& origins() { return origins_; }
+
+ private:
+  struct Attempt;
+  runtime::task<void> exchange_once(Session& session, const Request& request, Response& response, Instant deadline,
+                                    runtime::Cancellation* cancel);
+  runtime::task<std::unique_ptr<Connection>> open(Origin& origin, const CallLimits& limits, Response& response,
+                                                  Instant deadline, runtime::Cancellation* cancel);
+  std::string_view bytes_to_send(const Session& session, const Request& request);
+
+  runtime::Runtime& runtime_;
+  OriginTable origins_;
+  BufferPool buffers_;
+  std::string scratch_;  // a request put together for sending; only until the first write returns
+};
+
+}  // namespace bellwether::http1

@@ -1,0 +1,45 @@
+#include "protocol/http1/client_origin.h"
+
+#include "base/bytes.h"
+
+namespace bellwether::http1 {
+
+Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings) {
+  for (const auto& origin : origins_) {
+    if (origin->tls == tls && origin->port == port && iequals(origin->host, host) &&
+        (!tls || origin->tls_settings == settings)) {
+      return origin.get();
+    }
+  }
+  auto origin = std::make_unique<Origin>();
+  origin->tls = tls;
+  origin->host = std::string(host);
+  origin->port = port;
+  if (auto address = runtime::IpAddress::parse(host)) {
+    origin->literal = true;
+    origin->address = *address;
+  }
+  if (tls) {
+    origin->tls_settings = settings;
+    auto context = context_for(settings);
+    if (!context) return tl::unexpected(context.error());
+    origin->tls_context = std::move(*context);
+  }
+  origins_.push_back(std::move(origin));
+  return origins_.back().get();
+}
+
+Result<std::shared_ptr<runtime::TlsContext>> OriginTable::context_for(const TlsSettings& settings) {
+  for (const auto& [known, context] : contexts_) {
+    if (known == settings) return context;
+  }
+  runtime::TlsClientOptions options;
+  options.verify = settings.verify;
+  options.ca_file = settings.ca_file;
+  options.alpn = {"http/1.1"};
+  auto context = runtime::TlsContext::client(options);
+  if (context) contexts_.emplace_back(settings, *context);
+  return context;
+}
+
+}  // namespace bellwether::http1

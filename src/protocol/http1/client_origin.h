@@ -1,0 +1,47 @@
+// The servers one load thread talks to: scheme, host and port, with what a new connection to them needs. An Origin
+// lives as long as its table, so requests and connections point to it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "protocol/http1/url.h"
+#include "runtime/address.h"
+#include "runtime/tls.h"
+
+namespace bellwether::http1 {
+
+struct TlsSettings {
+  bool verify = true;
+  std::string ca_file;  // empty: the system's
+  bool operator==(const TlsSettings&) const = default;
+};
+
+struct Origin {
+  bool tls = false;
+  std::string host;
+  uint16_t port = 0;
+  TlsSettings tls_settings;
+  std::shared_ptr<runtime::TlsContext> tls_context;  // set when tls
+  bool literal = false;                              // host is an IP address: no name to resolve
+  runtime::IpAddress address;                        // literal only
+  uint32_t next_address = 0;                         // turns through the addresses of a name
+};
+
+class OriginTable {
+ public:
+  // The origin of these settings, made at first use. Fails when the CA file cannot be read. Looking up a known origin
+  // allocates nothing.
+  Result<Origin*> find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings);
+
+ private:
+  Result<std::shared_ptr<runtime::TlsContext>> context_for(const TlsSettings& settings);
+  std::vector<std::unique_ptr<Origin>> origins_;
+  std::vector<std::pair<TlsSettings, std::shared_ptr<runtime::TlsContext>>> contexts_;
+};
+
+}  // namespace bellwether::http1

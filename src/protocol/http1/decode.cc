@@ -1,0 +1,116 @@
+#include "protocol/http1/decode.h"
+
+#include <brotli/decode.h>
+#include <zlib.h>
+
+#include "base/check.h"
+
+namespace bellwether::http1 {
+namespace {
+
+constexpr std::size_t kPiece = 16 * 1024;
+
+// Grows `out` by a piece to write into, within the limit plus one byte, so that passing the limit shows.
+std::size_t make_room(std::string& out, std::size_t out_max) {
+  const std::size_t before = out.size();
+  const std::size_t room = out_max - before < kPiece ? out_max - before + 1 : kPiece;
+  out.resize(before + room);
+  return room;
+}
+
+}  // namespace
+
+struct Decoder::Zlib {
+  z_stream stream{};
+  bool ready = false;
+  ~Zlib() {
+    if (ready) inflateEnd(&stream);
+  }
+};
+
+struct Decoder::Brotli {
+  BrotliDecoderState* state = nullptr;
+  ~Brotli() { BrotliDecoderDestroyInstance(state); }
+};
+
+Decoder::Decoder() = default;
+Decoder::~Decoder() = default;
+
+void Decoder::reset(Encoding encoding) {
+  encoding_ = encoding;
+  complete_ = false;
+  if (encoding == Encoding::kBrotli) {
+    brotli_ = std::make_unique<Brotli>();
+    brotli_->state = BrotliDecoderCreateInstance(nullptr, nullptr, nullptr);
+    return;
+  }
+  check(encoding == Encoding::kGzip || encoding == Encoding::kDeflate);
+  if (zlib_ == nullptr) zlib_ = std::make_unique<Zlib>();
+  const int window = encoding == Encoding::kGzip ? 16 + MAX_WBITS : MAX_WBITS;
+  const int result = zlib_->ready ? inflateReset2(&zlib_->stream, window) : inflateInit2(&zlib_->stream, window);
+  check(result == Z_OK, "zlib starts");
+  zlib_->ready = true;
+}
+
+Errc Decoder::feed(std::string_view input, std::string& out, std::size_t out_max) {
+  if (out.size() > out_max) return Errc::kTooLarge;
+  return encoding_ == Encoding::kBrotli ? feed_brotli(input, out, out_max) : feed_zlib(input, out, out_max);
+}
+
+Errc Decoder::feed_zlib(std::string_view input, std::string& out, std::size_t out_max) {
+  z_stream& stream = zlib_->stream;
+  // Servers disagree on what deflate means; a first byte that is no zlib header means the bare format.
+  if (encoding_ == Encoding::kDeflate && stream.total_in == 0 && !input.empty() && (input[0] & 0x0f) != 8) {
+    inflateReset2(&stream, -MAX_WBITS);
+  }
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(input.data()));
+  stream.avail_in = static_cast<uInt>(input.size());
+  while (stream.avail_in > 0 || !complete_) {
+    if (complete_) {
+      // A gzip body may have several members; anything else behind the end is garbage.
+      if (encoding_ != Encoding::kGzip || inflateReset(&stream) != Z_OK) return Errc::kProtocol;
+      complete_ = false;
+    }
+    const std::size_t before = out.size();
+    const std::size_t room = make_room(out, out_max);
+    stream.next_out = reinterpret_cast<Bytef*>(out.data() + before);
+    stream.avail_out = static_cast<uInt>(room);
+    const int result = inflate(&stream, Z_NO_FLUSH);
+    out.resize(before + room - stream.avail_out);
+    if (out.size() > out_max) return Errc::kTooLarge;
+    if (result == Z_STREAM_END) {
+      complete_ = true;
+      continue;
+    }
+    if (result == Z_BUF_ERROR && stream.avail_in == 0) break;  // needs more input
+    if (result != Z_OK) return Errc::kProtocol;
+    if (stream.avail_in == 0 && stream.avail_out > 0) break;
+  }
+  return Errc::kOk;
+}
+
+Errc Decoder::feed_brotli(std::string_view input, std::string& out, std::size_t out_max) {
+  if (complete_) return input.empty() ? Errc::kOk : Errc::kProtocol;
+  const auto* next_in = reinterpret_cast<const uint8_t*>(input.data());
+  std::size_t left_in = input.size();
+  while (true) {
+    const std::size_t before = out.size();
+    const std::size_t room = make_room(out, out_max);
+    auto* next_out = reinterpret_cast<uint8_t*>(out.data() + before);
+    std::size_t left_out = room;
+    const auto result =
+        BrotliDecoderDecompressStream(brotli_->state, &left_in, &next_in, &left_out, &next_out, nullptr);
+    out.resize(before + room - left_out);
+    if (out.size() > out_max) return Errc::kTooLarge;
+    if (result == BROTLI_DECODER_RESULT_ERROR) return Errc::kProtocol;
+    if (result == BROTLI_DECODER_RESULT_NEEDS_MORE_INPUT) return Errc::kOk;
+    if (result == BROTLI_DECODER_RESULT_SUCCESS) {
+      complete_ = true;
+      return left_in == 0 ? Errc::kOk : Errc::kProtocol;
+    }
+  }
+}
+
+Errc Decoder::finish() const { return complete_ ? Errc::kOk : Errc::kProtocol; }
+
+}  // namespace bellwether::http1

@@ -1,0 +1,57 @@
+// The head of an HTTP/1.1 response (RFC 9112): strict, without copies or allocation. What comes from a server under
+// test is hostile until it has been through here.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace bellwether::http1 {
+
+enum class Parse : uint8_t { kDone, kMore, kBad, kTooLarge };
+
+enum class Encoding : uint8_t { kIdentity, kGzip, kDeflate, kBrotli, kUnknown };
+
+struct Field {
+  std::string_view name;
+  std::string_view value;
+};
+
+struct ResponseHead {
+  static constexpr std::size_t kFieldsMax = 128;
+  static constexpr std::size_t kBytesMax = 64 * 1024;
+
+  enum class Framing : uint8_t {
+    kNone,    // no body: HEAD, 1xx, 204, 304
+    kLength,  // content_length bytes
+    kChunked,
+    kUntilClose,
+  };
+
+  int status = 0;  // 100..599
+  int minor_version = 1;
+  Framing framing = Framing::kNone;
+  uint64_t content_length = 0;  // kLength only
+  bool keep_alive = false;
+  Encoding encoding = Encoding::kIdentity;
+  bool has_set_cookie = false;
+  std::string_view location;  // of a redirect; empty when there is none
+  uint16_t field_count = 0;
+  std::array<Field, kFieldsMax> fields;  // in order, views into the input
+
+  // The first field of this name, whatever its case; a view without data when there is none.
+  std::string_view header(std::string_view name) const;
+};
+
+// Reads a head from the beginning of `input`.
+//   kDone: `out` is complete, its views point into `input`, and the body begins at `consumed`.
+//   kMore: call again with more bytes behind the same ones; `scan_from` keeps the place (0 at first).
+//   kBad, kTooLarge: `reason` says what is wrong.
+// `head_request`: the request was HEAD, so there is no body whatever the fields say. A head that cannot be one is
+// refused at its first wrong byte. Line ends are CR LF or a bare LF (RFC 9112 §2.2); a bare CR, folded lines and
+// contradicting or ambiguous lengths are refused.
+Parse parse_response_head(std::string_view input, bool head_request, std::size_t& scan_from, ResponseHead& out,
+                          std::size_t& consumed, const char*& reason);
+
+}  // namespace bellwether::http1

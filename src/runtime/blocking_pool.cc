@@ -1,0 +1,84 @@
+#include "runtime/blocking_pool.h"
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <pthread.h>
+#include <signal.h>
+#include <thread>
+
+namespace bellwether::runtime {
+
+struct BlockingPool::Worker {
+  std::mutex mutex;
+  std::condition_variable changed;
+  std::deque<Job*> waiting;
+  std::vector<Job*> done;  // executed and not yet told of, because the loop is gone
+  bool stopping = false;
+  std::thread thread;
+};
+
+BlockingPool::BlockingPool(Runtime& runtime) : runtime_(runtime), worker_(std::make_unique<Worker>()) {}
+
+// The thread is started at the first use: a load thread never needs one.
+void BlockingPool::submit(Job* job) {
+  {
+    const std::lock_guard lock(worker_->mutex);
+    worker_->waiting.push_back(job);
+  }
+  if (worker_->thread.joinable()) {
+    worker_->changed.notify_one();
+    return;
+  }
+  worker_->thread = std::thread([this] {
+    pthread_setname_np(pthread_self(), "files");
+    sigset_t all;
+    sigfillset(&all);
+    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    while (true) {
+      Job* next = nullptr;
+      {
+        std::unique_lock lock(worker_->mutex);
+        worker_->changed.wait(lock, [this] { return worker_->stopping || !worker_->waiting.empty(); });
+        if (worker_->stopping) return;
+        next = worker_->waiting.front();
+        worker_->waiting.pop_front();
+      }
+      next->execute();
+      while (!runtime_.post(&BlockingPool::finished, next)) {
+        {
+          const std::lock_guard lock(worker_->mutex);
+          if (worker_->stopping) {
+            worker_->done.push_back(next);
+            return;
+          }
+        }
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      }
+    }
+  });
+}
+
+void BlockingPool::finished(void* context) {
+  Job* job = static_cast<Job*>(context);
+  job->finished = true;
+  if (job->abandoned) {
+    delete job;
+  } else if (job->waiter != nullptr) {
+    RunQueue::local().push(*std::exchange(job->waiter, nullptr));
+  }
+}
+
+BlockingPool::~BlockingPool() {
+  {
+    const std::lock_guard lock(worker_->mutex);
+    worker_->stopping = true;
+  }
+  worker_->changed.notify_one();
+  if (worker_->thread.joinable()) worker_->thread.join();
+  for (Job* job : worker_->waiting) finished(job);
+  for (Job* job : worker_->done) finished(job);
+}
+
+}  // namespace bellwether::runtime

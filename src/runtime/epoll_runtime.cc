@@ -1,0 +1,374 @@
+#include "runtime/epoll_runtime.h"
+
+#include <cerrno>
+#include <ctime>
+#include <mutex>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "runtime/blocking_pool.h"
+#include "runtime/files.h"
+#include "runtime/resolver.h"
+#include "runtime/socket_address.h"
+
+namespace bellwether::runtime {
+namespace {
+
+// The lowest bit of epoll's user data tells a stream (0), which needs no virtual call, from another source (1).
+constexpr uint64_t kSourceTag = 1;
+constexpr int kEventsPerWait = 256;
+// Bound on the coroutines resumed between two looks at the network, so that a busy group cannot starve the rest.
+constexpr std::size_t kResumesPerTurn = 4096;
+
+uint64_t seed_from_system() {
+  uint64_t seed = 0;
+  if (getrandom(&seed, sizeof seed, 0) != sizeof seed) seed = static_cast<uint64_t>(::time(nullptr));
+  return seed;
+}
+
+Instant clock_instant(clockid_t clock) {
+  timespec t{};
+  clock_gettime(clock, &t);
+  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+}
+
+void set_no_delay(int fd) {
+  const int on = 1;
+  setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+}
+
+// A coroutine waiting for one edge-triggered descriptor that is not a stream.
+class Readiness final : public EventSource {
+ public:
+  void on_events(uint32_t) override {
+    ready_ = true;
+    wake();
+  }
+  void wake() {
+    if (waiter_ != nullptr) RunQueue::local().push(*std::exchange(waiter_, nullptr));
+  }
+  void clear() { ready_ = false; }
+
+  class Wait {
+   public:
+    Wait(Readiness& readiness, Cancellation* cancel)
+        : readiness_(readiness), on_cancel_(cancel, &Wait::cancelled, this) {}
+    Wait(const Wait&) = delete;
+    Wait& operator=(const Wait&) = delete;
+    ~Wait() {
+      if (readiness_.waiter_ == &entry_) readiness_.waiter_ = nullptr;
+    }
+    bool await_ready() const { return readiness_.ready_ || cancelled_; }
+    void await_suspend(std::coroutine_handle<> waiting) {
+      check(readiness_.waiter_ == nullptr, "one waiter a descriptor");
+      entry_.handle = waiting;
+      readiness_.waiter_ = &entry_;
+    }
+    bool await_resume() const { return !cancelled_; }  // false: cancelled
+
+   private:
+    static void cancelled(void* self) {
+      auto* wait = static_cast<Wait*>(self);
+      wait->cancelled_ = true;
+      if (wait->readiness_.waiter_ == &wait->entry_) wait->readiness_.wake();
+    }
+    Readiness& readiness_;
+    bool cancelled_ = false;
+    RunQueue::Entry entry_;
+    CancelCallback on_cancel_;
+  };
+  Wait wait(Cancellation* cancel) { return Wait(*this, cancel); }
+
+ private:
+  bool ready_ = true;
+  RunQueue::Entry* waiter_ = nullptr;
+};
+
+class SocketListener final : public Listener {
+ public:
+  SocketListener(EpollRuntime& runtime, int fd) : runtime_(runtime), fd_(fd) {}
+  ~SocketListener() override {
+    runtime_.unwatch(fd_);
+    ::close(fd_);
+  }
+  Status watch() { return runtime_.watch(fd_, &readiness_, EPOLLIN | EPOLLET); }
+  Endpoint local() const override { return local_endpoint(fd_); }
+
+  task<Result<std::unique_ptr<Stream>>> accept(Cancellation* cancel) override {
+    while (true) {
+      const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
+      if (fd >= 0) {
+        set_no_delay(fd);
+        auto stream = std::make_unique<SocketStream>(fd);
+        if (auto watched = runtime_.watch_stream(*stream); !watched) co_return tl::unexpected(watched.error());
+        co_return std::unique_ptr<Stream>(std::move(stream));
+      }
+      if (errno == EINTR || errno == ECONNABORTED) continue;
+      if (errno != EAGAIN) co_return fail_errno(errno, "accepting a connection");
+      readiness_.clear();
+      const bool go_on = co_await readiness_.wait(cancel);
+      if (!go_on) co_return fail(Errc::kCancelled, "accepting was cancelled");
+    }
+  }
+
+ private:
+  EpollRuntime& runtime_;
+  int fd_;
+  Readiness readiness_;
+};
+
+class UdpDescriptor final : public UdpSocket {
+ public:
+  UdpDescriptor(EpollRuntime& runtime, int fd) : runtime_(runtime), fd_(fd) {}
+  ~UdpDescriptor() override {
+    runtime_.unwatch(fd_);
+    ::close(fd_);
+  }
+  Status watch() { return runtime_.watch(fd_, &readiness_, EPOLLIN | EPOLLET); }
+  Endpoint local() const override { return local_endpoint(fd_); }
+
+  Status send(Endpoint to, Bytes bytes) override {
+    const SocketAddress address(to, local().address.is_v4());
+    if (::sendto(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL, address.get(), address.size()) >= 0) return {};
+    if (errno == EAGAIN || errno == ENOBUFS) return {};  // lost, as datagrams may be
+    return fail_errno(errno, "sending a datagram to " + to.to_string());
+  }
+
+  task<Result<Datagram>> receive(MutableBytes into, Cancellation* cancel) override {
+    while (true) {
+      SocketAddress from;
+      const ssize_t n = ::recvfrom(fd_, into.data(), into.size(), 0, from.fill(), from.fill_size());
+      if (n >= 0) co_return Datagram{from.endpoint(), static_cast<std::size_t>(n)};
+      if (errno == EINTR || errno == ECONNREFUSED) continue;  // a refusal belongs to an earlier send
+      if (errno != EAGAIN) co_return fail_errno(errno, "receiving a datagram");
+      readiness_.clear();
+      const bool go_on = co_await readiness_.wait(cancel);
+      if (!go_on) co_return fail(Errc::kCancelled, "receiving was cancelled");
+    }
+  }
+
+ private:
+  EpollRuntime& runtime_;
+  int fd_;
+  Readiness readiness_;
+};
+
+}  // namespace
+
+void SocketStream::finish_writing() { ::shutdown(fd(), SHUT_WR); }
+
+void SocketStream::on_events(uint32_t epoll_events) {
+  announce((epoll_events & EPOLLIN) != 0, (epoll_events & EPOLLOUT) != 0,
+           (epoll_events & (EPOLLRDHUP | EPOLLHUP | EPOLLERR)) != 0);
+}
+
+// Calls from other threads: a bounded list and a descriptor that wakes the loop.
+struct EpollRuntime::Mailbox final : EventSource {
+  using Call = std::pair<void (*)(void*), void*>;
+  Mailbox(int fd, std::size_t most) : event_fd(fd), capacity(most) {}
+  ~Mailbox() override { ::close(event_fd); }
+
+  void on_events(uint32_t) override {
+    uint64_t count = 0;
+    [[maybe_unused]] const ssize_t n = ::read(event_fd, &count, sizeof count);
+    pending = true;
+  }
+  bool post(Call call) {
+    {
+      const std::lock_guard lock(mutex);
+      if (calls.size() >= capacity) return false;
+      calls.push_back(call);
+    }
+    const uint64_t one = 1;
+    [[maybe_unused]] const ssize_t n = ::write(event_fd, &one, sizeof one);
+    return true;
+  }
+  void take(std::vector<Call>& into) {
+    const std::lock_guard lock(mutex);
+    into.swap(calls);
+  }
+
+  int event_fd;
+  std::size_t capacity;
+  bool pending = false;
+  std::mutex mutex;
+  std::vector<Call> calls;
+  std::vector<Call> running;
+};
+
+Result<std::unique_ptr<EpollRuntime>> EpollRuntime::create(Options options) {
+  const int epoll_fd = ::epoll_create1(EPOLL_CLOEXEC);
+  if (epoll_fd < 0) return fail_errno(errno, "creating the event loop");
+  const int event_fd = ::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+  if (event_fd < 0) {
+    const int error = errno;
+    ::close(epoll_fd);
+    return fail_errno(error, "creating the event loop's mailbox");
+  }
+  if (options.timer_slack > Duration::zero()) {
+    ::prctl(PR_SET_TIMERSLACK, static_cast<unsigned long>(options.timer_slack.ns()));
+  }
+  if (options.seed == 0) options.seed = seed_from_system();
+  std::unique_ptr<EpollRuntime> runtime(new EpollRuntime(options, epoll_fd, event_fd));
+  if (auto watched = runtime->watch(event_fd, runtime->mailbox_.get(), EPOLLIN | EPOLLET); !watched) {
+    return tl::unexpected(watched.error());
+  }
+  return runtime;
+}
+
+EpollRuntime::EpollRuntime(Options options, int epoll_fd, int event_fd)
+    : Runtime(options.seed, read_monotonic(), /*real_clock=*/true),
+      epoll_fd_(epoll_fd),
+      woke_(now_),
+      mailbox_(std::make_unique<Mailbox>(event_fd, options.mailbox)),
+      resolver_(std::make_unique<Resolver>(*this)),
+      blocking_(std::make_unique<BlockingPool>(*this)) {}
+
+EpollRuntime::~EpollRuntime() {
+  blocking_.reset();
+  resolver_.reset();
+  ::close(epoll_fd_);
+}
+
+void EpollRuntime::run_ready() {
+  if (mailbox_->pending) run_mailbox();
+  timers().advance(now_);
+  RunQueue::local().drain(kResumesPerTurn);
+}
+
+void EpollRuntime::run_mailbox() {
+  mailbox_->pending = false;
+  mailbox_->take(mailbox_->running);
+  for (const auto& [call, context] : mailbox_->running) call(context);
+  mailbox_->running.clear();
+}
+
+void EpollRuntime::wait_for_events() {
+  now_ = read_monotonic();
+  if (turn_observer_ != nullptr) turn_observer_(turn_context_, now_ - woke_);
+
+  const Instant next = RunQueue::local().empty() ? timers().next_deadline() : now_;
+  timespec timeout{};
+  if (next > now_) {
+    const int64_t ns = (next - now_).ns();
+    timeout = {ns / 1'000'000'000, ns % 1'000'000'000};
+  }
+  epoll_event events[kEventsPerWait];
+  const int count =
+      ::epoll_pwait2(epoll_fd_, events, kEventsPerWait, next == Instant::never() ? nullptr : &timeout, nullptr);
+  woke_ = now_ = read_monotonic();
+  check(count >= 0 || errno == EINTR, "waiting for events cannot fail otherwise");
+  for (int i = 0; i < count; ++i) {
+    const uint64_t data = events[i].data.u64;
+    if ((data & kSourceTag) == 0) [[likely]] {
+      reinterpret_cast<SocketStream*>(data)->on_events(events[i].events);
+    } else {
+      reinterpret_cast<EventSource*>(data & ~kSourceTag)->on_events(events[i].events);
+    }
+  }
+}
+
+Status EpollRuntime::watch(int fd, EventSource* source, uint32_t epoll_events) {
+  epoll_event event{};
+  event.events = epoll_events;
+  event.data.u64 = reinterpret_cast<uint64_t>(source) | kSourceTag;
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) return {};
+  if (errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0) return {};
+  return fail_errno(errno, "watching a descriptor");
+}
+
+Status EpollRuntime::watch_stream(SocketStream& stream) {
+  epoll_event event{};
+  event.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET;
+  event.data.u64 = reinterpret_cast<uint64_t>(&stream);
+  if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, stream.socket(), &event) == 0) return {};
+  return fail_errno(errno, "watching a connection");
+}
+
+void EpollRuntime::unwatch(int fd) { ::epoll_ctl(epoll_fd_, EPOLL_CTL_DEL, fd, nullptr); }
+
+Instant EpollRuntime::boot_now() { return clock_instant(CLOCK_BOOTTIME); }
+
+WallTime EpollRuntime::wall_now() { return {clock_instant(CLOCK_REALTIME).ns()}; }
+
+task<Result<std::unique_ptr<Stream>>> EpollRuntime::connect(Endpoint to, ConnectOptions options, Cancellation* cancel) {
+  const SocketAddress address(to, to.address.is_v4());
+  const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) {
+    co_return fail_errno(
+        errno, "opening a socket for " + to.to_string() + " (out of descriptors: raise the limit with ulimit -n)");
+  }
+  auto stream = std::make_unique<SocketStream>(fd);
+  if (options.no_delay) set_no_delay(fd);
+  if (::connect(fd, address.get(), address.size()) != 0 && errno != EINPROGRESS) {
+    const char* remedy =
+        errno == EADDRNOTAVAIL ? " (no free local port: use keep-alive, or widen net.ipv4.ip_local_port_range)" : "";
+    co_return fail_errno(errno, "connecting to " + to.to_string() + remedy);
+  }
+  if (auto watched = watch_stream(*stream); !watched) co_return tl::unexpected(watched.error());
+
+  Timer deadline([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, stream.get());
+  timers().arm(deadline, now_ + options.timeout);
+  CancelCallback on_cancel(
+      cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, stream.get());
+  const Errc waited = co_await stream->writable();
+  if (waited == Errc::kTimeout) {
+    co_return fail(Errc::kTimeout, "connecting to " + to.to_string() + ": no answer within " +
+                                       std::to_string(options.timeout.ms()) + " ms");
+  }
+  if (waited != Errc::kOk) co_return fail(waited, "connecting to " + to.to_string() + " was cancelled");
+  int error = 0;
+  socklen_t size = sizeof error;
+  ::getsockopt(fd, SOL_SOCKET, SO_ERROR, &error, &size);
+  if (error != 0) co_return fail_errno(error, "connecting to " + to.to_string());
+  co_return std::unique_ptr<Stream>(std::move(stream));
+}
+
+Result<std::unique_ptr<Listener>> EpollRuntime::listen(Endpoint at, ListenOptions options) {
+  const SocketAddress address(at, at.address.is_v4());
+  const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail_errno(errno, "opening a socket to listen on " + at.to_string());
+  auto listener = std::make_unique<SocketListener>(*this, fd);
+  const int on = 1;
+  setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
+  if (options.share_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
+  if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "listening on " + at.to_string());
+  if (::listen(fd, options.backlog) != 0) return fail_errno(errno, "listening on " + at.to_string());
+  if (auto watched = listener->watch(); !watched) return tl::unexpected(watched.error());
+  return std::unique_ptr<Listener>(std::move(listener));
+}
+
+Result<std::unique_ptr<UdpSocket>> EpollRuntime::bind_udp(Endpoint at) {
+  const SocketAddress address(at, at.address.is_v4());
+  const int fd = ::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  if (fd < 0) return fail_errno(errno, "opening a datagram socket");
+  auto socket = std::make_unique<UdpDescriptor>(*this, fd);
+  if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "binding to " + at.to_string());
+  if (auto watched = socket->watch(); !watched) return tl::unexpected(watched.error());
+  return std::unique_ptr<UdpSocket>(std::move(socket));
+}
+
+task<Result<std::vector<IpAddress>>> EpollRuntime::resolve(std::string name, Cancellation* cancel) {
+  return resolver_->resolve(std::move(name), cancel);
+}
+
+task<Result<std::unique_ptr<File>>> EpollRuntime::open(std::string path, OpenOptions options) {
+  return open_file(*blocking_, std::move(path), options);
+}
+task<Status> EpollRuntime::rename(std::string from, std::string to) {
+  return rename_file(*blocking_, std::move(from), std::move(to));
+}
+task<Status> EpollRuntime::remove(std::string path) { return remove_file(*blocking_, std::move(path)); }
+task<Status> EpollRuntime::sync_directory(std::string path) {
+  return runtime::sync_directory(*blocking_, std::move(path));
+}
+
+bool EpollRuntime::post(void (*call)(void* context), void* context) { return mailbox_->post({call, context}); }
+
+}  // namespace bellwether::runtime

@@ -1,0 +1,198 @@
+#include "runtime/resolver.h"
+
+#include <algorithm>
+#include <ares.h>
+#include <cstring>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/epoll.h>
+#include <sys/time.h>
+
+namespace bellwether::runtime {
+
+struct Resolver::Entry {
+  Resolver* resolver = nullptr;
+  std::string name;
+  bool asking = false;
+  Instant good_until;
+  Result<std::vector<IpAddress>> answer;
+  std::list<RunQueue::Entry*> waiters;
+};
+
+class Resolver::Socket final : public EventSource {
+ public:
+  Socket(Resolver& resolver, int fd) : resolver_(resolver), fd_(fd) {}
+  void on_events(uint32_t events) override {
+    if (closed) return;
+    const bool wrong = (events & (EPOLLERR | EPOLLHUP)) != 0;
+    resolver_.process((events & EPOLLIN) != 0 || wrong ? fd_ : ARES_SOCKET_BAD,
+                      (events & EPOLLOUT) != 0 ? fd_ : ARES_SOCKET_BAD);
+  }
+  bool closed = false;
+
+ private:
+  Resolver& resolver_;
+  int fd_;
+};
+
+class Resolver::Answer {
+ public:
+  Answer(Entry& entry, Cancellation* cancel) : entry_(entry), on_cancel_(cancel, &Answer::cancelled, this) {}
+  Answer(const Answer&) = delete;
+  Answer& operator=(const Answer&) = delete;
+  ~Answer() { entry_.waiters.remove(&queue_entry_); }
+  bool await_ready() const { return !entry_.asking || cancelled_; }
+  void await_suspend(std::coroutine_handle<> waiting) {
+    queue_entry_.handle = waiting;
+    entry_.waiters.push_back(&queue_entry_);
+  }
+  bool await_resume() const { return !cancelled_; }
+
+ private:
+  static void cancelled(void* self) {
+    auto* answer = static_cast<Answer*>(self);
+    answer->cancelled_ = true;
+    if (answer->queue_entry_.handle && !answer->queue_entry_.queued()) RunQueue::local().push(answer->queue_entry_);
+    answer->entry_.waiters.remove(&answer->queue_entry_);
+  }
+  Entry& entry_;
+  bool cancelled_ = false;
+  RunQueue::Entry queue_entry_;
+  CancelCallback on_cancel_;
+};
+
+Resolver::Resolver(EpollRuntime& runtime)
+    : runtime_(runtime),
+      timer_([](void* self) { static_cast<Resolver*>(self)->process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); }, this) {}
+
+Resolver::~Resolver() {
+  if (channel_ != nullptr) ares_destroy(channel_);
+}
+
+Status Resolver::start() {
+  if (channel_ != nullptr) return {};
+  ares_options options{};
+  options.timeout = 2000;  // ms, doubled with each try
+  options.tries = 3;
+  options.sock_state_cb = [](void* self, ares_socket_t fd, int readable, int writable) {
+    static_cast<Resolver*>(self)->watch(fd, readable != 0, writable != 0);
+  };
+  options.sock_state_cb_data = this;
+  const int result =
+      ares_init_options(&channel_, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
+  if (result == ARES_SUCCESS) return {};
+  channel_ = nullptr;
+  return fail(Errc::kDns, std::string("name resolution cannot start: ") + ares_strerror(result));
+}
+
+task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancellation* cancel) {
+  if (auto literal = IpAddress::parse(name)) co_return std::vector<IpAddress>{*literal};
+  std::unique_ptr<Entry>& slot = names_[name];
+  if (slot == nullptr) {
+    slot = std::make_unique<Entry>();
+    slot->resolver = this;
+    slot->name = name;
+    if (names_.size() > kNamesMax) forget_oldest();
+  }
+  Entry& entry = *slot;
+  if (!entry.asking && entry.good_until <= runtime_.now()) {
+    if (auto started = start(); !started) co_return tl::unexpected(started.error());
+    ask(name, entry);
+  }
+  const bool answered = co_await Answer(entry, cancel);
+  if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
+  co_return entry.answer;
+}
+
+// Entries with waiters or a query under way stay: others point to them.
+void Resolver::forget_oldest() {
+  auto oldest = names_.end();
+  for (auto it = names_.begin(); it != names_.end(); ++it) {
+    if (it->second->asking || !it->second->waiters.empty() || it->second->good_until == Instant()) continue;
+    if (oldest == names_.end() || it->second->good_until < oldest->second->good_until) oldest = it;
+  }
+  if (oldest != names_.end()) names_.erase(oldest);
+}
+
+void Resolver::ask(const std::string& name, Entry& entry) {
+  entry.asking = true;
+  closed_.clear();  // no event of theirs can be under way: this is not called from one
+  ares_addrinfo_hints hints{};
+  hints.ai_family = AF_UNSPEC;
+  hints.ai_socktype = SOCK_STREAM;
+  const auto on_answer = [](void* context, int status, int, ares_addrinfo* found) {
+    auto* asked = static_cast<Entry*>(context);
+    asked->resolver->settle(*asked, status, found);
+    if (found != nullptr) ares_freeaddrinfo(found);
+  };
+  ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer, &entry);
+  rearm();
+}
+
+void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
+  entry.asking = false;
+  std::vector<IpAddress> addresses;
+  int64_t ttl_s = kKeepMax.ns() / 1'000'000'000;
+  for (const ares_addrinfo_node* node = found != nullptr ? found->nodes : nullptr; node != nullptr;
+       node = node->ai_next) {
+    IpAddress address;
+    if (node->ai_family == AF_INET) {
+      address = IpAddress::v4(ntohl(reinterpret_cast<const sockaddr_in*>(node->ai_addr)->sin_addr.s_addr));
+    } else if (node->ai_family == AF_INET6) {
+      std::array<uint8_t, 16> octets;
+      std::memcpy(octets.data(), &reinterpret_cast<const sockaddr_in6*>(node->ai_addr)->sin6_addr, 16);
+      address = IpAddress::v6(octets);
+    } else {
+      continue;
+    }
+    if (std::find(addresses.begin(), addresses.end(), address) == addresses.end()) addresses.push_back(address);
+    if (node->ai_ttl > 0) ttl_s = std::min<int64_t>(ttl_s, node->ai_ttl);
+  }
+  std::stable_partition(addresses.begin(), addresses.end(), [](const IpAddress& a) { return a.is_v4(); });
+  if (addresses.empty()) {
+    const char* reason = status == ARES_SUCCESS ? "it has no address" : ares_strerror(status);
+    entry.answer = fail(Errc::kDns, "the name '" + entry.name + "' could not be resolved: " + reason);
+    entry.good_until = runtime_.now() + kKeepFailure;
+  } else {
+    entry.answer = std::move(addresses);
+    entry.good_until = runtime_.now() + std::max(kKeepMin, Duration::seconds(ttl_s));
+  }
+  for (RunQueue::Entry* waiter : entry.waiters) {
+    if (!waiter->queued()) RunQueue::local().push(*waiter);
+  }
+  entry.waiters.clear();
+}
+
+void Resolver::watch(int fd, bool readable, bool writable) {
+  if (!readable && !writable) {
+    runtime_.unwatch(fd);
+    const auto found = sockets_.find(fd);
+    if (found == sockets_.end()) return;
+    found->second->closed = true;  // an event of this turn may still name it
+    closed_.push_back(std::move(found->second));
+    sockets_.erase(found);
+    return;
+  }
+  std::unique_ptr<Socket>& socket = sockets_[fd];
+  if (socket == nullptr) socket = std::make_unique<Socket>(*this, fd);
+  // Level-triggered: c-ares reads as much as it likes. A failure to watch ends in the query's timeout.
+  [[maybe_unused]] const Status watched =
+      runtime_.watch(fd, socket.get(), (readable ? EPOLLIN : 0u) | (writable ? EPOLLOUT : 0u));
+}
+
+void Resolver::process(int readable_fd, int writable_fd) {
+  ares_process_fd(channel_, readable_fd, writable_fd);
+  rearm();
+}
+
+void Resolver::rearm() {
+  timeval wanted{};
+  if (ares_timeout(channel_, nullptr, &wanted) == nullptr) {
+    timer_.disarm();
+    return;
+  }
+  const Duration wait = Duration::micros(wanted.tv_sec * 1'000'000 + wanted.tv_usec) + Duration::millis(1);
+  runtime_.timers().arm(timer_, runtime_.now() + wait);
+}
+
+}  // namespace bellwether::runtime

@@ -1,0 +1,63 @@
+// TLS 1.2 and 1.3 over any stream, by OpenSSL. Encryption reads and writes the stream below directly, so it costs no
+// copy of its own and works over simulated connections too.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+
+struct ssl_ctx_st;
+
+namespace bellwether::runtime {
+
+struct TlsClientOptions {
+  bool verify = true;
+  std::string ca_file;            // PEM; empty: the system's certificates
+  std::vector<std::string> alpn;  // in order of preference
+};
+
+struct TlsServerOptions {
+  std::string certificate_file;  // PEM, with its chain
+  std::string key_file;          // PEM
+  std::vector<std::string> alpn;
+};
+
+// Settings shared by many connections. Immutable; may be used by several threads.
+class TlsContext {
+ public:
+  // Errors: kTls, naming the file and what is wrong with it.
+  static Result<std::shared_ptr<TlsContext>> client(const TlsClientOptions& options);
+  static Result<std::shared_ptr<TlsContext>> server(const TlsServerOptions& options);
+  // A server with a key and a certificate made for the occasion, valid for these names and addresses for a day on
+  // either side of now. For tests and demonstrations.
+  static Result<std::shared_ptr<TlsContext>> self_signed_server(const std::vector<std::string>& names,
+                                                                const std::vector<std::string>& alpn);
+  ~TlsContext();
+  TlsContext(const TlsContext&) = delete;
+  TlsContext& operator=(const TlsContext&) = delete;
+
+  // The server's own certificate, for clients to trust. Empty for a client.
+  std::string certificate_pem() const;
+  bool verifies() const { return verify_; }
+  ssl_ctx_st* native() const { return context_; }
+
+ private:
+  TlsContext() = default;
+  Status set_alpn(const std::vector<std::string>& names, bool server);
+  ssl_ctx_st* context_ = nullptr;
+  bool verify_ = false;
+  std::vector<unsigned char> alpn_;  // in wire form
+};
+
+// Shakes hands over `below` and gives the secured stream. `server_name` is sent (unless it is an address) and, when the
+// context verifies, must be what the certificate is for. Errors: kTls with the reason, kTimeout, kCancelled, kReset.
+task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_ptr<Stream> below,
+                                                  std::shared_ptr<TlsContext> context, std::string server_name,
+                                                  Duration timeout, Cancellation* cancel);
+task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_ptr<Stream> below,
+                                                 std::shared_ptr<TlsContext> context, Duration timeout,
+                                                 Cancellation* cancel);
+
+}  // namespace bellwether::runtime

@@ -1,0 +1,157 @@
+#include <openssl/err.h>
+#include <openssl/pem.h>
+#include <openssl/rand.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+
+#include "runtime/tls.h"
+#include "runtime/tls_error.h"
+
+namespace bellwether::runtime {
+namespace {
+
+template <auto kFree>
+struct Freed {
+  template <class T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+using X509Ptr = std::unique_ptr<X509, Freed<X509_free>>;
+using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+
+int select_alpn(SSL*, const unsigned char** out, unsigned char* out_size, const unsigned char* in, unsigned in_size,
+                void* context) {
+  const auto* ours = static_cast<const std::vector<unsigned char>*>(context);
+  unsigned char* chosen = nullptr;
+  const int result =
+      SSL_select_next_proto(&chosen, out_size, ours->data(), static_cast<unsigned>(ours->size()), in, in_size);
+  if (result != OPENSSL_NPN_NEGOTIATED) return SSL_TLSEXT_ERR_NOACK;
+  *out = chosen;
+  return SSL_TLSEXT_ERR_OK;
+}
+
+// One read of the stream below takes a whole record and what is behind it, instead of one for its header and one for
+// the rest. Buffers are kept: releasing them would allocate for each record.
+void common_settings(SSL_CTX* context) {
+  SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+  SSL_CTX_set_mode(context, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_CTX_set_read_ahead(context, 1);
+  SSL_CTX_set_session_cache_mode(context, SSL_SESS_CACHE_OFF);
+}
+
+X509Ptr make_certificate(EVP_PKEY* key, const std::vector<std::string>& names) {
+  X509Ptr certificate(X509_new());
+  X509_set_version(certificate.get(), 2);
+  uint64_t serial = 0;
+  RAND_bytes(reinterpret_cast<unsigned char*>(&serial), sizeof serial);
+  ASN1_INTEGER_set_uint64(X509_get_serialNumber(certificate.get()), serial >> 1);
+  X509_gmtime_adj(X509_getm_notBefore(certificate.get()), -86400);
+  X509_gmtime_adj(X509_getm_notAfter(certificate.get()), 86400);
+  X509_set_pubkey(certificate.get(), key);
+  X509_NAME* subject = X509_get_subject_name(certificate.get());
+  const std::string& common = names.front();
+  X509_NAME_add_entry_by_txt(subject, "CN", MBSTRING_UTF8, reinterpret_cast<const unsigned char*>(common.c_str()), -1,
+                             -1, 0);
+  X509_set_issuer_name(certificate.get(), subject);
+  std::string alternatives;
+  for (const std::string& name : names) {
+    if (!alternatives.empty()) alternatives += ",";
+    alternatives += (IpAddress::parse(name) ? "IP:" : "DNS:") + name;
+  }
+  for (const auto& [nid, value] : {std::pair<int, std::string>{NID_subject_alt_name, alternatives},
+                                   std::pair<int, std::string>{NID_basic_constraints, "critical,CA:TRUE"}}) {
+    X509_EXTENSION* extension = X509V3_EXT_conf_nid(nullptr, nullptr, nid, value.c_str());
+    if (extension == nullptr) return nullptr;
+    X509_add_ext(certificate.get(), extension, -1);
+    X509_EXTENSION_free(extension);
+  }
+  if (X509_sign(certificate.get(), key, EVP_sha256()) == 0) return nullptr;
+  return certificate;
+}
+
+}  // namespace
+
+TlsContext::~TlsContext() { SSL_CTX_free(context_); }
+
+Status TlsContext::set_alpn(const std::vector<std::string>& names, bool server) {
+  for (const std::string& name : names) {
+    if (name.empty() || name.size() > 255) return fail(Errc::kInvalid, "an ALPN name has 1 to 255 bytes");
+    alpn_.push_back(static_cast<unsigned char>(name.size()));
+    alpn_.insert(alpn_.end(), name.begin(), name.end());
+  }
+  if (alpn_.empty()) return {};
+  if (server) {
+    SSL_CTX_set_alpn_select_cb(context_, &select_alpn, &alpn_);
+  } else {
+    SSL_CTX_set_alpn_protos(context_, alpn_.data(), static_cast<unsigned>(alpn_.size()));
+  }
+  return {};
+}
+
+Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientOptions& options) {
+  std::shared_ptr<TlsContext> made(new TlsContext);
+  made->context_ = SSL_CTX_new(TLS_client_method());
+  if (made->context_ == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
+  common_settings(made->context_);
+  made->verify_ = options.verify;
+  if (options.verify) {
+    SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, nullptr);
+    const bool loaded = options.ca_file.empty()
+                            ? SSL_CTX_set_default_verify_paths(made->context_) == 1
+                            : SSL_CTX_load_verify_locations(made->context_, options.ca_file.c_str(), nullptr) == 1;
+    if (!loaded) {
+      return fail(Errc::kTls, "the CA certificates in '" + options.ca_file + "' cannot be read: " + tls_error_text());
+    }
+  }
+  if (auto set = made->set_alpn(options.alpn, false); !set) return tl::unexpected(set.error());
+  return made;
+}
+
+Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerOptions& options) {
+  std::shared_ptr<TlsContext> made(new TlsContext);
+  made->context_ = SSL_CTX_new(TLS_server_method());
+  if (made->context_ == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
+  common_settings(made->context_);
+  SSL_CTX_set_num_tickets(made->context_, 0);
+  if (SSL_CTX_use_certificate_chain_file(made->context_, options.certificate_file.c_str()) != 1) {
+    return fail(Errc::kTls, "the certificate '" + options.certificate_file + "' cannot be read: " + tls_error_text());
+  }
+  if (SSL_CTX_use_PrivateKey_file(made->context_, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return fail(Errc::kTls, "the key '" + options.key_file + "' cannot be used: " + tls_error_text());
+  }
+  if (auto set = made->set_alpn(options.alpn, true); !set) return tl::unexpected(set.error());
+  return made;
+}
+
+Result<std::shared_ptr<TlsContext>> TlsContext::self_signed_server(const std::vector<std::string>& names,
+                                                                   const std::vector<std::string>& alpn) {
+  if (names.empty()) return fail(Errc::kInvalid, "a certificate needs a name");
+  std::shared_ptr<TlsContext> made(new TlsContext);
+  made->context_ = SSL_CTX_new(TLS_server_method());
+  const KeyPtr key(EVP_EC_gen("P-256"));
+  if (made->context_ == nullptr || key == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
+  common_settings(made->context_);
+  SSL_CTX_set_num_tickets(made->context_, 0);
+  const X509Ptr certificate = make_certificate(key.get(), names);
+  if (certificate == nullptr || SSL_CTX_use_certificate(made->context_, certificate.get()) != 1 ||
+      SSL_CTX_use_PrivateKey(made->context_, key.get()) != 1) {
+    return fail(Errc::kTls, "a certificate for '" + names.front() + "' cannot be made: " + tls_error_text());
+  }
+  if (auto set = made->set_alpn(alpn, true); !set) return tl::unexpected(set.error());
+  return made;
+}
+
+std::string TlsContext::certificate_pem() const {
+  X509* certificate = SSL_CTX_get0_certificate(context_);
+  if (certificate == nullptr) return {};
+  BIO* memory = BIO_new(BIO_s_mem());
+  PEM_write_bio_X509(memory, certificate);
+  char* text = nullptr;
+  const long size = BIO_get_mem_data(memory, &text);
+  std::string pem(text, static_cast<std::size_t>(size));
+  BIO_free(memory);
+  return pem;
+}
+
+}  // namespace bellwether::runtime

@@ -1,0 +1,162 @@
+#include "vuser/engine.h"
+
+#include "vuser/engine_state.h"
+
+namespace bellwether::vuser {
+
+using runtime::task;
+
+Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, uint32_t part, uint32_t parts, WindowSink& sink,
+               metrics::PagePool& pool, metrics::Window* first)
+    : runtime_(runtime),
+      plan_(plan),
+      part_(part),
+      parts_(parts),
+      sink_(sink),
+      pool_(pool),
+      window_(first),
+      stopped_(&killed_),
+      client_(runtime) {}
+
+Engine::~Engine() = default;
+
+Status Engine::prepare() {
+  for (std::size_t i = 0; i < plan_.workflows.size(); ++i) {
+    const plan::Workflow& workflow = plan_.workflows[i];
+    auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_);
+    const bool open_model = std::holds_alternative<plan::ConstantArrivalRate>(workflow.executor);
+    for (const plan::Step& step : workflow.steps) {
+      auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), json_);
+      if (!prepared) return tl::unexpected(prepared.error());
+      run->steps.push_back(std::move(*prepared));
+    }
+    runs_.push_back(std::move(run));
+  }
+  return {};
+}
+
+task<void> Engine::run(Instant start) {
+  std::vector<task<void>> workflows;
+  for (std::size_t i = 0; i < runs_.size(); ++i) workflows.push_back(run_workflow(i, start));
+  task<void> ticker = tick(start);
+  for (task<void>& workflow : workflows) co_await workflow;
+  ended_.cancel();
+  co_await ticker;
+}
+
+void Engine::stop() {
+  stopped_.cancel();
+  for (const auto& run : runs_) {
+    const Instant latest = runtime_.now() + run->workflow.graceful_stop;
+    if (!run->overtime.armed() || run->overtime.deadline() > latest) runtime_.timers().arm(run->overtime, latest);
+  }
+}
+
+void Engine::kill() { killed_.cancel(); }
+
+// Hands over a window each second, and the last one when everything has ended.
+task<void> Engine::tick(Instant start) {
+  uint64_t second = 0;
+  bool going = true;
+  while (going) {
+    going = co_await runtime_.sleep_until(start + Duration::seconds(static_cast<int64_t>(second) + 1), &ended_);
+    window_->second = second++;
+    for (const auto& run : runs_) {
+      drop_expired(*run, !going);
+      metrics::WorkflowWindow& counts = window_->workflows[run->index];
+      counts.vus_active = run->active;
+      counts.vus_allocated = static_cast<int64_t>(run->vus.size());
+    }
+    metrics::Window* next = sink_.exchange(window_);
+    while (!going && next == nullptr) {  // the last one must not be lost
+      co_await runtime_.sleep(Duration::millis(1));
+      next = sink_.exchange(window_);
+    }
+    if (next != nullptr) window_ = next;
+    pool_.top_up();
+  }
+}
+
+task<void> Engine::run_workflow(std::size_t index, Instant start) {
+  WorkflowRun& run = *runs_[index];
+  run.start = start + run.workflow.start_time;
+  const bool time_came = co_await runtime_.sleep_until(run.start, &stopped_);
+  if (!time_came) co_return;
+  if (const auto* vus = std::get_if<plan::ConstantVus>(&run.workflow.executor)) {
+    co_await constant_vus(run, *vus);
+  } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&run.workflow.executor)) {
+    co_await arrivals(run, *rate);
+  } else if (part_ == 0) {
+    co_await once(run);
+  }
+  run.overtime.disarm();
+}
+
+task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
+  const plan::Share share = plan::share_of(executor.vus, part_, parts_);
+  run.end = run.start + executor.duration;
+  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.end + run.workflow.graceful_stop);
+  run.vus.reserve(share.count);
+  std::vector<task<void>> loops;
+  loops.reserve(share.count);
+  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
+    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count));
+    loops.push_back(vu_loop(run, *run.vus.back(), run.end, executor.pacing));
+    // Starting tens of thousands takes a while; those already started must not wait for the rest.
+    if (i % 64 == 63) co_await runtime_.yield();
+  }
+  for (task<void>& loop : loops) co_await loop;
+}
+
+task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, Instant end, std::optional<Duration> pacing) {
+  while (!stopped_.cancelled() && runtime_.now() < end) {
+    const Instant began = runtime_.now();
+    const Flow flow = co_await run_iteration(run, vu, began);
+    if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
+    if (pacing) {
+      const Instant next = began + *pacing;
+      co_await runtime_.sleep_until(next < end ? next : end, &stopped_);
+    }
+  }
+  vu.session.close_idle();
+}
+
+task<void> Engine::once(WorkflowRun& run) {
+  run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count));
+  run.end = run.start;
+  co_await run_iteration(run, *run.vus.back(), runtime_.now());
+}
+
+task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) {
+  const Instant began = runtime_.now();
+  ++run.active;
+  vu.values.clear();
+  vu.session.cookies.clear();
+  Flow flow = Flow::kGoOn;
+  for (const std::vector<uint16_t>& layer : run.workflow.layers) {
+    if (layer.size() == 1) {
+      flow = co_await run_step(run, vu, run.steps[layer.front()], due);
+    } else {
+      for (const uint16_t index : layer) vu.branches.push_back(run_step(run, vu, run.steps[index], due));
+      for (task<Flow>& branch : vu.branches) {
+        const Flow ended = co_await branch;
+        if (ended > flow) flow = ended;
+      }
+      vu.branches.clear();
+    }
+    if (flow != Flow::kGoOn || run.cancel.cancelled()) break;
+    due = runtime_.now();
+  }
+  --run.active;
+  ++vu.iteration;
+  metrics::WorkflowWindow& counts = window_->workflows[run.index];
+  if (run.cancel.cancelled()) {
+    ++counts.interrupted;
+  } else {
+    ++counts.iterations;
+    counts.iteration.record(runtime_.now() - began);
+  }
+  co_return flow;
+}
+
+}  // namespace bellwether::vuser

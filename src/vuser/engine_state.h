@@ -1,0 +1,52 @@
+// What an engine keeps of one workflow and of one virtual user. Private to the engine's sources.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "runtime/event.h"
+#include "vuser/engine.h"
+
+namespace bellwether::vuser {
+
+struct Engine::Vu {
+  Vu(uint32_t number_, uint16_t slots) : number(number_), values(slots) {}
+  uint32_t number;         // from 1, unique in the workflow over all cores
+  uint64_t iteration = 0;  // from 0
+  http1::Session session;
+  Values values;
+  std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
+  // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
+  Instant due;
+  bool working = false;
+  bool dismissed = false;  // no more arrivals
+  runtime::Event called;   // there is an arrival to serve, or it is dismissed
+};
+
+struct Engine::WorkflowRun {
+  WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed)
+      : index(index_), workflow(workflow_), cancel(killed), overtime(&WorkflowRun::out_of_time, this) {}
+  static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
+
+  std::size_t index;
+  const plan::Workflow& workflow;
+  Instant start;
+  Instant end;
+  std::vector<PreparedStep> steps;
+  std::vector<std::unique_ptr<Vu>> vus;
+  int64_t active = 0;            // virtual users inside an iteration
+  runtime::Cancellation cancel;  // ends every iteration of this workflow
+  runtime::Timer overtime;       // fires when graceful_stop is over
+
+  // Arrival-rate executors.
+  std::optional<plan::ArrivalSchedule> schedule;
+  Duration wait_max;
+  std::vector<Vu*> free;      // the one used last serves next: its connection is warm
+  uint64_t arrived = 0;       // arrivals that are due so far
+  uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
+  uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already
+  bool arrivals_over = false;
+};
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,142 @@
+// One step of one iteration: put the request together, exchange, look at the response, count.
+
+#include "metrics/error_kind.h"
+#include "vuser/engine.h"
+#include "vuser/engine_state.h"
+
+namespace bellwether::vuser {
+
+using metrics::ErrorKind;
+using metrics::Phase;
+using runtime::task;
+
+namespace {
+
+// Borrows a text from the thread's free ones for as long as a request needs its bytes.
+class TextLease {
+ public:
+  TextLease(std::vector<std::unique_ptr<RequestText>>& pool) : pool_(pool) {}
+  TextLease(const TextLease&) = delete;
+  TextLease& operator=(const TextLease&) = delete;
+  ~TextLease() {
+    if (text_ != nullptr) pool_.push_back(std::move(text_));
+  }
+  RequestText& get() {
+    if (text_ == nullptr) {
+      if (pool_.empty()) {
+        text_ = std::make_unique<RequestText>();
+      } else {
+        text_ = std::move(pool_.back());
+        pool_.pop_back();
+      }
+    }
+    return *text_;
+  }
+
+ private:
+  std::vector<std::unique_ptr<RequestText>>& pool_;
+  std::unique_ptr<RequestText> text_;
+};
+
+// How long it took is known only to be at least the time waited.
+bool is_censored(ErrorKind error) {
+  return error == ErrorKind::kTimeout || error == ErrorKind::kFirstByteTimeout || error == ErrorKind::kInterrupted;
+}
+
+}  // namespace
+
+task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  Flow flow = Flow::kGoOn;
+  if (step.is_call()) {
+    flow = co_await run_call(run, vu, step, due);
+  } else {
+    flow = run_action(vu, step);
+  }
+  if (flow == Flow::kGoOn && step.step().think && !run.cancel.cancelled()) {
+    const plan::ThinkTime& think = *step.step().think;
+    // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
+    Instant until = runtime_.now() + runtime_.prng().between(think.low, think.high);
+    if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
+    co_await runtime_.sleep_until(until, &stopped_);
+  }
+  co_return flow;
+}
+
+task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  TextLease text(texts_);
+  http1::Response response;
+  http1::Request built;
+  const http1::Request* request = &step.constant_request();
+  if (!step.constant()) {
+    request = &built;
+    if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
+      response.error = ErrorKind::kTemplate;
+      request = nullptr;
+    }
+  }
+  if (request != nullptr) co_await client_.exchange(vu.session, *request, response, &run.cancel);
+  const bool good = record(step, response, due, vu.values);
+  co_return good ? Flow::kGoOn : after_failure(step);
+}
+
+Engine::Flow Engine::run_action(Vu& vu, PreparedStep& step) {
+  std::string text;
+  for (const auto& assignment : std::get<plan::SetAction>(step.step().work).assignments) {
+    text.clear();
+    if (!render(assignment.value, context_for(vu, mentions_time(assignment.value)), text)) return after_failure(step);
+    vu.values.set(assignment.slot, text);
+  }
+  return Flow::kGoOn;
+}
+
+Engine::Flow Engine::after_failure(const PreparedStep& step) {
+  switch (step.step().on_error) {
+    case plan::OnError::kContinue: return Flow::kGoOn;
+    case plan::OnError::kEndIteration: return Flow::kEndIteration;
+    case plan::OnError::kEndVu: return Flow::kEndVu;
+    case plan::OnError::kAbort: sink_.abort_run(plan_.steps[step.step().id].name); return Flow::kEndVu;
+  }
+  return Flow::kGoOn;
+}
+
+// Counts one exchange and takes from its response what later steps need. False: the request failed or a check did not
+// hold.
+bool Engine::record(PreparedStep& step, const http1::Response& response, Instant due, Values& values) {
+  metrics::StepWindow& counts = window_->steps[step.step().id];
+  ++counts.count;
+  counts.bytes_sent += response.bytes_sent;
+  counts.bytes_received += response.bytes_received;
+  const Duration service = response.done - response.sent;
+  if (response.connections != 0) {
+    if (response.dns > Duration::zero()) counts.phases[static_cast<int>(Phase::kDns)].record(response.dns);
+    counts.phases[static_cast<int>(Phase::kConnect)].record(response.connect);
+    if (response.tls > Duration::zero()) counts.phases[static_cast<int>(Phase::kTls)].record(response.tls);
+  }
+
+  const bool answered = response.error == ErrorKind::kNone;
+  if (answered) {
+    counts.service.record(service);
+    counts.response.record(response.done - due);
+    counts.phases[static_cast<int>(Phase::kSend)].record(response.sending);
+    counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
+    counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
+    ++counts.status[static_cast<std::size_t>(response.status)];
+  } else {
+    ++counts.errors[static_cast<std::size_t>(response.error)];
+    if (is_censored(response.error)) {
+      counts.response.record(runtime_.now() - due);
+      ++counts.censored;
+    }
+  }
+  const Evaluator::Verdict verdict = step.evaluator().evaluate(response, service, values, window_->checks);
+  const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
+  const bool failed = !answered || (response.status >= 400 && !status_fits);
+  if (failed) ++counts.failed;
+  return !failed && verdict.all;
+}
+
+RenderContext Engine::context_for(const Vu& vu, bool with_time) {
+  return {vu.values, vu.number, vu.iteration, with_time ? runtime_.wall_now() : WallTime{}, runtime_.prng()};
+}
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,61 @@
+// A step as one load thread runs it: whatever does not change from one iteration to the next is done once. A constant
+// request is a block of bytes ready to send.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "protocol/http1/client.h"
+#include "vuser/evaluate.h"
+#include "vuser/render.h"
+
+namespace bellwether::vuser {
+
+// Room for the bytes of one request that is put together for each iteration; pooled by the load thread.
+struct RequestText {
+  std::string url;
+  std::string body;
+  std::string bytes;  // head, empty line, body
+};
+
+class PreparedStep {
+ public:
+  // Fails when the URL is constant and wrong, or a CA file cannot be read. `step`, `origins` and `json` must outlive
+  // it.
+  static Result<PreparedStep> prepare(const plan::Step& step, bool open_model, http1::OriginTable& origins,
+                                      JsonReader& json);
+
+  const plan::Step& step() const { return *step_; }
+  bool is_call() const { return call_ != nullptr; }
+  bool open_model() const { return open_model_; }
+  Evaluator& evaluator() { return evaluator_; }
+
+  // True when the request is the same each time: request() needs no text.
+  bool constant() const { return constant_; }
+  const http1::Request& constant_request() const { return request_; }
+
+  // Puts the request together in `text`, which the result refers to. False when a value is missing or the rendered URL
+  // or a field cannot be sent.
+  bool build(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
+  bool mentions_time() const { return mentions_time_; }
+
+ private:
+  PreparedStep(const plan::Step& step, bool open_model, JsonReader& json);
+
+  const plan::Step* step_;
+  const plan::HttpCall* call_ = nullptr;
+  bool open_model_;
+  bool constant_ = false;
+  bool mentions_time_ = false;
+  std::unique_ptr<http1::CallLimits> limits_;
+  http1::TlsSettings tls_settings_;
+  std::unique_ptr<RequestText> constant_text_;
+  http1::Request request_;
+  Evaluator evaluator_;
+};
+
+}  // namespace bellwether::vuser

@@ -1,0 +1,30 @@
+// Templates to text.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "base/prng.h"
+#include "base/time.h"
+#include "plan/plan.h"
+#include "vuser/values.h"
+
+namespace bellwether::vuser {
+
+// What a template may mention besides the values.
+struct RenderContext {
+  const Values& values;
+  uint32_t vu = 1;
+  uint64_t iteration = 0;
+  WallTime now;
+  Prng& prng;
+};
+
+// Appends the text to `out`. False when a value is missing or does not fit its surroundings (a line break in a header):
+// the step then fails as `template` and is not sent.
+bool render(const plan::Template& source, const RenderContext& context, std::string& out);
+
+// The part that renders nothing but constants: true when the template mentions the wall clock.
+bool mentions_time(const plan::Template& source);
+
+}  // namespace bellwether::vuser
