@@ -122,10 +122,8 @@ class TagResolver {
   }
 
   static tl::unexpected<Problem> unknown(std::string_view kind, const std::string& name, scenario::Names names) {
-    constexpr std::size_t kShown = 20;
-    const scenario::Names shown = names.first(std::min(names.size(), kShown));
     return wrong({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
-                  .expected = scenario::one_of(shown) + (names.size() > kShown ? ", …" : ""),
+                  .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(name, names)});
   }
 

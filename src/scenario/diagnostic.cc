@@ -47,7 +47,9 @@ std::string join(std::span<const std::string_view> words) {
 }
 
 std::string one_of(std::span<const std::string_view> words) {
-  return (words.size() > 1 ? "one of " : "") + join(words);
+  constexpr std::size_t kShown = 30;
+  const std::string shown = join(words.first(std::min(words.size(), kShown)));
+  return (words.size() > 1 ? "one of " : "") + shown + (words.size() > kShown ? ", …" : "");
 }
 
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates) {

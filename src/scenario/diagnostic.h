@@ -33,7 +33,7 @@ std::string format(const Diagnostic& diagnostic);
 std::string in_quotes(std::string_view text);
 // "a, b, c"
 std::string join(std::span<const std::string_view> words);
-// "one of a, b, c", or "a" alone.
+// "one of a, b, c", or "a" alone; only the first thirty of many.
 std::string one_of(std::span<const std::string_view> words);
 // "did you mean 'x'?", or nothing when no candidate is near.
 std::string did_you_mean(std::string_view word, std::span<const std::string_view> candidates);

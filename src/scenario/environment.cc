@@ -46,6 +46,7 @@ Environment Environment::resolve(const Node* env, const Sources& sources, Diagno
     return sources.outside->env(name);
   };
   for (const Node& entry : env->items) {
+    if (diagnostics.full()) break;
     const bool is_builtin = std::find(kBuiltinNames.begin(), kBuiltinNames.end(), entry.key) != kBuiltinNames.end();
     if (!is_value_name(entry.key) || is_builtin) {
       diagnostics.add(entry.place(),

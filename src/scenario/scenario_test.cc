@@ -45,6 +45,13 @@ TEST(Diagnostic, quoted_text_is_short_and_printable) {
   EXPECT_EQ(in_quotes(std::string(100, 'x')), "'" + std::string(60, 'x') + "…'");
 }
 
+TEST(Diagnostic, long_lists_are_cut) {
+  const std::vector<std::string_view> many(31, "x");
+  const std::string shown = one_of(many);
+  EXPECT_TRUE(shown.starts_with("one of x, x") && shown.ends_with("x, …")) << shown;
+  EXPECT_EQ(one_of(std::vector<std::string_view>{"x"}), "x");
+}
+
 TEST(Yaml, nodes_know_where_they_and_their_keys_stand) {
   Diagnostics diagnostics("x.yaml");
   const auto root = parse_yaml("a:\n  b: [1, \"2\"]\n", diagnostics);
