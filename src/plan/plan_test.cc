@@ -54,6 +54,11 @@ TEST(ArrivalSchedule, an_arrival_due_at_the_very_end_is_not_part_of_the_run) {
   EXPECT_EQ(ArrivalSchedule(1, Duration::nanos(3'000'000'001), 0, 1).count(), 4u);
 }
 
+TEST(ArrivalSchedule, an_arrival_that_rounding_moves_to_the_end_is_not_part_of_the_run) {
+  EXPECT_EQ(ArrivalSchedule(700'000, Duration::nanos(1'429), 0, 1).count(), 1u);  // the second is due at 1428.57 ns
+  EXPECT_EQ(ArrivalSchedule(700'000, Duration::nanos(1'430), 0, 1).count(), 2u);
+}
+
 TEST(ArrivalSchedule, rates_below_one_a_second_work) {
   const ArrivalSchedule schedule(1.0 / 3, Duration::seconds(10), 0, 1);
   ASSERT_EQ(schedule.count(), 4u);

@@ -157,7 +157,7 @@ Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std
 }
 
 Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, std::size_t step) {
-  if (!dag_.before(source, step) || source == step) return not_before(source, part, step);
+  if (!dag_.before(source, step)) return not_before(source, part, step);
   const scenario::Step& maker = source_.steps[source];
   if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
   const std::string_view word = part.substr(0, part.find('.'));
