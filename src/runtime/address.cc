@@ -27,10 +27,11 @@ IpAddress IpAddress::v6(const std::array<uint8_t, 16>& network_order) {
 
 Result<IpAddress> IpAddress::parse(std::string_view text) {
   const std::string copy(text);
+  const bool whole = copy.find('\0') == std::string::npos;  // what inet_pton sees is the whole text
   in_addr four{};
-  if (inet_pton(AF_INET, copy.c_str(), &four) == 1) return v4(ntohl(four.s_addr));
+  if (whole && inet_pton(AF_INET, copy.c_str(), &four) == 1) return v4(ntohl(four.s_addr));
   std::array<uint8_t, 16> six{};
-  if (inet_pton(AF_INET6, copy.c_str(), six.data()) == 1) return v6(six);
+  if (whole && inet_pton(AF_INET6, copy.c_str(), six.data()) == 1) return v6(six);
   return fail(Errc::kInvalid, "'" + copy + "' is no IP address; write for example 127.0.0.1 or ::1");
 }
 

@@ -44,7 +44,7 @@ class Stream {
 
   // Ends all present and future waits with `why`, until clear_interrupt(). Timeouts and cancellation use it.
   void interrupt(Errc why);
-  void clear_interrupt() { interrupt_ = Errc::kOk; }
+  void clear_interrupt() { readiness_->interrupt_ = Errc::kOk; }
   Errc interrupted() const { return readiness_->interrupt_; }
 
   // True while the other side has neither closed nor reset the connection as far as is known, and no bytes wait

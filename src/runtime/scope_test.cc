@@ -1,0 +1,150 @@
+#include "runtime/scope.h"
+
+#include <gtest/gtest.h>
+
+#include "runtime/event.h"
+
+namespace bellwether::runtime {
+namespace {
+
+void drain() { RunQueue::local().drain(1'000'000); }
+
+task<void> wait_for(Event& event, int& ended) {
+  co_await event.wait();
+  ++ended;
+}
+
+task<void> wait_for_cancellation(Cancellation* cancel, int& ended) {
+  Event cancelled;
+  CancelCallback on_cancel(
+      cancel, [](void* event) { static_cast<Event*>(event)->set(); }, &cancelled);
+  co_await cancelled.wait();
+  ++ended;
+}
+
+task<void> nothing() { co_return; }
+
+task<void> join(Scope& scope, bool& joined) {
+  co_await scope.join();
+  joined = true;
+}
+
+TEST(Scope, joining_an_empty_scope_does_not_wait) {
+  Scope scope;
+  bool joined = false;
+  const task<void> joining = join(scope, joined);
+  EXPECT_TRUE(joined);
+}
+
+TEST(Scope, a_child_that_never_waits_has_ended_when_spawn_returns) {
+  Scope scope;
+  scope.spawn(nothing());
+  EXPECT_EQ(scope.running(), 0u);
+}
+
+TEST(Scope, join_waits_for_the_last_child) {
+  Scope scope;
+  Event one;
+  Event other;
+  int ended = 0;
+  bool joined = false;
+  scope.spawn(wait_for(one, ended));
+  scope.spawn(wait_for(other, ended));
+  const task<void> joining = join(scope, joined);
+  other.set();
+  drain();
+  EXPECT_EQ(scope.running(), 1u);
+  EXPECT_FALSE(joined);
+  one.set();
+  drain();
+  EXPECT_TRUE(joined);
+  EXPECT_EQ(ended, 2);
+}
+
+TEST(Scope, cancel_reaches_every_child_that_listens) {
+  Scope scope;
+  int ended = 0;
+  bool joined = false;
+  for (int i = 0; i < 3; ++i) scope.spawn(wait_for_cancellation(scope.cancellation(), ended));
+  const task<void> joining = join(scope, joined);
+  scope.cancel();
+  drain();
+  EXPECT_TRUE(joined);
+  EXPECT_EQ(ended, 3);
+}
+
+TEST(Scope, is_cancelled_with_its_parent) {
+  Cancellation parent;
+  Scope scope(&parent);
+  parent.cancel();
+  EXPECT_TRUE(scope.cancellation()->cancelled());
+}
+
+task<void> spawn_more(Scope& scope, Event& event, int& ended) {
+  co_await event.wait();
+  scope.spawn(wait_for(event, ended));
+  scope.spawn(nothing());
+  ++ended;
+}
+
+TEST(Scope, join_also_waits_for_what_children_spawn) {
+  Scope scope;
+  Event event;
+  Event late;
+  int ended = 0;
+  bool joined = false;
+  scope.spawn(spawn_more(scope, event, ended));
+  scope.spawn(wait_for(late, ended));
+  const task<void> joining = join(scope, joined);
+  event.set();
+  drain();
+  EXPECT_EQ(ended, 2);
+  EXPECT_FALSE(joined);
+  late.set();
+  drain();
+  EXPECT_TRUE(joined);
+}
+
+TEST(Scope, may_be_used_again_after_a_join) {
+  Scope scope;
+  for (int round = 0; round < 3; ++round) {
+    Event event;
+    int ended = 0;
+    bool joined = false;
+    scope.spawn(wait_for(event, ended));
+    const task<void> joining = join(scope, joined);
+    event.set();
+    drain();
+    EXPECT_TRUE(joined);
+  }
+}
+
+TEST(Scope, its_end_destroys_children_that_still_run) {
+  Event event;
+  int ended = 0;
+  {
+    Scope scope;
+    scope.spawn(wait_for(event, ended));
+    scope.spawn(nothing());
+    scope.spawn(wait_for_cancellation(scope.cancellation(), ended));
+  }
+  event.set();
+  drain();
+  EXPECT_EQ(ended, 0);
+}
+
+TEST(Scope, a_joiner_that_is_destroyed_is_forgotten) {
+  Scope scope;
+  Event event;
+  int ended = 0;
+  bool joined = false;
+  scope.spawn(wait_for(event, ended));
+  { const task<void> joining = join(scope, joined); }
+  event.set();
+  drain();
+  EXPECT_EQ(ended, 1);
+  EXPECT_FALSE(joined);
+}
+
+}  // namespace
+}  // namespace bellwether::runtime
