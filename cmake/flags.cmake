@@ -2,7 +2,8 @@
 set(BW_SANITIZE "" CACHE STRING "address (with undefined), thread, fuzzer, coverage, or empty")
 
 add_compile_options(-Wall -Wextra -Wshadow -Wnon-virtual-dtor -Wimplicit-fallthrough -Wunused -Woverloaded-virtual
-                    -Wdouble-promotion -Werror -fno-omit-frame-pointer -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=)
+                    -Wdouble-promotion -Werror -fno-omit-frame-pointer -ffile-prefix-map=${CMAKE_SOURCE_DIR}/=
+                    -gdwarf-4)  # valgrind reads no newer format
 add_link_options(-fuse-ld=lld)
 
 if(BW_SANITIZE STREQUAL "address")

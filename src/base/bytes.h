@@ -17,9 +17,19 @@ inline std::string_view as_text(Bytes bytes) { return {reinterpret_cast<const ch
 
 constexpr char ascii_lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; }
 // Equality that ignores the case of ASCII letters (header names, schemes).
-bool iequals(std::string_view a, std::string_view b);
+inline bool iequals(std::string_view a, std::string_view b) {
+  if (a.size() != b.size()) return false;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    if (ascii_lower(a[i]) != ascii_lower(b[i])) return false;
+  }
+  return true;
+}
 // Without leading and trailing spaces and tabs.
-std::string_view trim(std::string_view text);
+inline std::string_view trim(std::string_view text) {
+  while (!text.empty() && (text.front() == ' ' || text.front() == '\t')) text.remove_prefix(1);
+  while (!text.empty() && (text.back() == ' ' || text.back() == '\t')) text.remove_suffix(1);
+  return text;
+}
 // A decimal number that fills the whole text and fits; nothing otherwise.
 std::optional<uint64_t> parse_u64(std::string_view text);
 std::optional<double> parse_double(std::string_view text);

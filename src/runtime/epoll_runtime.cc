@@ -1,5 +1,6 @@
 #include "runtime/epoll_runtime.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <ctime>
 #include <mutex>
@@ -254,14 +255,8 @@ void EpollRuntime::wait_for_events() {
   if (turn_observer_ != nullptr) turn_observer_(turn_context_, now_ - woke_);
 
   const Instant next = RunQueue::local().empty() ? timers().next_deadline() : now_;
-  timespec timeout{};
-  if (next > now_) {
-    const int64_t ns = (next - now_).ns();
-    timeout = {ns / 1'000'000'000, ns % 1'000'000'000};
-  }
   epoll_event events[kEventsPerWait];
-  const int count =
-      ::epoll_pwait2(epoll_fd_, events, kEventsPerWait, next == Instant::never() ? nullptr : &timeout, nullptr);
+  const int count = wait_until(next, events, kEventsPerWait);
   woke_ = now_ = read_monotonic();
   check(count >= 0 || errno == EINTR, "waiting for events cannot fail otherwise");
   for (int i = 0; i < count; ++i) {
@@ -272,6 +267,19 @@ void EpollRuntime::wait_for_events() {
       reinterpret_cast<EventSource*>(data & ~kSourceTag)->on_events(events[i].events);
     }
   }
+}
+
+int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
+  const int64_t ns = next > now_ ? (next - now_).ns() : 0;
+  if (!coarse_wait_) {
+    const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
+    const int count = ::epoll_pwait2(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout, nullptr);
+    if (count >= 0 || errno != ENOSYS) return count;
+    coarse_wait_ = true;  // a kernel before 5.11, or something that imitates one
+  }
+  const int64_t ms = (ns + 999'999) / 1'000'000;
+  return ::epoll_wait(epoll_fd_, events, most,
+                      next == Instant::never() ? -1 : static_cast<int>(std::min<int64_t>(ms, 1 << 30)));
 }
 
 Status EpollRuntime::watch(int fd, EventSource* source, uint32_t epoll_events) {

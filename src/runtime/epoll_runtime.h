@@ -80,10 +80,12 @@ class EpollRuntime final : public Runtime {
   EpollRuntime(Options options, int epoll_fd, int event_fd);
   void run_ready();
   void wait_for_events();
+  int wait_until(Instant next, epoll_event* events, int most);
   void run_mailbox();
 
   int epoll_fd_;
-  Instant woke_;  // when the last wait ended
+  Instant woke_;              // when the last wait ended
+  bool coarse_wait_ = false;  // epoll_pwait2 is not there: waits end up to 1 ms late
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<BlockingPool> blocking_;

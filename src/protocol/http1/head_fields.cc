@@ -1,5 +1,9 @@
 #include "protocol/http1/head_fields.h"
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 #include <array>
 #include <cstring>
 
@@ -45,31 +49,49 @@ std::size_t find_head_end(std::string_view input, std::size_t& scan_from) {
   return 0;
 }
 
-std::string_view take_line(std::string_view& text) {
-  const std::size_t end = text.find('\n');
-  std::string_view line = text.substr(0, end);
-  text.remove_prefix(end + 1);
-  if (!line.empty() && line.back() == '\r') line.remove_suffix(1);
-  return line;
+bool split_field(std::string_view line, Field& field, const char*& reason) {
+  const auto* colon = static_cast<const char*>(std::memchr(line.data(), ':', line.size()));
+  if (colon == nullptr || colon == line.data()) {
+    reason = "a header line without a name and a colon";
+    return false;
+  }
+  const auto name_size = static_cast<std::size_t>(colon - line.data());
+  bool token = true;
+  for (std::size_t i = 0; i < name_size; ++i) token &= kTokenChars[static_cast<unsigned char>(line[i])];
+  if (!token) {
+    reason =
+        line[0] == ' ' || line[0] == '\t' ? "a folded header line" : "a header name with characters it may not have";
+    return false;
+  }
+  field.name = line.substr(0, name_size);
+  std::string_view value = line.substr(name_size + 1);
+  if (!value.empty() && value.front() == ' ') value.remove_prefix(1);
+  const auto is_blank = [](char c) { return c == ' ' || c == '\t'; };
+  if (!value.empty() && (is_blank(value.front()) || is_blank(value.back()))) value = trim(value);
+  field.value = value;
+  return true;
 }
 
-bool split_field(std::string_view line, Field& field, const char*& reason) {
-  std::size_t colon = 0;
-  while (colon < line.size() && is_token_char(line[colon])) ++colon;
-  if (colon == 0 || colon == line.size() || line[colon] != ':') {
-    const bool folded = !line.empty() && (line[0] == ' ' || line[0] == '\t');
-    reason = folded ? "a folded header line" : "a header line without a name and a colon";
-    return false;
+bool has_smuggling_bytes(std::string_view head) {
+  std::size_t at = 0;
+#if defined(__SSE2__)
+  const __m128i cr = _mm_set1_epi8('\r');
+  const __m128i lf = _mm_set1_epi8('\n');
+  const __m128i zero = _mm_setzero_si128();
+  __m128i wrong = zero;
+  for (; at + 17 <= head.size(); at += 16) {
+    const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(head.data() + at));
+    const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(head.data() + at + 1));
+    const __m128i lone_cr = _mm_andnot_si128(_mm_cmpeq_epi8(next, lf), _mm_cmpeq_epi8(here, cr));
+    wrong = _mm_or_si128(wrong, _mm_or_si128(lone_cr, _mm_cmpeq_epi8(here, zero)));
   }
-  field.name = line.substr(0, colon);
-  field.value = trim(line.substr(colon + 1));
-  // Bare CR and NUL inside a value are how responses are split and smuggled.
-  if (std::memchr(field.value.data(), '\r', field.value.size()) != nullptr ||
-      std::memchr(field.value.data(), '\0', field.value.size()) != nullptr) {
-    reason = "a control character in a header value";
-    return false;
+  if (_mm_movemask_epi8(wrong) != 0) return true;
+#endif
+  for (; at < head.size(); ++at) {
+    if (head[at] == '\0') return true;
+    if (head[at] == '\r' && (at + 1 == head.size() || head[at + 1] != '\n')) return true;
   }
-  return true;
+  return false;
 }
 
 bool list_has(std::string_view list, std::string_view token) {
@@ -85,12 +107,16 @@ bool LengthFields::note(const Field& field, const char*& reason) {
   // Names are told apart by their length first: most fields are none of these.
   switch (field.name.size()) {
     case 10:
-      if (!iequals(field.name, "connection")) return true;
+      if (!is_field(field.name, "connection")) return true;
+      if (field.value == "keep-alive") {
+        keep_alive = true;
+        return true;
+      }
       close |= list_has(field.value, "close");
       keep_alive |= list_has(field.value, "keep-alive");
       return true;
     case 14: {
-      if (!iequals(field.name, "content-length")) return true;
+      if (!is_field(field.name, "content-length")) return true;
       const auto length = parse_u64(field.value);
       if (!length) {
         reason = "a Content-Length that is no number";
@@ -104,7 +130,7 @@ bool LengthFields::note(const Field& field, const char*& reason) {
       return true;
     }
     case 17:
-      if (!iequals(field.name, "transfer-encoding")) return true;
+      if (!is_field(field.name, "transfer-encoding")) return true;
       has_transfer_encoding = true;
       chunked_last = last_is_chunked(field.value);
       return true;

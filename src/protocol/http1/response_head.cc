@@ -35,24 +35,21 @@ Encoding encoding_of(std::string_view value) {
   return Encoding::kUnknown;
 }
 
-bool parse_fields(std::string_view text, ResponseHead& out, LengthFields& lengths, Parse& result, const char*& reason) {
+// Reads fields up to the empty line and takes them off `text`. kMore: the text ends before it.
+Parse parse_fields(std::string_view& text, ResponseHead& out, LengthFields& lengths, const char*& reason) {
+  std::string_view line;
   while (true) {
-    const std::string_view line = take_line(text);
-    if (line.empty()) return true;
+    if (!take_line(text, line)) return Parse::kMore;
+    if (line.empty()) return Parse::kDone;
     if (out.field_count == ResponseHead::kFieldsMax) {
-      result = Parse::kTooLarge;
       reason = "more than 128 header fields";
-      return false;
+      return Parse::kTooLarge;
     }
     Field& field = out.fields[out.field_count++];
-    if (!split_field(line, field, reason) || !lengths.note(field, reason)) {
-      result = Parse::kBad;
-      return false;
-    }
-    const std::size_t size = field.name.size();
-    if (size == 8 && iequals(field.name, "location")) out.location = field.value;
-    if (size == 10 && iequals(field.name, "set-cookie")) out.has_set_cookie = true;
-    if (size == 16 && iequals(field.name, "content-encoding")) out.encoding = encoding_of(field.value);
+    if (!split_field(line, field, reason) || !lengths.note(field, reason)) return Parse::kBad;
+    if (is_field(field.name, "location")) out.location = field.value;
+    if (is_field(field.name, "set-cookie")) out.has_set_cookie = true;
+    if (is_field(field.name, "content-encoding")) out.encoding = encoding_of(field.value);
   }
 }
 
@@ -93,29 +90,41 @@ Parse parse_response_head(std::string_view input, bool head_request, std::size_t
     reason = "not an HTTP/1 response";
     return Parse::kBad;
   }
-  const std::size_t end = find_head_end(input, scan_from);
-  if (end == 0 && input.size() <= ResponseHead::kBytesMax) return Parse::kMore;
-  if (end == 0 || end > ResponseHead::kBytesMax) {
+  // The usual head is there in one piece and is read in one pass. Only one that comes in pieces is looked through for
+  // its end first, so that a server that dribbles costs no more than the bytes it sends.
+  if (scan_from != 0 && find_head_end(input, scan_from) == 0) {
+    if (input.size() <= ResponseHead::kBytesMax) return Parse::kMore;
     reason = "the head is larger than 64 KiB";
     return Parse::kTooLarge;
   }
-  out.status = 0;
   out.content_length = 0;
   out.encoding = Encoding::kIdentity;
   out.has_set_cookie = false;
   out.location = {};
   out.field_count = 0;
-  std::string_view text = input.substr(0, end);
-  if (!parse_status_line(take_line(text), out)) {
-    reason = "a malformed status line";
+  LengthFields lengths;
+  std::string_view text = input;
+  std::string_view line;
+  Parse result = Parse::kMore;
+  if (take_line(text, line)) {
+    if (!parse_status_line(line, out)) {
+      reason = "a malformed status line";
+      return Parse::kBad;
+    }
+    result = parse_fields(text, out, lengths, reason);
+  }
+  consumed = input.size() - text.size();
+  if (consumed > ResponseHead::kBytesMax || (result == Parse::kMore && input.size() > ResponseHead::kBytesMax)) {
+    reason = "the head is larger than 64 KiB";
+    return Parse::kTooLarge;
+  }
+  if (result == Parse::kMore) find_head_end(input, scan_from);
+  if (result != Parse::kDone) return result;
+  if (has_smuggling_bytes(input.substr(0, consumed))) {
+    reason = "a control character in the head";
     return Parse::kBad;
   }
-  LengthFields lengths;
-  Parse result = Parse::kDone;
-  if (!parse_fields(text, out, lengths, result, reason)) return result;
-  if (!decide_framing(lengths, head_request, out, reason)) return Parse::kBad;
-  consumed = end;
-  return Parse::kDone;
+  return decide_framing(lengths, head_request, out, reason) ? Parse::kDone : Parse::kBad;
 }
 
 }  // namespace bellwether::http1
