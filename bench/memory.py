@@ -1,0 +1,90 @@
+#!/usr/bin/env python3
+"""What a waiting virtual user costs, and whether a long run grows.
+
+Memory is the resident set of the process; kernel memory of sockets is not in it. What a virtual user costs is the
+growth over a run with one, divided by their number. A long run does 20,000 requests a second on 200 virtual users.
+"""
+
+import resource
+import signal
+import time
+
+from lib import clients, report, servers
+from lib.processes import Background, Failure
+
+SETTLED_S = 2  # the resident set has not grown by more than a page a second for so long
+SETTLE_LIMIT_S = 60
+DESCRIPTORS_SPARE = 100
+
+
+def settled_rss_kib(process):
+    deadline = time.monotonic() + SETTLE_LIMIT_S
+    last, since = process.rss_kib(), time.monotonic()
+    while time.monotonic() < since + SETTLED_S:
+        if time.monotonic() > deadline:
+            raise Failure(f"after {SETTLE_LIMIT_S} s memory still grows")
+        time.sleep(0.1)
+        now = process.rss_kib()
+        if now > last + 4:
+            last, since = now, time.monotonic()
+    return last
+
+
+def waiting_kib(program, scenario, site, vus):
+    client = clients.Bellwether(program, scenario, "bellwether", VUS=vus)
+    with Background(client.command(site, None), cpu=clients.GENERATOR_CPU) as process:
+        time.sleep(1)
+        kib = settled_rss_kib(process)
+        if scenario == "connected" and site.connections() < vus:
+            raise Failure(f"of {vus} virtual users only {site.connections()} are connected")
+        process.end(signal.SIGKILL)  # it would wait out an hour of thinking
+    return kib
+
+
+def long_run(program, site, minutes):
+    """[minute, KiB] after 10 s and then after each of the minutes."""
+    client = clients.Bellwether(program, "arrival", "bellwether")
+    samples = []
+    with Background(client.command(site, int(max(minutes) * 60) + 30), cpu=clients.GENERATOR_CPU) as process:
+        began = time.monotonic()
+        for minute in sorted({min(1 / 6, *minutes), *minutes}):
+            time.sleep(max(0.0, began + minute * 60 - time.monotonic()))
+            samples.append([minute, process.rss_kib()])
+        process.end(signal.SIGINT)
+    return samples
+
+
+def compare(options, out):
+    program = report.built(options.build, "src/cli/bellwether")
+    minutes = [0.1, 0.2] if options.quick else options.minutes
+    descriptors = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    rows, figures = [], []
+    with servers.nginx() as (site, _):
+        for scenario, what, sizes in (("idle", "waiting, no connection", options.vus),
+                                      ("connected", "waiting, connection open", options.connected)):
+            one = waiting_kib(program, scenario, site, 1)
+            for vus in sizes:
+                if scenario == "connected" and vus > descriptors - DESCRIPTORS_SPARE:
+                    out.remark(f"Not measured: {vus} connections need more than the {descriptors} descriptors that a "
+                               "process may have here (ulimit -n).")
+                    continue
+                kib = waiting_kib(program, scenario, site, vus)
+                figures.append({"what": scenario, "vus": vus, "rss_kib": kib, "kib_per_vu": (kib - one) / (vus - 1)})
+                rows.append([what, f"{vus:,}", f"{kib / 1024:.1f}", f"{figures[-1]['kib_per_vu']:.2f}"])
+        out.table("Virtual users that wait", ["what", "virtual users", "process MiB", "KiB each"], rows)
+        samples = long_run(program, site, minutes) if minutes else []
+    if samples:
+        out.table("A long run, 20,000 requests a second", ["after", "process MiB"],
+                  [[f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"] for minute, kib in samples])
+    largest = [figure for figure in figures if figure["what"] == "idle"][-1]
+    out.goals([(f"KiB for each of {largest['vus']:,} waiting virtual users", largest["kib_per_vu"], "<=", 4, "{:.2f}")])
+    out.raw = {"waiting": figures, "long_run": samples}
+
+
+if __name__ == "__main__":
+    arguments = report.parser(__doc__)
+    arguments.add_argument("--vus", type=int, nargs="+", default=[10000, 50000], help="idle (default 10000 50000)")
+    arguments.add_argument("--connected", type=int, nargs="*", default=[10000], help="connected (default 10000)")
+    arguments.add_argument("--minutes", type=float, nargs="*", default=[1, 10],
+                           help="when to look at a long run (default 1 10; none: no long run)")
+    report.main("memory", arguments, compare)
