@@ -12,7 +12,7 @@ from lib.processes import find
 
 def perf_report(perf, data, sort, least_percent):
     """[share, what] by falling share."""
-    text = subprocess.run([perf, "report", "-i", data, "--stdio", "-g", "none", "--sort", sort, "--percent-limit",
+    text = subprocess.run([perf, "report", "-i", data, "--stdio", "--sort", sort, "--percent-limit",
                            str(least_percent)], capture_output=True, text=True, check=True).stdout
     return re.findall(r"^\s*([\d.]+%)\s+(\S.*?)\s*$", text, re.MULTILINE)
 
@@ -24,7 +24,7 @@ def compare(options, out):
     with servers.nginx() as (site, tls_site), tempfile.NamedTemporaryFile(prefix="bellwether-perf-") as data:
         where = tls_site if options.scenario == "tls" else site
         # cpu-clock: virtual machines often have no hardware counters.
-        record = [perf, "record", "-q", "-e", "cpu-clock", "-F", "1999", "-g", "-o", data.name, "--"]
+        record = [perf, "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", data.name, "--"]
         client.command, plain = (lambda *arguments: record + plain(*arguments)), client.command
         client.run(where, seconds)
         parts = perf_report(perf, data.name, "dso", 0.1)

@@ -12,6 +12,7 @@ from lib.processes import Failure, find, machine_busy_s, run
 GENERATOR_CPU = 1
 CONNECTIONS = 64
 START_AND_END_S = 15  # what a generator may take beside the time it was asked for
+SCHEDULE_NOT_KEPT = 121  # the exit code of a run whose arrivals were dropped in part; a result like any other
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 
 

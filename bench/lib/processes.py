@@ -3,6 +3,7 @@
 import contextlib
 import dataclasses
 import os
+import resource
 import shutil
 import signal
 import socket
@@ -39,6 +40,18 @@ def find(program, package):
     if path is None:
         raise Failure(f"{program} is not installed: apt-get install {package} (./dev setup does it)")
     return path
+
+
+def allow_descriptors(number):
+    """Lets this process and its children open so many descriptors, which beyond the hard limit takes a privilege."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if soft >= number:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (number, max(number, hard)))
+    except (OSError, ValueError) as error:
+        raise Failure(f"this needs {number} descriptors, and a process may have {hard} here: ulimit -n {number} as "
+                      "root, or fewer virtual users") from error
 
 
 def free_port():

@@ -3,7 +3,6 @@
 import contextlib
 import dataclasses
 import http.client
-import resource
 import subprocess
 import tempfile
 from pathlib import Path
@@ -12,7 +11,7 @@ from lib.processes import Background, Failure, find, free_port
 
 SERVER_CPU = 0
 BODY_BYTES = 200
-OPEN_FILES_SPARE = 64
+MOST_CONNECTIONS = 15000
 
 NGINX = """
 daemon off;
@@ -105,10 +104,8 @@ def nginx():
     with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
         port, tls_port = free_port(), free_port()
         make_certificate(folder)
-        limit = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
         Path(folder, "nginx.conf").write_text(
-            NGINX.format(port=port, tls_port=tls_port, body=json_body(), connections=limit - OPEN_FILES_SPARE),
-            encoding="ascii")
+            NGINX.format(port=port, tls_port=tls_port, body=json_body(), connections=MOST_CONNECTIONS), encoding="ascii")
         command = [find("nginx", "nginx-light"), "-p", folder + "/", "-c", "nginx.conf", "-e", "error.log"]
         with Background(command, cpu=SERVER_CPU) as process:
             process.wait_for_port(port)

@@ -12,34 +12,39 @@ namespace {
 constexpr uint64_t kOtherDescriptors = 128;
 }  // namespace
 
-uint64_t connections_at_most(const plan::Plan& plan) {
-  uint64_t sum = 0;
+Connections connections_of(const plan::Plan& plan) {
+  Connections sum;
   for (const plan::Workflow& workflow : plan.workflows) {
     uint64_t widest = 0;
     for (const auto& layer : workflow.layers) widest = std::max<uint64_t>(widest, layer.size());
-    uint64_t vus = 1;
-    if (const auto* constant = std::get_if<plan::ConstantVus>(&workflow.executor)) vus = constant->vus;
-    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) vus = rate->vus_max;
-    sum += vus * widest;
+    uint64_t sure = 1;
+    uint64_t at_most = 1;
+    if (const auto* constant = std::get_if<plan::ConstantVus>(&workflow.executor)) sure = at_most = constant->vus;
+    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) {
+      sure = rate->vus_preallocated;
+      at_most = rate->vus_max;
+    }
+    sum.sure += sure * widest;
+    sum.at_most += at_most * widest;
   }
   return sum;
 }
 
-Status ensure_descriptors(uint64_t connections) {
+Result<std::string> ensure_descriptors(const Connections& connections) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return {};
-  const rlim_t needed = connections + kOtherDescriptors;
-  if (limit.rlim_cur >= needed) return {};
-  if (limit.rlim_max < needed) {
-    rlimit higher{needed, needed};
-    if (setrlimit(RLIMIT_NOFILE, &higher) == 0) return {};
-    return fail(Errc::kExhausted, "this run may need " + std::to_string(needed) + " open files, and the limit is " +
-                                      std::to_string(limit.rlim_max) + "; raise it with 'ulimit -n " +
-                                      std::to_string(needed) + "' or use fewer virtual users");
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::string();
+  const rlim_t wanted = connections.at_most + kOtherDescriptors;
+  if (limit.rlim_cur >= wanted) return std::string();
+  rlimit higher{wanted, std::max(limit.rlim_max, wanted)};
+  if (setrlimit(RLIMIT_NOFILE, &higher) == 0) return std::string();
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+  const std::string text = std::to_string(wanted) + " open files, and the limit is " + std::to_string(limit.rlim_max) +
+                           "; raise it with 'ulimit -n " + std::to_string(wanted) + "' or use fewer virtual users";
+  if (connections.sure + kOtherDescriptors > limit.rlim_max) {
+    return fail(Errc::kExhausted, "this run needs " + text + " (--ignore-limits starts it all the same)");
   }
-  limit.rlim_cur = needed;
-  if (setrlimit(RLIMIT_NOFILE, &limit) != 0) return fail(Errc::kExhausted, "the limit of open files cannot be raised");
-  return {};
+  return "this run may need " + text;
 }
 
 std::string port_warning(uint64_t connections) {

@@ -11,11 +11,16 @@
 
 namespace bellwether::cli {
 
-// The connections a plan may hold at the same time: virtual users times the widest layer of their workflow.
-uint64_t connections_at_most(const plan::Plan& plan);
+// Connections of a plan at the same time: virtual users times the widest layer of their workflow.
+struct Connections {
+  uint64_t sure = 0;     // virtual users that exist from the start
+  uint64_t at_most = 0;  // with those an arrival-rate workflow may add
+};
+Connections connections_of(const plan::Plan& plan);
 
-// Raises the limit of open files as far as needed and allowed. Error: kExhausted, with the remedy.
-Status ensure_descriptors(uint64_t connections);
+// Raises the limit of open files as far as allowed. Error: kExhausted, with the remedy, when not even the sure
+// connections fit. A text: they fit, but the others may not.
+Result<std::string> ensure_descriptors(const Connections& connections);
 
 // A remark about local ports where so many connections to one address may not fit; empty when they do.
 std::string port_warning(uint64_t connections);

@@ -24,6 +24,7 @@ struct RunArguments {
   uint32_t cores = 0;
   uint64_t seed = 0;
   bool insecure = false;
+  bool ignore_limits = false;
 };
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
@@ -112,6 +113,7 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   RunSettings settings;
   settings.cores = arguments.cores;
   settings.seed = arguments.seed;
+  settings.ignore_limits = arguments.ignore_limits;
   if (arguments.ui != "none" && arguments.ui != "ci") {
     return fail(Errc::kInvalid, "--ui '" + arguments.ui + "': write none or ci");
   }
@@ -156,6 +158,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--cores", arguments->cores, "Load threads (default: all processors)");
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
+  command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
   command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")->take_all();
   command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
   command->add_option("-b,--body", arguments->body, "URL only: body of the request");

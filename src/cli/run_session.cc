@@ -83,11 +83,13 @@ std::string new_run_id(Prng& prng) {
 }  // namespace
 
 int run_session(const plan::Plan& plan, const RunSettings& settings) {
-  const uint64_t connections = connections_at_most(plan);
-  if (auto enough = ensure_descriptors(connections); !enough) return complain(enough.error().message);
+  const Connections connections = connections_of(plan);
+  const Result<std::string> descriptors = ensure_descriptors(connections);
+  if (!descriptors && !settings.ignore_limits) return complain(descriptors.error().message);
   if (auto pin = check_pin(settings.pin); !pin) return complain(pin.error().message);
-  if (const std::string warning = port_warning(connections); !warning.empty()) {
-    std::fprintf(stderr, "warning: %s.\n", warning.c_str());
+  for (const std::string& warning :
+       {descriptors ? *descriptors : descriptors.error().message, port_warning(connections.at_most)}) {
+    if (!warning.empty()) std::fprintf(stderr, "warning: %s.\n", warning.c_str());
   }
 
   auto control = runtime::EpollRuntime::create({.seed = settings.seed});

@@ -14,6 +14,7 @@ struct RunSettings {
   std::vector<int> pin;
   uint64_t seed = 0;
   bool progress = true;
+  bool ignore_limits = false;  // start although this machine does not offer enough
   std::vector<std::string> json_files;
 };
 
