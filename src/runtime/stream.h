@@ -48,11 +48,16 @@ class Stream {
   Errc interrupted() const { return readiness_->interrupt_; }
 
   // True while the other side has neither closed nor reset the connection as far as is known, and no bytes wait
-  // unread: only then may a kept connection be used for another request. Costs no system call.
-  bool idle_and_open() const { return !readiness_->hangup_ && !readiness_->readable_; }
+  // unread: only then may a kept connection be used for another request. Costs no system call as long as nothing was
+  // announced.
+  bool idle_and_open() { return !readiness_->hangup_ && (!readiness_->readable_ || nothing_to_read()); }
+  // False: a read would find nothing, and an announcement will come when that changes.
+  bool maybe_readable() const { return readiness_->readable_ || readiness_->hangup_; }
 
   // Ends the sending direction in an orderly way where the transport has one (TCP FIN, TLS close_notify).
   virtual void finish_writing() = 0;
+  // Makes the end of this object a break of the connection (TCP RST) instead of an orderly end.
+  void reset_when_closed();
 
  protected:
   // `socket`: a connected, non-blocking socket that this object owns and closes, or -1.
@@ -62,6 +67,9 @@ class Stream {
 
   virtual Io do_read(MutableBytes into);
   virtual Io do_write(Bytes bytes);
+  // For a layer with messages of its own: asked when the stream below is readable, takes what is no data. True when
+  // that was all.
+  virtual bool nothing_to_read() { return false; }
 
   int fd() const { return fd_; }
   // For the owner of the event source: what has become possible. hangup: no more readiness will be announced.

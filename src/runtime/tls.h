@@ -53,6 +53,10 @@ class TlsContext {
 
 // Shakes hands over `below` and gives the secured stream. `server_name` is sent (unless it is an address) and, when the
 // context verifies, must be what the certificate is for. Errors: kTls with the reason, kTimeout, kCancelled, kReset.
+//
+// Of the stream they give: kEnd is the peer's close_notify. A connection that ends without one is kReset, because
+// anyone on the way could have cut it. After kWouldBlock, a write must be tried again with at least the same bytes. To
+// be sure that close_notify leaves, call finish_writing() when the stream is writable.
 task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_ptr<Stream> below,
                                                   std::shared_ptr<TlsContext> context, std::string server_name,
                                                   Duration timeout, Cancellation* cancel);

@@ -17,22 +17,34 @@ std::string tls_error_text() {
 
 namespace {
 
-// OpenSSL's idea of a file that is a Stream: never blocks, says when to come back.
+// What OpenSSL's callbacks see of a connection.
+struct Transport {
+  Stream& below;
+  Io last;                // how the last call of the stream below ended
+  std::string untrusted;  // why the peer's certificate was refused
+};
+
+Transport& transport_of(BIO* bio) { return *static_cast<Transport*>(BIO_get_data(bio)); }
+
 int bio_read(BIO* bio, char* into, int size) {
   BIO_clear_retry_flags(bio);
-  auto* below = static_cast<Stream*>(BIO_get_data(bio));
-  const Io io = below->try_read({reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)});
-  if (io.kind == Io::Kind::kDone) return static_cast<int>(io.count);
-  if (io.kind == Io::Kind::kWouldBlock) BIO_set_retry_read(bio);
-  return io.kind == Io::Kind::kEnd ? 0 : -1;
+  Transport& transport = transport_of(bio);
+  // Without an announcement since the last short read there is nothing: a system call saved for each response.
+  transport.last = transport.below.maybe_readable()
+                       ? transport.below.try_read({reinterpret_cast<std::byte*>(into), static_cast<std::size_t>(size)})
+                       : Io::would_block();
+  if (transport.last.kind == Io::Kind::kDone) return static_cast<int>(transport.last.count);
+  if (transport.last.kind == Io::Kind::kWouldBlock) BIO_set_retry_read(bio);
+  return transport.last.kind == Io::Kind::kEnd ? 0 : -1;
 }
 
 int bio_write(BIO* bio, const char* from, int size) {
   BIO_clear_retry_flags(bio);
-  auto* below = static_cast<Stream*>(BIO_get_data(bio));
-  const Io io = below->try_write({reinterpret_cast<const std::byte*>(from), static_cast<std::size_t>(size)});
-  if (io.kind == Io::Kind::kDone) return static_cast<int>(io.count);
-  if (io.kind == Io::Kind::kWouldBlock) BIO_set_retry_write(bio);
+  Transport& transport = transport_of(bio);
+  transport.last =
+      transport.below.try_write({reinterpret_cast<const std::byte*>(from), static_cast<std::size_t>(size)});
+  if (transport.last.kind == Io::Kind::kDone) return static_cast<int>(transport.last.count);
+  if (transport.last.kind == Io::Kind::kWouldBlock) BIO_set_retry_write(bio);
   return -1;
 }
 
@@ -52,9 +64,14 @@ const BIO_METHOD* stream_method() {
 class TlsStream final : public Stream {
  public:
   TlsStream(std::unique_ptr<Stream> below, std::shared_ptr<TlsContext> context)
-      : Stream(*below), below_(std::move(below)), context_(std::move(context)), ssl_(SSL_new(context_->native())) {
+      : Stream(*below),
+        below_(std::move(below)),
+        transport_{*below_, Io::would_block(), {}},
+        context_(std::move(context)),
+        ssl_(SSL_new(context_->native())) {
     BIO* bio = BIO_new(stream_method());
-    BIO_set_data(bio, below_.get());
+    check(ssl_ != nullptr && bio != nullptr, "memory for a TLS connection");
+    BIO_set_data(bio, &transport_);
     BIO_set_init(bio, 1);
     SSL_set_bio(ssl_, bio, bio);
   }
@@ -63,92 +80,126 @@ class TlsStream final : public Stream {
   SSL* ssl() const { return ssl_; }
 
   void finish_writing() override {
-    ERR_clear_error();
-    SSL_shutdown(ssl_);
+    if (failure_.kind != Io::Kind::kError) SSL_shutdown(ssl_);
     below_->finish_writing();
   }
 
-  // One step of the handshake. kDone: finished.
+  // One step of the handshake. kDone: finished. After kError, OpenSSL's queue of errors says more.
   Io handshake() {
-    ERR_clear_error();
-    const int result = SSL_do_handshake(ssl_);
-    if (result != 1) return outcome(result);
+    forget_errors();
+    if (SSL_do_handshake(ssl_) != 1) return refusal();
     if (SSL_has_pending(ssl_) != 0) keep_readable();  // the peer's first bytes came with its last message
     return Io::done(0);
   }
   bool wants_write() const { return SSL_want_write(ssl_); }
+  const std::string& untrusted() const { return transport_.untrusted; }
 
  protected:
-  // A read of the stream below may take more than one record. As long as OpenSSL holds bytes, nobody may be sent to
-  // wait for the stream below to become readable: they are given out now, or the stream is kept readable.
+  // A read of the stream below may take more than one record. As long as OpenSSL holds bytes, or the end, nobody may be
+  // sent to wait for the stream below to become readable: they are given out now, or the stream is kept readable.
   Io do_read(MutableBytes into) override {
+    forget_errors();
     std::size_t have = 0;
     while (have < into.size()) {
-      ERR_clear_error();
       std::size_t n = 0;
-      const int result = SSL_read_ex(ssl_, into.data() + have, into.size() - have, &n);
-      if (result == 1) {
-        have += n;
-        if (SSL_has_pending(ssl_) == 0) break;
-        continue;
+      if (SSL_read_ex(ssl_, into.data() + have, into.size() - have, &n) != 1) {
+        const Io why = refusal();
+        if (have == 0) return why;
+        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the call that will tell of it
+        return Io::done(have);
       }
-      if (have > 0) break;  // what ended the reading is met again by the next call
-      return outcome(result);
+      have += n;
+      if (have < into.size() && SSL_has_pending(ssl_) == 0 && !below_->maybe_readable()) return Io::done(have);
     }
-    if (SSL_has_pending(ssl_) != 0) keep_readable();
+    if (have > 0) keep_readable();
     return Io::done(have);
   }
 
   Io do_write(Bytes bytes) override {
-    ERR_clear_error();
+    if (bytes.empty()) return Io::done(0);
+    forget_errors();
     std::size_t n = 0;
-    const int result = SSL_write_ex(ssl_, bytes.data(), bytes.size(), &n);
-    return result == 1 ? Io::done(n) : outcome(result);
+    return SSL_write_ex(ssl_, bytes.data(), bytes.size(), &n) == 1 ? Io::done(n) : refusal();
+  }
+
+  // What made the stream below readable may be no data but a session ticket or a change of keys.
+  bool nothing_to_read() override {
+    forget_errors();
+    std::byte next;
+    std::size_t n = 0;
+    if (SSL_peek_ex(ssl_, &next, 1, &n) != 1 && refusal().kind == Io::Kind::kWouldBlock) return true;
+    keep_readable();
+    return false;
   }
 
  private:
-  Io outcome(int result) {
-    switch (SSL_get_error(ssl_, result)) {
-      case SSL_ERROR_WANT_READ:
-      case SSL_ERROR_WANT_WRITE: return Io::would_block();
-      case SSL_ERROR_ZERO_RETURN: return Io::end();
-      case SSL_ERROR_SYSCALL: return Io::failed(Errc::kReset);
-      default:
-        // An end without close_notify: the message above knows by its own framing whether anything is missing.
-        if (ERR_GET_REASON(ERR_peek_error()) == SSL_R_UNEXPECTED_EOF_WHILE_READING) return Io::end();
-        return Io::failed(Errc::kTls);
+  // Why the last call of OpenSSL did nothing. A failure stays, because OpenSSL gives no sense when it is asked again.
+  Io refusal() {
+    if (failure_.kind == Io::Kind::kError) return failure_;
+    if (ERR_peek_error() != 0) return failure_ = Io::failed(Errc::kTls);
+    if (SSL_want_nothing(ssl_)) {
+      const bool closed = (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
+      return closed ? Io::end() : failure_ = Io::failed(Errc::kTls);
     }
+    if (transport_.last.kind == Io::Kind::kWouldBlock) return Io::would_block();
+    return failure_ = transport_.last.kind == Io::Kind::kError ? transport_.last : Io::failed(Errc::kReset);
+  }
+
+  static void forget_errors() {
+    if (ERR_peek_error() != 0) ERR_clear_error();
   }
 
   std::unique_ptr<Stream> below_;
+  Transport transport_;
   std::shared_ptr<TlsContext> context_;
   SSL* ssl_;
+  Io failure_;  // kError: what ended the connection
 };
 
-std::string handshake_failure(SSL* ssl, const std::string& peer) {
-  const long verified = SSL_get_verify_result(ssl);
-  if (verified != X509_V_OK) {
-    return "the certificate of " + peer + " is not trusted: " + X509_verify_cert_error_string(verified) +
+// Writes down the first thing that is wrong with the peer's certificate, and which certificate it is.
+int note_verification(int good, X509_STORE_CTX* store) {
+  if (good == 1) return 1;
+  const auto* ssl = static_cast<const SSL*>(X509_STORE_CTX_get_ex_data(store, SSL_get_ex_data_X509_STORE_CTX_idx()));
+  std::string& untrusted = transport_of(SSL_get_rbio(ssl)).untrusted;
+  if (!untrusted.empty()) return 0;
+  untrusted = X509_verify_cert_error_string(X509_STORE_CTX_get_error(store));
+  const X509* certificate = X509_STORE_CTX_get_current_cert(store);
+  char name[128];
+  if (certificate != nullptr &&
+      X509_NAME_get_text_by_NID(X509_get_subject_name(certificate), NID_commonName, name, sizeof name) > 0) {
+    for (char* c = name; *c != '\0'; ++c) {
+      if (*c < ' ' || *c > '~') *c = '?';  // the message may be shown on a terminal
+    }
+    untrusted += std::string(" (CN=") + name + ")";
+  }
+  return 0;
+}
+
+std::string handshake_failure(const TlsStream& stream, const std::string& peer, Errc code) {
+  if (!stream.untrusted().empty()) {
+    return "the certificate of " + peer + " cannot be trusted: " + stream.untrusted() +
            "; name its CA certificate, or switch verification off";
   }
-  return "the TLS handshake with " + peer + " failed: " + tls_error_text();
+  if (code == Errc::kReset) return peer + " closed the connection during the TLS handshake";
+  if (code != Errc::kTls) return "the connection to " + peer + " failed during the TLS handshake";
+  const bool no_tls = ERR_GET_REASON(ERR_peek_error()) == SSL_R_WRONG_VERSION_NUMBER;
+  return "the TLS handshake with " + peer + " failed: " + tls_error_text() +
+         (no_tls ? "; does it speak TLS on this port?" : "");
 }
 
 task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_ptr<TlsStream> stream, std::string peer,
                                                   Duration timeout, Cancellation* cancel) {
-  Timer timer([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, stream.get());
+  Stream* interrupted = stream.get();
+  Timer timer([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, interrupted);
   runtime.timers().arm(timer, runtime.now() + timeout);
   CancelCallback on_cancel(
-      cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, stream.get());
+      cancel, [](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kCancelled); }, interrupted);
   while (true) {
     const Io io = stream->handshake();
     if (io.kind == Io::Kind::kDone) break;
-    if (io.kind == Io::Kind::kEnd) {
-      co_return fail(Errc::kTls, peer + " closed the connection in the TLS handshake");
-    }
-    if (io.kind == Io::Kind::kError) {
-      if (io.error == Errc::kReset) co_return fail(Errc::kTls, peer + " reset the connection in the TLS handshake");
-      co_return fail(Errc::kTls, handshake_failure(stream->ssl(), peer));
+    if (io.kind != Io::Kind::kWouldBlock) {
+      const Errc code = io.kind == Io::Kind::kError ? io.error : Errc::kReset;
+      co_return fail(code, handshake_failure(*stream, peer, code));
     }
     Errc waited = Errc::kOk;
     if (stream->wants_write()) {
@@ -165,6 +216,8 @@ task<Result<std::unique_ptr<Stream>>> shake_hands(Runtime& runtime, std::unique_
   co_return std::unique_ptr<Stream>(std::move(stream));
 }
 
+task<Result<std::unique_ptr<Stream>>> refuse(std::string why) { co_return fail(Errc::kTls, std::move(why)); }
+
 }  // namespace
 
 task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_ptr<Stream> below,
@@ -173,12 +226,15 @@ task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_
   const bool verify = context->verifies();
   auto stream = std::make_unique<TlsStream>(std::move(below), std::move(context));
   SSL* ssl = stream->ssl();
-  if (IpAddress::parse(server_name)) {
-    if (verify) X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str());
-  } else {
-    SSL_set_tlsext_host_name(ssl, server_name.c_str());
-    if (verify) SSL_set1_host(ssl, server_name.c_str());
+  const bool is_address = IpAddress::parse(server_name).has_value();
+  // An empty name would switch the check of the name off.
+  bool named = !server_name.empty() && (is_address || SSL_set_tlsext_host_name(ssl, server_name.c_str()) == 1);
+  if (verify && named) {
+    SSL_set_verify(ssl, SSL_VERIFY_PEER, &note_verification);
+    named = is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str()) == 1
+                       : SSL_set1_host(ssl, server_name.c_str()) == 1;
   }
+  if (!named) return refuse("'" + server_name + "' cannot be the name of a TLS server");
   SSL_set_connect_state(ssl);
   return shake_hands(runtime, std::move(stream), std::move(server_name), timeout, cancel);
 }
