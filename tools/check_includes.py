@@ -28,8 +28,9 @@ ROOMS = [
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
-    ("src/sim/*", "sim", f"console target {UP_TO_REPORT}", False),
-    ("src/cli/*", "cli", f"sim console target {UP_TO_REPORT}", False),
+    ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
+    ("src/sim/*", "sim", f"node console target {UP_TO_REPORT}", False),
+    ("src/cli/*", "cli", f"sim node console target {UP_TO_REPORT}", False),
     ("target/*", "target", "codec runtime base", False),
 ]
 

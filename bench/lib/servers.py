@@ -104,8 +104,8 @@ def nginx():
     with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
         port, tls_port = free_port(), free_port()
         make_certificate(folder)
-        Path(folder, "nginx.conf").write_text(
-            NGINX.format(port=port, tls_port=tls_port, body=json_body(), connections=MOST_CONNECTIONS), encoding="ascii")
+        config = NGINX.format(port=port, tls_port=tls_port, body=json_body(), connections=MOST_CONNECTIONS)
+        Path(folder, "nginx.conf").write_text(config, encoding="ascii")
         command = [find("nginx", "nginx-light"), "-p", folder + "/", "-c", "nginx.conf", "-e", "error.log"]
         with Background(command, cpu=SERVER_CPU) as process:
             process.wait_for_port(port)

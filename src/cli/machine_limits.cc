@@ -6,6 +6,8 @@
 #include <sched.h>
 #include <sys/resource.h>
 
+#include "base/bytes.h"
+
 namespace bellwether::cli {
 namespace {
 // Event loops, files, standard streams and what libraries keep open.
@@ -47,6 +49,13 @@ Result<std::string> ensure_descriptors(const Connections& connections) {
   return "this run may need " + text;
 }
 
+void raise_descriptors() {
+  rlimit limit{};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 std::string port_warning(uint64_t connections) {
   const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen("/proc/sys/net/ipv4/ip_local_port_range", "re"),
                                                    [](FILE* f) { return f == nullptr ? 0 : std::fclose(f); });
@@ -65,6 +74,23 @@ uint32_t usable_cpus() {
   CPU_ZERO(&set);
   if (sched_getaffinity(0, sizeof set, &set) != 0) return 1;
   return static_cast<uint32_t>(CPU_COUNT(&set));
+}
+
+Result<std::vector<int>> parse_pin(const std::string& text) {
+  std::vector<int> cpus;
+  std::string_view rest = text;
+  while (!rest.empty()) {
+    const std::string_view item = rest.substr(0, rest.find(','));
+    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
+    const std::size_t dash = item.find('-');
+    const auto low = parse_u64(item.substr(0, dash));
+    const auto high = dash == std::string_view::npos ? low : parse_u64(item.substr(dash + 1));
+    if (!low || !high || *high < *low || *high > 4095) {
+      return fail(Errc::kInvalid, "--pin '" + text + "': write processor numbers such as 1 or 0,2 or 0-3");
+    }
+    for (uint64_t cpu = *low; cpu <= *high; ++cpu) cpus.push_back(static_cast<int>(cpu));
+  }
+  return cpus;
 }
 
 Status check_pin(const std::vector<int>& cpus) {

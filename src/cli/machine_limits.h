@@ -22,11 +22,20 @@ Connections connections_of(const plan::Plan& plan);
 // connections fit. A text: they fit, but the others may not.
 Result<std::string> ensure_descriptors(const Connections& connections);
 
+// Raises the limit of open files as far as allowed.
+void raise_descriptors();
+
 // A remark about local ports where so many connections to one address may not fit; empty when they do.
 std::string port_warning(uint64_t connections);
 
+// Most threads a command takes.
+inline constexpr uint32_t kCoresMax = 1024;
+
 // Processors this process may run on.
 uint32_t usable_cpus();
+
+// Processor numbers as --pin takes them: "1", "0,2", "0-3". Error: kInvalid.
+Result<std::vector<int>> parse_pin(const std::string& text);
 
 // Error when one of the processors does not exist or may not be used.
 Status check_pin(const std::vector<int>& cpus);

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/machine_limits.h"
 #include "cli/run_session.h"
 #include "cli/sources.h"
 #include "plan/quick.h"
@@ -28,23 +29,6 @@ struct RunArguments {
 };
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
-
-Result<std::vector<int>> parse_cpus(const std::string& text) {
-  std::vector<int> cpus;
-  std::string_view rest = text;
-  while (!rest.empty()) {
-    const std::string_view item = rest.substr(0, rest.find(','));
-    rest.remove_prefix(std::min(rest.size(), item.size() + 1));
-    const std::size_t dash = item.find('-');
-    const auto low = parse_u64(item.substr(0, dash));
-    const auto high = dash == std::string_view::npos ? low : parse_u64(item.substr(dash + 1));
-    if (!low || !high || *high < *low || *high > 4095) {
-      return fail(Errc::kInvalid, "--pin '" + text + "': write processor numbers such as 1 or 0,2 or 0-3");
-    }
-    for (uint64_t cpu = *low; cpu <= *high; ++cpu) cpus.push_back(static_cast<int>(cpu));
-  }
-  return cpus;
-}
 
 Result<scenario::Overrides> parse_overrides(const RunArguments& arguments) {
   scenario::Overrides overrides;
@@ -119,7 +103,7 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   }
   settings.progress = arguments.ui == "ci";
   if (!arguments.pin.empty()) {
-    auto pin = parse_cpus(arguments.pin);
+    auto pin = parse_pin(arguments.pin);
     if (!pin) return tl::unexpected(pin.error());
     settings.pin = std::move(*pin);
   }
@@ -155,7 +139,8 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")->take_all();
   command->add_option("-o,--out", arguments->outs, "json=FILE: writes the result")->take_all();
   command->add_option("--ui", arguments->ui, "none, or ci: a line every few seconds")->capture_default_str();
-  command->add_option("--cores", arguments->cores, "Load threads (default: all processors)");
+  command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
+      ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");

@@ -13,7 +13,11 @@ struct Scope::Child {
 // A child cannot free its own frame while it runs, so it moves to the list of the ended, which the next spawn, the
 // join or the destructor frees.
 task<void> Scope::watch(Scope* scope, Child* child, task<void> work) {
-  co_await work;
+  {
+    // Whatever the child held (a connection, say) ends with it, not when the scope next looks.
+    task<void> ending = std::move(work);
+    co_await ending;
+  }
   --scope->running_;
   if (child->prev != nullptr) child->prev->next = child->next;
   if (child->next != nullptr) child->next->prev = child->prev;

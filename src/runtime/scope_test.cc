@@ -42,6 +42,25 @@ TEST(Scope, a_child_that_never_waits_has_ended_when_spawn_returns) {
   EXPECT_EQ(scope.running(), 0u);
 }
 
+struct Held {
+  explicit Held(int& count) : ended(count) {}
+  ~Held() { ++ended; }
+  int& ended;
+};
+
+task<void> hold(std::unique_ptr<Held> /*held*/, Event* until) { co_await until->wait(); }
+
+TEST(Scope, what_a_child_holds_ends_with_it) {
+  Scope scope;
+  Event event;
+  int ended = 0;
+  scope.spawn(hold(std::make_unique<Held>(ended), &event));
+  event.set();
+  EXPECT_EQ(ended, 0);
+  drain();
+  EXPECT_EQ(ended, 1);
+}
+
 TEST(Scope, join_waits_for_the_last_child) {
   Scope scope;
   Event one;

@@ -1,0 +1,242 @@
+#include "target/routes.h"
+
+#include <optional>
+
+#include "base/bytes.h"
+#include "base/units.h"
+
+namespace bellwether::target {
+namespace {
+
+using Kind = Answer::Kind;
+using Then = Answer::Then;
+
+constexpr uint64_t kBytesMax = 1ULL << 30;
+constexpr uint64_t kLinesMax = 10'000'000;
+constexpr uint64_t kRedirectsMax = 1000;
+constexpr Duration kDelayMax = Duration::hours(1);
+constexpr std::size_t kLongField = 128 * 1024;  // twice what clients commonly accept
+constexpr std::size_t kLoginTextMax = 256;
+
+std::string_view reason_of(int status) {
+  switch (status) {
+    case 200: return "OK";
+    case 201: return "Created";
+    case 204: return "No Content";
+    case 301: return "Moved Permanently";
+    case 302: return "Found";
+    case 304: return "Not Modified";
+    case 400: return "Bad Request";
+    case 401: return "Unauthorized";
+    case 403: return "Forbidden";
+    case 404: return "Not Found";
+    case 405: return "Method Not Allowed";
+    case 413: return "Content Too Large";
+    case 429: return "Too Many Requests";
+    case 431: return "Request Header Fields Too Large";
+    case 500: return "Internal Server Error";
+    case 502: return "Bad Gateway";
+    case 503: return "Service Unavailable";
+    default: return "Status";
+  }
+}
+
+Answer text_answer(std::string text) {
+  Answer answer;
+  answer.text = std::move(text);
+  return answer;
+}
+
+Answer counted(Kind kind, std::string_view number, uint64_t most, std::string_view type) {
+  const auto count = parse_u64(number);
+  if (!count || *count > most) return error_answer(400, "the path ends in a number from 0 to " + std::to_string(most));
+  Answer answer;
+  answer.kind = kind;
+  answer.count = *count;
+  answer.type = type;
+  return answer;
+}
+
+Answer status_answer(std::string_view number) {
+  const auto status = parse_u64(number);
+  if (!status || *status < 200 || *status > 599) return error_answer(400, "the path ends in a status from 200 to 599");
+  Answer answer = text_answer("{\"status\":" + std::to_string(*status) + "}\n");
+  answer.status = static_cast<int>(*status);
+  return answer;
+}
+
+Answer redirect_answer(std::string_view number) {
+  const auto left = parse_u64(number);
+  if (!left || *left > kRedirectsMax) return error_answer(400, "the path ends in a number from 0 to 1000");
+  if (*left == 0) return text_answer("{\"arrived\":true}\n");
+  Answer answer = text_answer("");
+  answer.status = 302;
+  answer.fields = "Location: /redirect/" + std::to_string(*left - 1) + "\r\n";
+  return answer;
+}
+
+Answer delay_answer(std::string_view span) {
+  const auto delay = parse_duration(span);
+  if (!delay || *delay > kDelayMax) return error_answer(400, "the path ends in a time such as 50ms, up to 1h");
+  Answer answer = text_answer("{\"delayed\":true}\n");
+  answer.delay = *delay;
+  return answer;
+}
+
+Answer item_answer(std::string_view number) {
+  const Item* item = Catalogue::item(parse_u64(number).value_or(0));
+  return item == nullptr ? error_answer(404, "there is no such item") : text_answer(to_json(*item) + "\n");
+}
+
+Answer headers_answer(const http1::RequestHead& head) {
+  std::string text = "{";
+  for (uint16_t i = 0; i < head.field_count; ++i) {
+    text += i == 0 ? "\"" : ",\"";
+    append_json_string(text, head.fields[i].name);
+    text += "\":\"";
+    append_json_string(text, head.fields[i].value);
+    text += '"';
+  }
+  return text_answer(text + "}\n");
+}
+
+Answer cookies_answer(const http1::RequestHead& head) {
+  std::string text = "{\"cookie\":\"";
+  append_json_string(text, head.header("cookie"));
+  Answer answer = text_answer(text + "\"}\n");
+  answer.fields = "Set-Cookie: seen=1; Path=/\r\nSet-Cookie: flavour=oat; Path=/cookies; HttpOnly\r\n";
+  return answer;
+}
+
+Answer raw(std::string_view text, Then then) {
+  Answer answer;
+  answer.kind = Kind::kRaw;
+  answer.text = text;
+  answer.then = then;
+  return answer;
+}
+
+Answer fault_answer(std::string_view name) {
+  if (name == "reset") return raw("", Then::kReset);
+  if (name == "close") return raw("", Then::kClose);
+  if (name == "hang") return raw("", Then::kHang);
+  if (name == "truncate")
+    return raw("HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nthe rest is missing", Then::kClose);
+  if (name == "garbage") return raw("\x01\x02 this is not HTTP \xff\xfe\r\n\r\n", Then::kClose);
+  if (name == "bad-length") return raw("HTTP/1.1 200 OK\r\nContent-Length: many\r\n\r\nbody", Then::kClose);
+  if (name == "bad-chunk") {
+    return raw("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\ngood\r\nzz\r\nbad\r\n0\r\n\r\n",
+               Then::kClose);
+  }
+  if (name == "long-header") {
+    return raw("HTTP/1.1 200 OK\r\nX-Long: " + std::string(kLongField, 'x') + "\r\nContent-Length: 0\r\n\r\n",
+               Then::kClose);
+  }
+  if (name == "bad-gzip") {
+    Answer answer = text_answer("this was never compressed");
+    answer.fields = "Content-Encoding: gzip\r\n";
+    return answer;
+  }
+  return error_answer(404, "there is no such fault");
+}
+
+Answer of_kind(Kind kind) {
+  Answer answer;
+  answer.kind = kind;
+  return answer;
+}
+
+Answer refused(std::string_view allowed) {
+  Answer answer = error_answer(405, "this method is not for this path");
+  answer.fields = "Allow: " + std::string(allowed) + "\r\n";
+  return answer;
+}
+
+// The raw text of a string member of a JSON object, still escaped; nothing when it is not there or not text.
+std::optional<std::string_view> json_member(std::string_view object, std::string_view quoted_name) {
+  const std::size_t name = object.find(quoted_name);
+  if (name == std::string_view::npos) return std::nullopt;
+  const std::size_t colon = object.find_first_not_of(" \t\r\n", name + quoted_name.size());
+  if (colon == std::string_view::npos || object[colon] != ':') return std::nullopt;
+  const std::size_t quote = object.find_first_not_of(" \t\r\n", colon + 1);
+  if (quote == std::string_view::npos || object[quote] != '"') return std::nullopt;
+  for (std::size_t at = quote + 1; at < object.size(); ++at) {
+    if (object[at] == '"') return object.substr(quote + 1, at - quote - 1);
+    if (static_cast<unsigned char>(object[at]) < 0x20) return std::nullopt;
+    if (object[at] == '\\') ++at;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Answer error_answer(int status, std::string_view what) {
+  Answer answer = text_answer("{\"error\":\"" + std::string(what) + "\"}\n");
+  answer.status = status;
+  return answer;
+}
+
+Answer answer_to(const http1::RequestHead& head) {
+  const std::string_view path = head.path;
+  if (const Ready* ready = Catalogue::get().find(path)) {
+    if (ready->answer_to(head.method).empty()) return refused(ready->methods);
+    Answer answer = of_kind(Kind::kReady);
+    answer.ready = ready;
+    return answer;
+  }
+  if (path == "/login") return head.method == "POST" ? of_kind(Kind::kLogin) : refused("POST");
+  if (path == "/echo") {
+    Answer answer = of_kind(Kind::kEcho);
+    answer.type = "application/octet-stream";
+    return answer;
+  }
+  if (path == "/headers") return headers_answer(head);
+  if (path == "/cookies") return cookies_answer(head);
+  const std::size_t slash = path.find('/', 1);
+  if (slash == std::string_view::npos) return error_answer(404, "there is no such path");
+  const std::string_view group = path.substr(0, slash);
+  const std::string_view rest = path.substr(slash + 1);
+  if (group == "/bytes") return counted(Kind::kFill, rest, kBytesMax, "application/octet-stream");
+  if (group == "/stream") return counted(Kind::kLines, rest, kLinesMax, "text/plain; charset=utf-8");
+  if (group == "/status") return status_answer(rest);
+  if (group == "/redirect") return redirect_answer(rest);
+  if (group == "/delay") return delay_answer(rest);
+  if (group == "/items") return item_answer(rest);
+  if (group == "/fault") return fault_answer(rest);
+  return error_answer(404, "there is no such path");
+}
+
+void answer_login(std::string_view body, Prng& prng, Answer& answer) {
+  const auto user = json_member(body, "\"user\"");
+  const auto pass = json_member(body, "\"pass\"");
+  if (!user || !pass || user->empty() || pass->empty() || user->size() > kLoginTextMax) {
+    answer = error_answer(401, "send {user, pass} as JSON");
+    return;
+  }
+  constexpr std::string_view kHex = "0123456789abcdef";
+  std::string token;
+  for (uint64_t random = prng.next(); token.size() < 16; random >>= 4) token += kHex[random & 15];
+  answer = text_answer("{\"token\":\"" + token + "\",\"user\":\"" + std::string(*user) + "\"}\n");
+  answer.fields = "Set-Cookie: session=" + token + "; Path=/; HttpOnly\r\n";
+}
+
+bool is_bodiless(int status) { return status == 204 || status == 304; }
+
+void append_head(std::string& out, const Answer& answer, std::string_view framing, std::string_view connection) {
+  out += "HTTP/1.1 ";
+  out += std::to_string(answer.status);
+  out += ' ';
+  out += reason_of(answer.status);
+  out += "\r\n";
+  if (!is_bodiless(answer.status)) {
+    out += "Content-Type: ";
+    out += answer.type;
+    out += "\r\n";
+  }
+  out += framing;
+  out += answer.fields;
+  out += connection;
+  out += "\r\n";
+}
+
+}  // namespace bellwether::target

@@ -1,0 +1,167 @@
+#include "target/server.h"
+
+#include <csignal>
+#include <memory>
+#include <pthread.h>
+#include <sched.h>
+#include <thread>
+
+#include "runtime/epoll_runtime.h"
+#include "runtime/scope.h"
+#include "runtime/signals.h"
+#include "runtime/tls.h"
+#include "target/connection.h"
+
+namespace bellwether::target {
+namespace {
+
+using runtime::Cancellation;
+using runtime::EpollRuntime;
+using runtime::Scope;
+using runtime::Stream;
+using runtime::task;
+using runtime::TlsContext;
+
+constexpr Duration kHandshakeMost = Duration::seconds(10);
+constexpr Duration kOutOfDescriptorsPause = Duration::millis(50);
+
+task<void> serve_tls(Service* service, std::unique_ptr<Stream> stream, std::shared_ptr<TlsContext> tls,
+                     Cancellation* cancel) {
+  auto secured =
+      co_await runtime::tls_accept(service->runtime, std::move(stream), std::move(tls), kHandshakeMost, cancel);
+  if (secured) co_await serve(service, std::move(*secured), cancel);
+}
+
+// One thread: its loop, its listening socket and its connections. Made by the control thread, run by its own.
+class Worker {
+ public:
+  static Result<std::unique_ptr<Worker>> create(const TargetOptions& options, runtime::Endpoint at, uint64_t seed,
+                                                std::shared_ptr<TlsContext> tls) {
+    auto runtime = EpollRuntime::create({.seed = seed});
+    if (!runtime) return tl::unexpected(runtime.error());
+    auto listener = (*runtime)->listen(at, {.share_port = options.threads > 1});
+    if (!listener) return tl::unexpected(listener.error());
+    return std::unique_ptr<Worker>(
+        new Worker(std::move(*runtime), std::move(*listener), options.faults, std::move(tls)));
+  }
+  ~Worker() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  runtime::Endpoint local() const { return listener_->local(); }
+
+  void start(std::optional<int> cpu) {
+    thread_ = std::thread([this, cpu] {
+      pthread_setname_np(pthread_self(), "target");
+      if (cpu) {
+        cpu_set_t set;
+        CPU_ZERO(&set);
+        CPU_SET(static_cast<std::size_t>(*cpu), &set);
+        pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+      }
+      runtime_->run(accept_all());
+    });
+  }
+
+  // From the control thread, once.
+  TargetTotals stop() {
+    runtime_->post([](void* self) { static_cast<Worker*>(self)->cancellation_.cancel(); }, this);
+    thread_.join();
+    return {service_.connections, service_.requests};
+  }
+
+ private:
+  Worker(std::unique_ptr<EpollRuntime> runtime, std::unique_ptr<runtime::Listener> listener, const FaultOptions& faults,
+         std::shared_ptr<TlsContext> tls)
+      : runtime_(std::move(runtime)),
+        listener_(std::move(listener)),
+        service_(*runtime_, faults, runtime_->prng().next()),
+        tls_(std::move(tls)) {}
+
+  task<void> accept_all() {
+    Scope connections(&cancellation_);
+    while (!cancellation_.cancelled()) {
+      auto accepted = co_await listener_->accept(&cancellation_);
+      if (accepted) {
+        connections.spawn(tls_ == nullptr
+                              ? serve(&service_, std::move(*accepted), connections.cancellation())
+                              : serve_tls(&service_, std::move(*accepted), tls_, connections.cancellation()));
+      } else if (accepted.error().code != Errc::kCancelled) {
+        // The connection waits in the kernel until others have ended.
+        co_await runtime_->sleep(kOutOfDescriptorsPause, &cancellation_);
+      }
+    }
+    co_await connections.join();
+  }
+
+  std::unique_ptr<EpollRuntime> runtime_;
+  std::unique_ptr<runtime::Listener> listener_;
+  Service service_;
+  std::shared_ptr<TlsContext> tls_;
+  Cancellation cancellation_;
+  std::thread thread_;
+};
+
+Result<std::shared_ptr<TlsContext>> make_tls(const TargetOptions& options) {
+  if (!options.tls) return std::shared_ptr<TlsContext>();
+  if (!options.certificate_file.empty()) {
+    return TlsContext::server({options.certificate_file, options.key_file, {"http/1.1"}});
+  }
+  return TlsContext::self_signed_server({"localhost", "127.0.0.1", "::1", options.listen.address.to_string()},
+                                        {"http/1.1"});
+}
+
+task<Status> write_text(runtime::Runtime* runtime, std::string path, std::string text) {
+  const runtime::OpenOptions how{.create = true, .truncate = true, .write = true};
+  auto file = co_await runtime->open(std::move(path), how);
+  if (!file) co_return tl::unexpected(file.error());
+  auto written = co_await (*file)->write_at(0, as_bytes(text));
+  co_return written;
+}
+
+task<void> wait_for_end(runtime::Runtime* runtime, runtime::Signals* signals, Duration run_for) {
+  Cancellation over;
+  runtime::Timer timer([](void* cancellation) { static_cast<Cancellation*>(cancellation)->cancel(); }, &over);
+  if (run_for > Duration::zero()) runtime->timers().arm(timer, runtime->now() + run_for);
+  co_await signals->next(&over);
+}
+
+}  // namespace
+
+Result<TargetTotals> run_target(const TargetOptions& options, OnListening on_listening) {
+  auto control = EpollRuntime::create({.seed = options.seed});
+  if (!control) return tl::unexpected(control.error());
+  auto signals = runtime::Signals::collect(**control, {SIGINT, SIGTERM});
+  if (!signals) return tl::unexpected(signals.error());
+  auto tls = make_tls(options);
+  if (!tls) return tl::unexpected(tls.error());
+  if (!options.ca_file.empty() && *tls != nullptr) {
+    auto written = (*control)->run(write_text(control->get(), options.ca_file, (*tls)->certificate_pem()));
+    if (!written) return tl::unexpected(written.error());
+  }
+
+  std::vector<std::unique_ptr<Worker>> workers;
+  runtime::Endpoint at = options.listen;
+  for (uint32_t i = 0; i < options.threads; ++i) {
+    auto worker = Worker::create(options, at, (*control)->prng().next(), *tls);
+    if (!worker) return tl::unexpected(worker.error());
+    at = (*worker)->local();  // with port 0, the others share the port that the first was given
+    workers.push_back(std::move(*worker));
+  }
+  for (std::size_t i = 0; i < workers.size(); ++i) {
+    workers[i]->start(options.pin.empty() ? std::nullopt : std::optional(options.pin[i % options.pin.size()]));
+  }
+  on_listening((options.tls ? "https://" : "http://") + at.to_string());
+  (*control)->read_clock();
+  (*control)->run(wait_for_end(control->get(), signals->get(), options.run_for));
+
+  TargetTotals sum;
+  for (auto& worker : workers) {
+    const TargetTotals totals = worker->stop();
+    sum.connections += totals.connections;
+    sum.requests += totals.requests;
+  }
+  return sum;
+}
+
+}  // namespace bellwether::target
