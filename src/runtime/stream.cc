@@ -55,6 +55,11 @@ Io Stream::socket_write(Bytes bytes) {
   }
 }
 
+void Stream::reset_when_closed() {
+  const linger abort{1, 0};
+  if (readiness_->fd_ >= 0) ::setsockopt(readiness_->fd_, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+}
+
 void Stream::announce(bool readable, bool writable, bool hangup) {
   if (hangup) hangup_ = readable = writable = true;
   if (readable) readable_ = true;
