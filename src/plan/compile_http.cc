@@ -110,6 +110,14 @@ void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& c
   }
 }
 
+// The URL with its constants put in: what a wrong value of --set or of the environment made of it. Values that only a
+// run knows are shown as ${…}.
+std::string with_constants(const Template& url) {
+  std::string text;
+  for (const Piece& piece : url.pieces) text += piece.kind == Piece::Kind::kLiteral ? piece.literal : "${…}";
+  return text;
+}
+
 }  // namespace
 
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling) {
@@ -117,13 +125,16 @@ HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Comp
   call.method = http.method;
   const std::size_t problems = compiling.reading.diagnostics.size();
   call.url = templates.make(http.url, Place::kUrl);
+  const std::string meant = with_constants(call.url);
   const bool is_whole = compiling.reading.diagnostics.size() == problems;
   const std::optional<scenario::Text>& base = compiling.source.http.base;
   const Status completed = complete_url(call.url, base ? std::string_view(base->text) : std::string_view());
   if (!completed && is_whole) {
+    std::string found = in_quotes(http.url.text);
+    if (meant != http.url.text) found += ", which is " + in_quotes(meant);
     compiling.reading.diagnostics.add(
         http.url.mark, {.message = "wrong URL: " + completed.error().message,
-                        .found = in_quotes(http.url.text),
+                        .found = std::move(found),
                         .expected = base ? std::string() : "http://HOST/PATH, or a PATH with 'base' in defaults.http"});
   }
   for (const scenario::Pair& pair : http.query) {

@@ -1,0 +1,1 @@
+"""What the integration tests share: the command under test, and servers for it to meet."""
