@@ -1,0 +1,216 @@
+#include "sim/disk.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "base/probe.h"
+
+namespace bellwether::sim {
+namespace {
+
+constexpr uint64_t kSector = 512;
+
+std::string_view folder_of(std::string_view path) {
+  const std::size_t slash = path.rfind('/');
+  return slash == std::string_view::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+}
+
+std::string_view without_slash(std::string_view folder) {
+  while (folder.size() > 1 && folder.ends_with('/')) folder.remove_suffix(1);
+  return folder;
+}
+
+std::string quoted(std::string_view path) { return "'" + std::string(path) + "'"; }
+
+}  // namespace
+
+void Inode::apply(const Change& change, std::vector<std::byte>& to) {
+  if (change.truncate) {
+    to.resize(change.offset);
+    return;
+  }
+  if (to.size() < change.offset + change.data.size()) to.resize(change.offset + change.data.size());
+  std::copy(change.data.begin(), change.data.end(), to.begin() + static_cast<std::ptrdiff_t>(change.offset));
+}
+
+Duration Disk::draw_latency() { return timeline_.prng().between(settings_.latency_min, settings_.latency_max); }
+
+Duration Disk::draw_sync_latency() { return timeline_.prng().between(settings_.sync_min, settings_.sync_max); }
+
+bool Disk::fails(double probability) { return timeline_.prng().chance(probability); }
+
+uint64_t Disk::used() const {
+  uint64_t sum = 0;
+  for (const auto& [path, inode] : names_) sum += inode->size();
+  return sum;
+}
+
+Result<std::shared_ptr<Inode>> Disk::open(std::string_view path, runtime::OpenOptions options) {
+  if (fails(settings_.open_error)) return fail(Errc::kIo, "opening " + quoted(path) + ": input/output error");
+  const auto found = names_.find(path);
+  if (found == names_.end()) {
+    if (!options.create) return fail(Errc::kNotFound, "opening " + quoted(path) + ": no such file");
+    auto inode = std::make_shared<Inode>();
+    change_name(path, inode, {});
+    return inode;
+  }
+  if (options.create && options.exclusive) return fail(Errc::kExists, "opening " + quoted(path) + ": it exists");
+  std::shared_ptr<Inode> inode = found->second;
+  if (options.truncate && inode->size() > 0) {
+    if (auto cut = truncate(*inode, 0); !cut) return tl::unexpected(cut.error());
+  }
+  return inode;
+}
+
+Result<std::size_t> Disk::read(const Inode& inode, uint64_t offset, MutableBytes into) {
+  if (fails(settings_.read_error)) {
+    BW_PROBE("sim: reading a file fails");
+    return fail(Errc::kIo, "reading a file: input/output error");
+  }
+  if (offset >= inode.seen_.size()) return std::size_t{0};
+  const std::size_t count = std::min<std::size_t>(into.size(), inode.seen_.size() - offset);
+  std::memcpy(into.data(), inode.seen_.data() + offset, count);
+  return count;
+}
+
+Status Disk::write(Inode& inode, uint64_t offset, Bytes bytes) {
+  Status status;
+  const uint64_t growth = offset + bytes.size() > inode.size() ? offset + bytes.size() - inode.size() : 0;
+  if (growth > 0 && used() + growth > settings_.capacity) {
+    BW_PROBE("sim: the disk is full");
+    status = fail(Errc::kNoSpace, "writing a file: no space left on the disk");
+  } else if (fails(settings_.write_error)) {
+    BW_PROBE("sim: writing a file fails");
+    status = fail(Errc::kIo, "writing a file: input/output error");
+  }
+  if (!status) {  // what fits of the failed one is there nevertheless
+    const uint64_t used_now = used();
+    const uint64_t room = settings_.capacity > used_now ? settings_.capacity - used_now : 0;
+    const uint64_t old = bytes.size() - std::min<uint64_t>(growth, bytes.size());
+    bytes = bytes.first(timeline_.prng().below(std::min<uint64_t>(bytes.size(), old + room) + 1));
+  }
+  if (bytes.empty()) return status;
+  inode.unsafe_.push_back({++changes_, false, offset, {bytes.begin(), bytes.end()}});
+  Inode::apply(inode.unsafe_.back(), inode.seen_);
+  return status;
+}
+
+Status Disk::truncate(Inode& inode, uint64_t size) {
+  if (fails(settings_.write_error)) return fail(Errc::kIo, "truncating a file: input/output error");
+  inode.unsafe_.push_back({++changes_, true, size, {}});
+  Inode::apply(inode.unsafe_.back(), inode.seen_);
+  return {};
+}
+
+Status Disk::sync(Inode& inode, uint64_t upto) {
+  const auto covered = [upto](const Inode::Change& change) { return change.number <= upto; };
+  if (fails(settings_.sync_error)) {
+    // The pages that could not be written count as clean: nobody will try again, and reads still show them.
+    BW_PROBE("sim: a sync fails");
+    std::erase_if(inode.unsafe_, [&](const auto& change) { return covered(change) && timeline_.prng().chance(0.5); });
+    return fail(Errc::kIo, "syncing a file: input/output error");
+  }
+  for (const Inode::Change& change : inode.unsafe_) {
+    if (covered(change)) Inode::apply(change, inode.safe_);
+  }
+  std::erase_if(inode.unsafe_, covered);
+  return {};
+}
+
+void Disk::apply(const NameChange& change, Names& to) {
+  if (!change.old_path.empty()) to.erase(change.old_path);
+  if (change.inode != nullptr) {
+    to.insert_or_assign(change.path, change.inode);
+  } else {
+    to.erase(change.path);
+  }
+}
+
+void Disk::change_name(std::string_view path, std::shared_ptr<Inode> inode, std::string_view old_path) {
+  unsafe_names_.push_back({++changes_, std::string(path), std::move(inode), std::string(old_path)});
+  apply(unsafe_names_.back(), names_);
+}
+
+Status Disk::rename(std::string_view from, std::string_view to) {
+  const auto found = names_.find(from);
+  if (found == names_.end()) return fail(Errc::kNotFound, "renaming " + quoted(from) + ": no such file");
+  if (from != to) change_name(to, found->second, from);
+  return {};
+}
+
+Status Disk::remove(std::string_view path) {
+  if (!exists(path)) return fail(Errc::kNotFound, "removing " + quoted(path) + ": no such file");
+  change_name(path, nullptr, {});
+  return {};
+}
+
+Status Disk::sync_directory(std::string_view path, uint64_t upto) {
+  if (fails(settings_.sync_error)) {
+    BW_PROBE("sim: syncing a folder fails");
+    return fail(Errc::kIo, "syncing folder " + quoted(path) + ": input/output error");
+  }
+  const std::string_view folder = without_slash(path);
+  const auto covered = [&](const NameChange& change) {
+    return change.number <= upto && folder_of(change.path) == folder;
+  };
+  for (const NameChange& change : unsafe_names_) {
+    if (covered(change)) apply(change, safe_names_);
+  }
+  std::erase_if(unsafe_names_, covered);
+  return {};
+}
+
+// Each sector that a torn write touches is either the new one or the old one.
+Inode::Change Disk::tear(const Inode& inode, const Inode::Change& change) {
+  Inode::Change torn = change;
+  const uint64_t end = change.offset + change.data.size();
+  for (uint64_t sector = change.offset / kSector; sector * kSector < end; ++sector) {
+    if (timeline_.prng().chance(0.5)) continue;
+    const uint64_t from = std::max(sector * kSector, change.offset);
+    const uint64_t to = std::min((sector + 1) * kSector, end);
+    for (uint64_t i = from; i < to; ++i) {
+      torn.data[i - change.offset] = i < inode.safe_.size() ? inode.safe_[i] : std::byte{0};
+    }
+  }
+  return torn;
+}
+
+void Disk::settle(Inode& inode) {
+  for (const Inode::Change& change : inode.unsafe_) {
+    const uint64_t fate = timeline_.prng().below(3);
+    if (fate == 0) {
+      BW_PROBE("sim: a write that was not synced is lost");
+    } else if (fate == 1 && change.data.size() > 1) {
+      BW_PROBE("sim: a write that was not synced is torn");
+      Inode::apply(tear(inode, change), inode.safe_);
+    } else {
+      Inode::apply(change, inode.safe_);
+    }
+  }
+  inode.unsafe_.clear();
+  inode.seen_ = inode.safe_;
+}
+
+void Disk::lose_power() {
+  for (const NameChange& change : unsafe_names_) {
+    if (timeline_.prng().chance(0.5)) {
+      apply(change, safe_names_);
+    } else {
+      BW_PROBE("sim: a change of a name that was not synced is lost");
+    }
+  }
+  unsafe_names_.clear();
+  names_ = safe_names_;
+  // In order of names. A file that has two of them after a lost half of two renames is settled once: the second time,
+  // nothing is unsafe.
+  for (const auto& [path, inode] : names_) settle(*inode);
+}
+
+std::string Disk::text_of(std::string_view path) const {
+  const auto found = names_.find(path);
+  if (found == names_.end()) return {};
+  return std::string(as_text(found->second->seen_));
+}
+
+}  // namespace bellwether::sim

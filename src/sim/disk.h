@@ -1,0 +1,108 @@
+// A simulated disk, as pessimistic as POSIX lets it be. What is written is seen by all at once, and is safe only after
+// a sync: when the power goes, each change since then survives, is lost, or is torn in sectors, whatever became of the
+// others. Names are changes too, safe once their folder is synced. Folders exist without being made.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "runtime/runtime.h"
+#include "sim/timeline.h"
+
+namespace bellwether::sim {
+
+// How fast and how broken a disk is. The probabilities are those that one operation fails with kIo.
+struct DiskSettings {
+  Duration latency_min = Duration::micros(20);
+  Duration latency_max = Duration::micros(500);
+  Duration sync_min = Duration::micros(200);
+  Duration sync_max = Duration::millis(8);
+  double open_error = 0;
+  double read_error = 0;
+  double write_error = 0;  // a part may have been written
+  double sync_error = 0;   // some of what was to be synced is never written, not even by a later sync that succeeds
+  uint64_t capacity = UINT64_MAX;  // bytes of all files together
+};
+
+// A file without a name; lives as long as a name or an open file means it.
+class Inode {
+ public:
+  uint64_t size() const { return seen_.size(); }
+
+ private:
+  friend class Disk;
+  struct Change {
+    uint64_t number;
+    bool truncate;
+    uint64_t offset;  // or the new size
+    std::vector<std::byte> data;
+  };
+  static void apply(const Change& change, std::vector<std::byte>& to);
+
+  std::vector<std::byte> seen_;  // what a read gives
+  std::vector<std::byte> safe_;  // what is surely there after a loss of power
+  std::vector<Change> unsafe_;   // the changes from safe_ to seen_, but for those that a failed sync has dropped
+};
+
+class Disk {
+ public:
+  explicit Disk(Timeline& timeline) : timeline_(timeline) {}
+  Disk(const Disk&) = delete;
+  Disk& operator=(const Disk&) = delete;
+
+  DiskSettings& settings() { return settings_; }
+  Duration draw_latency();
+  Duration draw_sync_latency();
+
+  // The operations at the moment at which they take effect; the runtime adds the waiting.
+  Result<std::shared_ptr<Inode>> open(std::string_view path, runtime::OpenOptions options);
+  Result<std::size_t> read(const Inode& inode, uint64_t offset, MutableBytes into);
+  Status write(Inode& inode, uint64_t offset, Bytes bytes);
+  Status truncate(Inode& inode, uint64_t size);
+  Status rename(std::string_view from, std::string_view to);
+  Status remove(std::string_view path);
+  // The number of the latest change of any kind. A sync covers the changes up to the one that was the latest when it
+  // began.
+  uint64_t last_change() const { return changes_; }
+  Status sync(Inode& inode, uint64_t upto);
+  Status sync_directory(std::string_view path, uint64_t upto);
+
+  // What is left of the changes that were not synced is drawn; it is all safe then.
+  void lose_power();
+
+  // For checkers: the file as a read would see it now; nothing when there is no such file.
+  std::string text_of(std::string_view path) const;
+  bool exists(std::string_view path) const { return names_.find(path) != names_.end(); }
+
+ private:
+  using Names = std::map<std::string, std::shared_ptr<Inode>, std::less<>>;
+  struct NameChange {
+    uint64_t number;
+    std::string path;
+    std::shared_ptr<Inode> inode;  // none: the name is gone
+    std::string old_path;          // of a rename
+  };
+  static void apply(const NameChange& change, Names& to);
+  void change_name(std::string_view path, std::shared_ptr<Inode> inode, std::string_view old_path);
+  bool fails(double probability);
+  uint64_t used() const;
+  void settle(Inode& inode);
+  Inode::Change tear(const Inode& inode, const Inode::Change& change);
+
+  Timeline& timeline_;
+  DiskSettings settings_;
+  uint64_t changes_ = 0;
+  Names names_;
+  Names safe_names_;
+  std::vector<NameChange> unsafe_names_;
+};
+
+}  // namespace bellwether::sim

@@ -1,0 +1,29 @@
+// An open file of a simulated process.
+#pragma once
+
+#include <memory>
+
+#include "runtime/runtime.h"
+#include "sim/disk.h"
+
+namespace bellwether::sim {
+
+class DiskFile final : public runtime::File {
+ public:
+  DiskFile(runtime::Runtime& runtime, Disk& disk, std::shared_ptr<Inode> inode, bool writable)
+      : runtime_(runtime), disk_(disk), inode_(std::move(inode)), writable_(writable) {}
+
+  runtime::task<Result<std::size_t>> read_at(uint64_t offset, MutableBytes into) override;
+  runtime::task<Status> write_at(uint64_t offset, Bytes bytes) override;
+  runtime::task<Status> truncate(uint64_t size) override;
+  runtime::task<Status> sync() override;
+  Result<uint64_t> size() override { return inode_->size(); }
+
+ private:
+  runtime::Runtime& runtime_;
+  Disk& disk_;
+  std::shared_ptr<Inode> inode_;
+  bool writable_;
+};
+
+}  // namespace bellwether::sim

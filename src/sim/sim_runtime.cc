@@ -1,0 +1,129 @@
+#include "sim/sim_runtime.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "sim/disk_file.h"
+#include "sim/node.h"
+#include "sim/tcp_stream.h"
+#include "sim/udp.h"
+
+namespace bellwether::sim {
+namespace {
+
+using runtime::IpAddress;
+using runtime::RunQueue;
+using runtime::task;
+
+constexpr std::size_t kMailbox = 1024;
+// Far beyond what any turn does: no time passes in a turn, so a process that spins would hang the world.
+constexpr std::size_t kResumesPerTurn = 10'000'000;
+constexpr Duration kNameDelayMin = Duration::micros(200);
+constexpr Duration kNameDelayMax = Duration::millis(30);
+constexpr Duration kNameTimeout = Duration::seconds(5);
+
+}  // namespace
+
+Source::~Source() {
+  if (marked_) runtime_.forget(*this);
+}
+
+void Source::mark() {
+  if (marked_) return;
+  marked_ = true;
+  runtime_.mark(*this);
+}
+
+SimRuntime::SimRuntime(Node& node, Timeline& timeline)
+    : Runtime(timeline.prng().next(), node.clock().monotonic(timeline.now()), /*real_clock=*/false),
+      node_(node),
+      timeline_(timeline) {}
+
+SimRuntime::~SimRuntime() { check(marked_.empty(), "sockets and files end with their process"); }
+
+void SimRuntime::mark(Source& source) {
+  marked_.push_back(&source);
+  node_.request_turn(timeline_.now());
+}
+
+void SimRuntime::forget(Source& source) { std::erase(marked_, &source); }
+
+void SimRuntime::begin_turn() { now_ = node_.clock().monotonic(timeline_.now()); }
+
+void SimRuntime::turn() {
+  begin_turn();
+  in_turn_.swap(marked_);
+  for (Source* source : in_turn_) {
+    source->marked_ = false;
+    source->on_ready();
+  }
+  in_turn_.clear();
+  for (const auto& [call, context] : std::exchange(posts_, {})) call(context);
+  timers().advance(now_);
+  timeline_.record(RunQueue::local().drain(kResumesPerTurn));
+  check(RunQueue::local().empty(), "a process waits at times");
+}
+
+Instant SimRuntime::next_turn() {
+  if (!marked_.empty() || !posts_.empty()) return timeline_.now();
+  return node_.clock().world_at(timers().next_deadline());
+}
+
+Instant SimRuntime::boot_now() { return node_.clock().boot(timeline_.now()); }
+
+WallTime SimRuntime::wall_now() { return node_.clock().wall(timeline_.now()); }
+
+bool SimRuntime::post(void (*call)(void* context), void* context) {
+  if (posts_.size() >= kMailbox) return false;
+  posts_.emplace_back(call, context);
+  node_.request_turn(timeline_.now());
+  return true;
+}
+
+task<Result<std::unique_ptr<runtime::Stream>>> SimRuntime::connect(Endpoint to, runtime::ConnectOptions options,
+                                                                   Cancellation* cancel) {
+  return connect_tcp(*this, to, options, cancel);
+}
+
+Result<std::unique_ptr<runtime::Listener>> SimRuntime::listen(Endpoint at, runtime::ListenOptions options) {
+  return listen_tcp(*this, at, options);
+}
+
+Result<std::unique_ptr<runtime::UdpSocket>> SimRuntime::bind_udp(Endpoint at) { return sim::bind_udp(*this, at); }
+
+task<Result<std::vector<IpAddress>>> SimRuntime::resolve(std::string name, Cancellation* cancel) {
+  if (auto literal = IpAddress::parse(name)) co_return std::vector{*literal};
+  const bool cut_off = node_.network().is_isolated(node_);
+  if (cut_off) BW_PROBE("sim: nobody answers when a name is asked for");
+  const Duration delay = cut_off ? kNameTimeout : timeline_.prng().between(kNameDelayMin, kNameDelayMax);
+  const bool answered = co_await sleep(delay, cancel);
+  if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
+  if (cut_off) co_return fail(Errc::kDns, "the name '" + name + "' could not be resolved: no answer");
+  co_return node_.network().look_up(name);
+}
+
+task<Result<std::unique_ptr<runtime::File>>> SimRuntime::open(std::string path, runtime::OpenOptions options) {
+  co_await sleep(node_.disk().draw_latency());
+  auto inode = node_.disk().open(path, options);
+  if (!inode) co_return tl::unexpected(inode.error());
+  co_return std::unique_ptr<runtime::File>(std::make_unique<DiskFile>(*this, node_.disk(), *inode, options.write));
+}
+
+task<Status> SimRuntime::rename(std::string from, std::string to) {
+  co_await sleep(node_.disk().draw_latency());
+  co_return node_.disk().rename(from, to);
+}
+
+task<Status> SimRuntime::remove(std::string path) {
+  co_await sleep(node_.disk().draw_latency());
+  co_return node_.disk().remove(path);
+}
+
+task<Status> SimRuntime::sync_directory(std::string path) {
+  const uint64_t upto = node_.disk().last_change();
+  co_await sleep(node_.disk().draw_sync_latency());
+  co_return node_.disk().sync_directory(path, upto);
+}
+
+}  // namespace bellwether::sim

@@ -1,0 +1,63 @@
+// The runtime of one simulated process: timers in its node's local time, and the node's sockets, disk and names. The
+// node gives it turns (node.h); in a turn everything that is ready runs, and no time passes.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "runtime/runtime.h"
+#include "sim/source.h"
+#include "sim/timeline.h"
+
+namespace bellwether::sim {
+
+class Node;
+
+class SimRuntime final : public runtime::Runtime {
+ public:
+  using Endpoint = runtime::Endpoint;
+  using Cancellation = runtime::Cancellation;
+
+  SimRuntime(Node& node, Timeline& timeline);
+  ~SimRuntime() override;
+
+  // now() becomes the node's present time.
+  void begin_turn();
+  // Runs everything that is ready at the node's present time.
+  void turn();
+  // When, in world time, the next turn is needed; never() when only the outside can bring one about.
+  Instant next_turn();
+
+  Node& node() { return node_; }
+  Timeline& timeline() { return timeline_; }
+
+  Instant boot_now() override;
+  WallTime wall_now() override;
+  runtime::task<Result<std::unique_ptr<runtime::Stream>>> connect(Endpoint to, runtime::ConnectOptions options,
+                                                                  Cancellation* cancel) override;
+  Result<std::unique_ptr<runtime::Listener>> listen(Endpoint at, runtime::ListenOptions options) override;
+  Result<std::unique_ptr<runtime::UdpSocket>> bind_udp(Endpoint at) override;
+  runtime::task<Result<std::vector<runtime::IpAddress>>> resolve(std::string name, Cancellation* cancel) override;
+  runtime::task<Result<std::unique_ptr<runtime::File>>> open(std::string path, runtime::OpenOptions options) override;
+  runtime::task<Status> rename(std::string from, std::string to) override;
+  runtime::task<Status> remove(std::string path) override;
+  runtime::task<Status> sync_directory(std::string path) override;
+  // From the world's one thread only.
+  bool post(void (*call)(void* context), void* context) override;
+
+ private:
+  friend class Source;
+  void mark(Source& source);
+  void forget(Source& source);
+
+  Node& node_;
+  Timeline& timeline_;
+  std::vector<Source*> marked_;
+  std::vector<Source*> in_turn_;
+  std::vector<std::pair<void (*)(void*), void*>> posts_;
+};
+
+}  // namespace bellwether::sim

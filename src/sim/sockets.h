@@ -1,0 +1,103 @@
+// The sockets of one machine: which connection, listener or datagram socket a packet is for, and which ports are taken.
+// Made when the machine is switched on, gone when its power is.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/result.h"
+#include "runtime/address.h"
+#include "runtime/runtime.h"
+#include "sim/source.h"
+#include "sim/tcp.h"
+#include "sim/timeline.h"
+
+namespace bellwether::sim {
+
+class Node;
+
+// The kernel's half of a listener.
+class ListenQueue {
+ public:
+  runtime::Endpoint at;
+  std::size_t backlog = 0;
+  bool share_port = false;
+  Source* user = nullptr;
+  std::deque<std::shared_ptr<Connection>> ready;
+
+ private:
+  friend class Sockets;
+  std::size_t half_open_ = 0;
+};
+
+// The kernel's half of a datagram socket.
+class Mailbox {
+ public:
+  struct Datagram {
+    runtime::Endpoint from;
+    std::vector<std::byte> bytes;
+  };
+  runtime::Endpoint at;
+  Source* user = nullptr;
+  std::deque<Datagram> waiting;
+};
+
+class Sockets {
+ public:
+  using Endpoint = runtime::Endpoint;
+
+  Sockets(Node& node, Timeline& timeline);
+  Sockets(const Sockets&) = delete;
+  Sockets& operator=(const Sockets&) = delete;
+  ~Sockets();
+
+  // Errors: kExists (somebody listens there), kExhausted (the address is not this machine's, no port is free).
+  Result<std::unique_ptr<ListenQueue>> listen(Endpoint at, runtime::ListenOptions options);
+  void close(ListenQueue& queue);
+  Result<std::shared_ptr<Connection>> connect(Endpoint to);
+
+  Result<std::unique_ptr<Mailbox>> bind(Endpoint at);
+  void close(Mailbox& mailbox);
+  void send(const Mailbox& from, Endpoint to, Bytes bytes);
+
+  // The power is gone: all connections die, and nobody is told.
+  void go_dark();
+
+  // For connections.
+  void send(Segment segment);
+  void opened(Connection& connection);
+  void remove(Connection& connection);
+
+ private:
+  struct Key {
+    Endpoint local;
+    Endpoint peer;
+    auto operator<=>(const Key&) const = default;
+  };
+  static Key key_of(const Connection& connection);
+  bool is_local(runtime::IpAddress address) const;
+  runtime::IpAddress address_towards(runtime::IpAddress peer) const;
+  uint16_t next_port();
+  void receive(const Segment& segment);
+  void receive_opening(const Segment& segment);
+  void refuse(const Segment& segment);
+  ListenQueue* listener_at(Endpoint at);
+  std::shared_ptr<Connection> add(Connection::Identity identity, ListenQueue* listener);
+  void receive(Endpoint from, Endpoint to, const std::vector<std::byte>& bytes);
+
+  Node& node_;
+  Timeline& timeline_;
+  uint16_t port_;
+  bool dark_ = false;
+  std::map<Key, std::shared_ptr<Connection>> connections_;
+  std::map<Endpoint, std::vector<ListenQueue*>> listeners_;
+  std::map<Endpoint, Mailbox*> mailboxes_;
+};
+
+}  // namespace bellwether::sim

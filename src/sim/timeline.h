@@ -1,0 +1,70 @@
+// The one thread of events of a simulated world: virtual time, what is to happen and in which order, the world's
+// randomness, and a running hash of everything that happened.
+#pragma once
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/time.h"
+
+namespace bellwether::sim {
+
+class Timeline {
+ public:
+  explicit Timeline(uint64_t seed) : prng_(seed), hash_(seed) {}
+  Timeline(const Timeline&) = delete;
+  Timeline& operator=(const Timeline&) = delete;
+
+  // World time, which no node can read: nodes have clocks of their own (clock.h). Starts at 0.
+  Instant now() const { return now_; }
+  // REQUIRES that `to` is not before now().
+  void advance(Instant to);
+
+  // Calls `action()` once, `delay` from now; of two for the same time, the one scheduled first goes first.
+  template <class Action>
+  void after(Duration delay, Action action) {
+    push(now_ + delay, std::make_unique<Held<Action>>(std::move(action)));
+  }
+  // When the next event is due; never() when there is none.
+  Instant next() const { return events_.empty() ? Instant::never() : events_.front().at; }
+  // Runs the next event. REQUIRES next() <= now().
+  void run_one();
+  void clear() { events_.clear(); }
+
+  Prng& prng() { return prng_; }
+  // Makes `value` part of the fingerprint.
+  void record(uint64_t value);
+  // Equal for two runs only when they drew the same random numbers and saw the same events in the same order.
+  uint64_t fingerprint() const;
+
+ private:
+  struct Call {
+    virtual ~Call() = default;
+    virtual void run() = 0;
+  };
+  template <class Action>
+  struct Held final : Call {
+    explicit Held(Action a) : action(std::move(a)) {}
+    void run() override { action(); }
+    Action action;
+  };
+  struct Event {
+    Instant at;
+    uint64_t sequence;
+    std::unique_ptr<Call> call;
+  };
+  static bool later(const Event& a, const Event& b) {
+    return std::pair(a.at, a.sequence) > std::pair(b.at, b.sequence);
+  }
+  void push(Instant at, std::unique_ptr<Call> call);
+
+  Instant now_;
+  uint64_t sequence_ = 0;
+  std::vector<Event> events_;  // a heap, the next event in front
+  Prng prng_;
+  uint64_t hash_;
+};
+
+}  // namespace bellwether::sim
