@@ -54,11 +54,14 @@ struct Received {
   Errc error = Errc::kOk;  // what ended the reading else
 };
 
-// Reads until there are `most` bytes or no more to come, at most `piece` at a time.
+// Reads until there are `most` bytes or no more to come, at most `piece` at a time. Waits before each read, as clients
+// do: so it hangs when a stream holds bytes without saying so.
 inline task<Received> receive(Stream& stream, std::size_t most, std::size_t piece = 16 * 1024) {
   Received got;
   std::vector<std::byte> buffer(piece);
   while (got.bytes.size() < most) {
+    got.error = co_await stream.readable();
+    if (got.error != Errc::kOk) break;
     const std::size_t wanted = std::min(piece, most - got.bytes.size());
     const Io io = stream.try_read(MutableBytes(buffer).first(wanted));
     if (io.kind == Io::Kind::kDone) {
@@ -69,9 +72,6 @@ inline task<Received> receive(Stream& stream, std::size_t most, std::size_t piec
     } else if (io.kind == Io::Kind::kError) {
       got.error = io.error;
       break;
-    } else {
-      got.error = co_await stream.readable();
-      if (got.error != Errc::kOk) break;
     }
   }
   co_return got;

@@ -54,6 +54,11 @@ bool path_matches(std::string_view request, std::string_view cookie) {
   return request.size() == cookie.size() || cookie.back() == '/' || request[cookie.size()] == '/';
 }
 
+bool has_control(std::string_view text) {
+  return std::any_of(text.begin(), text.end(),
+                     [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+}
+
 int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {  // H. Hinnant's algorithm
   year -= month <= 2;
   const int64_t era = (year >= 0 ? year : year - 399) / 400;
@@ -99,7 +104,8 @@ std::optional<int64_t> parse_date(std::string_view text) {
 
 int64_t expiry(WallTime now, int64_t seconds_from_now) {
   constexpr int64_t kLongest = 400ll * 86400;  // as browsers cap it
-  return now.unix_ns + std::min(seconds_from_now, kLongest) * 1'000'000'000;
+  // The past is all the same; a date centuries ago would not fit into nanoseconds.
+  return now.unix_ns + std::clamp<int64_t>(seconds_from_now, -1, kLongest) * 1'000'000'000;
 }
 
 }  // namespace
@@ -122,7 +128,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
   Cookie cookie;
   cookie.name = std::string(trim(pair.substr(0, equals)));
   cookie.value = std::string(trim(pair.substr(equals + 1)));
-  if (cookie.name.empty()) return;
+  if (cookie.name.empty() || has_control(cookie.name) || has_control(cookie.value)) return;
   cookie.domain = lower(host);
   cookie.path = std::string(default_path(target));
 
@@ -134,6 +140,7 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
     const std::size_t eq = item.find('=');
     const std::string_view name = trim(item.substr(0, eq));
     std::string_view value = eq == std::string_view::npos ? std::string_view{} : trim(item.substr(eq + 1));
+    if (value.size() > kAttributeBytesMax) continue;
     if (iequals(name, "secure")) {
       cookie.secure = true;
     } else if (iequals(name, "path")) {

@@ -12,8 +12,9 @@ namespace bellwether::http1 {
 
 class CookieJar {
  public:
-  static constexpr std::size_t kCookieBytesMax = 4096;  // name and value
-  static constexpr std::size_t kCookiesMax = 300;       // the oldest makes room
+  static constexpr std::size_t kCookieBytesMax = 4096;     // name and value
+  static constexpr std::size_t kAttributeBytesMax = 1024;  // a longer path, domain or date is ignored
+  static constexpr std::size_t kCookiesMax = 300;          // the oldest makes room
 
   CookieJar();
   ~CookieJar();

@@ -49,7 +49,10 @@ Parse parse_fields(std::string_view& text, ResponseHead& out, LengthFields& leng
     if (!split_field(line, field, reason) || !lengths.note(field, reason)) return Parse::kBad;
     if (is_field(field.name, "location")) out.location = field.value;
     if (is_field(field.name, "set-cookie")) out.has_set_cookie = true;
-    if (is_field(field.name, "content-encoding")) out.encoding = encoding_of(field.value);
+    if (is_field(field.name, "content-encoding")) {
+      // Two fields mean one coding over the other, as a list does.
+      out.encoding = out.encoding == Encoding::kIdentity ? encoding_of(field.value) : Encoding::kUnknown;
+    }
   }
 }
 
@@ -71,7 +74,9 @@ bool decide_framing(const LengthFields& lengths, bool head_request, ResponseHead
   } else {
     out.framing = Framing::kUntilClose;
   }
-  if (out.framing == Framing::kUntilClose) out.keep_alive = false;
+  // HTTP/1.0 knows no transfer codings: what follows such a message cannot be trusted (RFC 9112 §6.1).
+  const bool doubtful = lengths.has_transfer_encoding && out.minor_version == 0;
+  if (out.framing == Framing::kUntilClose || doubtful) out.keep_alive = false;
   return true;
 }
 

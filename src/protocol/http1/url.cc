@@ -31,6 +31,8 @@ bool split_authority(std::string_view authority, bool tls, UrlView& out) {
     const std::size_t close = authority.find(']');
     if (close == std::string_view::npos) return false;
     out.host = authority.substr(1, close - 1);
+    if (out.host.find(':') == std::string_view::npos) return false;
+    if (out.host.find_first_not_of("0123456789abcdefABCDEF:.") != std::string_view::npos) return false;
     const std::string_view after = authority.substr(close + 1);
     if (!after.empty() && after.front() != ':') return false;
     has_port = !after.empty();
