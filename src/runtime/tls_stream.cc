@@ -104,9 +104,8 @@ class TlsStream final : public Stream {
       std::size_t n = 0;
       if (SSL_read_ex(ssl_, into.data() + have, into.size() - have, &n) != 1) {
         const Io why = refusal();
-        if (have == 0) return why;
-        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the call that will tell of it
-        return Io::done(have);
+        if (why.kind != Io::Kind::kWouldBlock) keep_readable();  // for the next call, that will tell of it too
+        return have == 0 ? why : Io::done(have);
       }
       have += n;
       if (have < into.size() && SSL_has_pending(ssl_) == 0 && !below_->maybe_readable()) return Io::done(have);
