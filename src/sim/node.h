@@ -19,7 +19,8 @@ namespace bellwether::sim {
 
 class Node {
  public:
-  // What a process does: it ends when the task does. `context` must outlive the world's last turn of the process.
+  // What a process does: it ends when the task does. `context` must outlive the process,
+  // and so the world.
   using Main = runtime::task<void> (*)(runtime::Runtime& runtime, void* context);
 
   Node(Timeline& timeline, Network& network, uint32_t index, std::string name, runtime::IpAddress address);
