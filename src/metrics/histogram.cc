@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <utility>
 
 namespace bellwether::metrics {
@@ -148,27 +149,34 @@ void Histogram::release_pages() {
   }
 }
 
-PagePool::PagePool(std::size_t spare) : target_(spare) {
-  spare_.reserve(target_);
-  top_up();
+PagePool::~PagePool() {
+  for (Histogram::Page* slab : slabs_) std::free(slab);
+}
+
+// Zeroed memory of this size comes fresh from the kernel, which gives a page of it when it is first touched.
+void PagePool::add_slab() {
+  returned_.reserve((slabs_.size() + 1) * kSlabPages);
+  for (; left_ > 0; --left_) returned_.push_back(next_++);
+  next_ = static_cast<Histogram::Page*>(std::calloc(kSlabPages, sizeof(Histogram::Page)));
+  check(next_ != nullptr, "memory for histograms");
+  left_ = kSlabPages;
+  slabs_.push_back(next_);
 }
 
 Histogram::Page* PagePool::take() {
-  if (spare_.empty()) return new Histogram::Page{};
-  Histogram::Page* page = spare_.back().release();
-  spare_.pop_back();
-  return page;
+  if (!returned_.empty()) {
+    Histogram::Page* page = returned_.back();
+    returned_.pop_back();
+    return page;
+  }
+  if (left_ == 0) add_slab();
+  --left_;
+  return next_++;
 }
 
 void PagePool::give_back(Histogram::Page* page) {
-  std::unique_ptr<Histogram::Page> owned(page);
-  if (spare_.size() >= target_) return;
-  owned->fill(0);
-  spare_.push_back(std::move(owned));
-}
-
-void PagePool::top_up() {
-  while (spare_.size() < target_) spare_.push_back(std::make_unique<Histogram::Page>());
+  page->fill(0);
+  returned_.push_back(page);
 }
 
 }  // namespace bellwether::metrics

@@ -110,18 +110,33 @@ class Histogram {
   int64_t max_ns_ = 0;
 };
 
-// Keeps spare pages of one thread, so that a new magnitude during a measurement costs no allocation. top_up() is
-// called where time is cheap (once a second, between windows). Not thread-safe.
+// Pages for the histograms of one thread, made in slabs that cost no memory until they are used, so that a new
+// magnitude during a measurement costs no allocation. top_up() is called where time is cheap (once a second, between
+// windows). Not thread-safe.
 class PagePool {
  public:
-  explicit PagePool(std::size_t spare = 64);
-  Histogram::Page* take();                // zeroed; allocates only when the spares are used up
+  static constexpr std::size_t kSlabPages = 1024;
+
+  PagePool() { add_slab(); }
+  ~PagePool();
+  PagePool(const PagePool&) = delete;
+  PagePool& operator=(const PagePool&) = delete;
+
+  Histogram::Page* take();                // zeroed; allocates only when all slabs are used up
   void give_back(Histogram::Page* page);  // zeroes it
-  void top_up();
+  // Makes sure that the next kLowWater pages come without an allocation.
+  void top_up() {
+    if (left_ + returned_.size() < kLowWater) add_slab();
+  }
 
  private:
-  std::vector<std::unique_ptr<Histogram::Page>> spare_;
-  std::size_t target_;
+  static constexpr std::size_t kLowWater = 128;
+  void add_slab();
+
+  std::vector<Histogram::Page*> slabs_;
+  std::vector<Histogram::Page*> returned_;
+  Histogram::Page* next_ = nullptr;  // of the newest slab
+  std::size_t left_ = 0;             // pages from there on
 };
 
 }  // namespace bellwether::metrics

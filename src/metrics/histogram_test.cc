@@ -177,31 +177,39 @@ TEST(Histogram, moving_leaves_an_empty_one_that_still_works) {
   EXPECT_TRUE(to == of({3}));
 }
 
-TEST(PagePool, hands_out_spares_without_allocating_and_takes_them_back_zeroed) {
-  PagePool pool(3);
+// As many histograms as use up what is left of the pool's slab, with `pages_left` pages to spare.
+std::vector<Histogram> use_up(PagePool& pool, std::size_t pages_left) {
+  std::vector<Histogram> used;
+  for (std::size_t i = pages_left; i < PagePool::kSlabPages; ++i) {
+    used.emplace_back(&pool).record(Duration::nanos(1));
+  }
+  return used;
+}
+
+TEST(PagePool, hands_out_pages_without_allocating_and_takes_them_back_zeroed) {
+  PagePool pool;
+  const std::vector<Histogram> used = use_up(pool, 3);
   const int before = allocations;
   {
     Histogram h(&pool);
     for (const int64_t ns : {5, 5'000, 5'000'000}) h.record(Duration::nanos(ns));
     EXPECT_EQ(allocations, before);
-    h.record(Duration::seconds(5));
-    EXPECT_EQ(allocations, before + 1) << "the spares are used up";
   }
-  {
-    Histogram again(&pool);
-    for (const int64_t ns : {6, 6'000, 6'000'000}) again.record(Duration::nanos(ns));
-    EXPECT_EQ(allocations, before + 1) << "the pages came back";
-    EXPECT_TRUE(again == of({6, 6'000, 6'000'000}));
-  }
+  Histogram again(&pool);
+  for (const int64_t ns : {6, 6'000, 6'000'000}) again.record(Duration::nanos(ns));
+  EXPECT_EQ(allocations, before) << "the pages came back";
+  EXPECT_TRUE(again == of({6, 6'000, 6'000'000}));
+  again.record(Duration::seconds(5));
+  EXPECT_GT(allocations, before) << "the slab is used up";
 }
 
-TEST(PagePool, topping_up_restores_the_spares) {
-  PagePool pool(1);
+TEST(PagePool, topping_up_allocates_so_that_recording_need_not) {
+  PagePool pool;
+  const std::vector<Histogram> used = use_up(pool, 1);
   Histogram h(&pool);
-  h.record(Duration::nanos(1));
   pool.top_up();
   const int before = allocations;
-  h.record(Duration::seconds(1));
+  for (const int64_t ns : {5, 5'000, 5'000'000}) h.record(Duration::nanos(ns));
   EXPECT_EQ(allocations, before);
 }
 
