@@ -172,7 +172,11 @@ void SocketStream::on_events(uint32_t epoll_events) {
 // Calls from other threads: a bounded list and a descriptor that wakes the loop.
 struct EpollRuntime::Mailbox final : EventSource {
   using Call = std::pair<void (*)(void*), void*>;
-  Mailbox(int fd, std::size_t most) : event_fd(fd), capacity(most) {}
+  // All the memory it will ever need: posting is part of what load threads do while they measure.
+  Mailbox(int fd, std::size_t most) : event_fd(fd), capacity(most) {
+    calls.reserve(most);
+    running.reserve(most);
+  }
   ~Mailbox() override { ::close(event_fd); }
 
   void on_events(uint32_t) override {
