@@ -37,7 +37,8 @@ class Stream {
   // Writes some of the bytes, at least one, or says why not.
   Io try_write(Bytes bytes) { return fd_ >= 0 ? socket_write(bytes) : do_write(bytes); }
 
-  // co_await stream.readable(): kOk when a read may make progress, or the code given to interrupt().
+  // co_await stream.readable(): kOk when a read may make progress, or the code given to interrupt(). Goes on at once
+  // when that is known already, but only so often in a row: then the rest of the loop has its turn first.
   class Ready;
   Ready readable();
   Ready writable();
@@ -87,6 +88,7 @@ class Stream {
   bool readable_ = false;
   bool writable_ = false;
   bool hangup_ = false;
+  uint8_t at_once_ = 0;  // waits in a row that were over before they began
   Errc interrupt_ = Errc::kOk;
   Stream* readiness_;  // whose flags and waiters count: this, or the stream below
   RunQueue::Entry* reader_ = nullptr;
@@ -102,17 +104,23 @@ class [[nodiscard]] Stream::Ready {
   ~Ready() {
     if (slot() == &entry_) slot() = nullptr;
   }
-  bool await_ready() const {
-    return stream_.interrupt_ != Errc::kOk || (reading_ ? stream_.readable_ : stream_.writable_);
-  }
+  bool await_ready() const { return stream_.interrupt_ != Errc::kOk || (ready() && ++stream_.at_once_ < kAtOnceMax); }
   void await_suspend(std::coroutine_handle<> waiting) {
     check(slot() == nullptr, "one waiter for each direction of a stream");
+    stream_.at_once_ = 0;
     entry_.handle = waiting;
-    slot() = &entry_;
+    if (ready()) {
+      RunQueue::local().push_later(entry_);
+    } else {
+      slot() = &entry_;
+    }
   }
   Errc await_resume() const { return stream_.interrupt_; }
 
  private:
+  // A peer that sends faster than we read must not keep the loop from its timers and its other connections.
+  static constexpr uint8_t kAtOnceMax = 16;
+  bool ready() const { return reading_ ? stream_.readable_ : stream_.writable_; }
   RunQueue::Entry*& slot() { return reading_ ? stream_.reader_ : stream_.writer_; }
   Stream& stream_;
   bool reading_;

@@ -73,6 +73,30 @@ task<Errc> wait_to_write(Stream& stream) {
 }
 void drain() { RunQueue::local().drain(1000); }
 
+task<void> read_on_and_on(Stream& stream, int& reads) {
+  while (true) {
+    const Errc why = co_await stream.readable();
+    if (why != Errc::kOk) co_return;
+    ++reads;
+  }
+}
+
+TEST_F(StreamTest, a_stream_that_is_always_readable_lets_others_have_their_turn) {
+  stream_->announce(true, false, false);
+  int reads = 0;
+  const task<void> reader = read_on_and_on(*stream_, reads);
+  const int at_first = reads;
+  EXPECT_GT(at_first, 0);
+  EXPECT_LT(at_first, 100);
+  drain();
+  EXPECT_GT(reads, at_first) << "it goes on with the next turn";
+  EXPECT_LT(reads, 2 * at_first + 2) << "and only as far as before";
+  stream_->interrupt(Errc::kCancelled);
+  drain();
+  EXPECT_TRUE(reader.done()) << "an interrupt ends it";
+  EXPECT_TRUE(RunQueue::local().empty());
+}
+
 TEST_F(StreamTest, an_empty_socket_would_block) { EXPECT_EQ(read(*stream_).kind, Io::Kind::kWouldBlock); }
 
 TEST_F(StreamTest, reads_what_was_sent_and_is_idle_again) {

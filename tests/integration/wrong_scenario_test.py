@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A wrong scenario is refused: with a place, what was found and what was expected, code 104, and not one request sent."""
+"""A wrong scenario is refused: the place, what was found, what was expected, code 104, and not one request sent."""
 
 from pathlib import Path
 
@@ -157,7 +157,8 @@ class WrongValues(Refusal):
                     arguments=("--set", "BAES=http://127.0.0.1/"))
 
     def test_a_set_that_spoils_a_url(self):
-        self.refuse(self.write("shop.yaml", self.good), "shop.yaml:", "which is 'not-a-url/list'", arguments=("--set", "BASE=not-a-url"))
+        self.refuse(self.write("shop.yaml", self.good), "shop.yaml:", "which is 'not-a-url/list'",
+                    arguments=("--set", "BASE=not-a-url"))
 
     def test_a_set_of_the_wrong_type(self):
         file = self.with_users_from_outside()

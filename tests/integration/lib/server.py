@@ -106,7 +106,7 @@ class Server:
             threading.Thread(target=self.serve, args=(sock, self.connections), daemon=True).start()
 
     def serve(self, sock, number):
-        with contextlib.suppress(OSError, ValueError):
+        try:
             sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             if self.tls:
                 sock = self.tls.wrap_socket(sock, server_side=True)
@@ -117,7 +117,9 @@ class Server:
                 return
             while self.answer_next(connection):
                 pass
-        with contextlib.suppress(OSError):
+        except (OSError, ValueError):
+            pass  # the other side is gone, or talks no HTTP
+        finally:
             self.open.discard(sock)
             sock.close()
 

@@ -1,0 +1,164 @@
+#!/usr/bin/env python3
+"""A target that is down, lies, hangs or talks nonsense: each failure is counted by its kind, and the run goes on."""
+
+import contextlib
+import socket
+
+from lib import product
+from lib.faults import FAULTS, ODDITIES, endless
+from lib.server import Server, closed_port, response
+
+# Every workflow asks for something bad and then for something good, so that it shows whether life goes on.
+WORKFLOW = """\
+  {name}:
+    vus: 1
+    duration: 600ms
+    pacing: 60ms
+    graceful_stop: 5s
+    steps:
+      bad:
+        http: {{{method}: /{name}, timeout: {timeout}, body_max: 1MiB, compressed: true}}
+        check: {{body: {{contains: body}}}}
+      good: {{after: [bad], http: {{get: /good}}}}
+"""
+
+
+def scenario(url, names, timeout="300ms"):
+    methods = {"head-with-body": "head"}
+    return f"defaults:\n  http: {{base: '{url}'}}\nworkflows:\n" + "".join(
+        WORKFLOW.format(name=name, method=methods.get(name, "get"), timeout=timeout) for name in names)
+
+
+class FailingTarget(product.Test):
+    def serve(self, answers):
+        def respond(request, connection):
+            name = request.path.strip("/")
+            return response(b"good") if name == "good" else answers[name](request, connection)
+
+        server = Server(respond)
+        self.addCleanup(server.close)
+        return server
+
+    def test_each_fault_is_counted_under_its_kind(self):
+        server = self.serve({name: answer for name, (answer, _) in FAULTS.items()})
+        run = self.load(scenario(server.url, FAULTS))
+        for name, (_, kinds) in FAULTS.items():
+            with self.subTest(name):
+                bad, good = run.result["steps"][f"{name}.bad"], run.result["steps"][f"{name}.good"]
+                self.assertLessEqual(set(bad["errors"]), kinds)
+                self.assertGreater(bad["count"], 0)
+                self.assertEqual(bad["failed"], bad["count"])
+                self.assertEqual(sum(bad["errors"].values()), bad["count"], "every one of them is an error")
+                self.assertEqual((good["count"], good["failed"]), (bad["count"], 0), "the run goes on after it")
+        for kind in run.errors:
+            self.assertIn(kind, run.out)
+        said = {error["kind"]: error["count"] for error in run.result["datacenters"][0]["errors"]}
+        self.assertEqual(said, run.errors)
+
+    def test_odd_answers_are_answers(self):
+        server = self.serve({name: answer for name, (answer, _, _) in ODDITIES.items()})
+        run = self.load(scenario(server.url, ODDITIES, timeout="5s"))
+        for name, (_, status, kept) in ODDITIES.items():
+            with self.subTest(name):
+                bad = run.result["steps"][f"{name}.bad"]
+                self.assertEqual((bad["errors"], bad["status"]), ({}, {str(status): bad["count"]}))
+                asked = [request for request in server.requests if request.path == f"/{name}"]
+                self.assertEqual(len(asked), bad["count"])
+                connections = {request.connection.number for request in asked}
+                self.assertEqual(len(connections), 1 if kept else len(asked), "connections used")
+
+    def test_bodies_that_nobody_looks_at_are_not_decoded(self):
+        server = self.serve({name: answer for name, (answer, _) in FAULTS.items()})
+        run = self.load(f"{server.url}/gzip-bomb", "-d", "200ms")
+        self.assertEqual(run.totals["failed"], 0)
+
+    def test_a_flood_starves_nobody(self):
+        """One user is sent more than it can read, for as long as it listens. Its timeouts and the others go on."""
+        flood = endless("", "HTTP/1.1 100 Continue\r\n\r\n" * 4000)
+        server = self.serve({"flood": flood})
+        run = self.load(scenario(server.url, ["flood"]) + """\
+  calm:
+    vus: 1
+    duration: 600ms
+    pacing: 60ms
+    steps: {get: {http: {get: /good}}}
+""", "--cores", "1")
+        self.assertEqual(run.result["steps"]["flood.bad"]["errors"], {"timeout": 2})
+        self.assertEqual(run.result["steps"]["calm.get"]["errors"], {})
+        self.assertGreater(run.result["steps"]["calm.get"]["count"], 1)
+
+
+class DeadTarget(product.Test):
+    def test_nobody_listens(self):
+        run = self.load(f"http://127.0.0.1:{closed_port()}/", "--duration", "200ms", code=product.ALL_FAILED)
+        self.assertEqual(set(run.errors), {"connect_refused"})
+        self.assertIn("is the target listening", run.out)
+        self.assertIn("every request failed", run.result["run"]["reason"])
+        self.assertEqual(run.result["run"]["verdict"], "fail")
+
+    def test_a_name_that_does_not_exist(self):
+        run = self.load("http://no-such-host.invalid/", "--duration", "200ms", code=product.ALL_FAILED)
+        self.assertEqual(set(run.errors), {"dns"})
+
+    def test_reset_when_it_connects(self):
+        with Server(on_accept=lambda connection: connection.reset()) as server:
+            run = self.load(server.url, "--duration", "200ms", code=product.ALL_FAILED)
+        self.assertLessEqual(set(run.errors), {"connect_reset", "reset", "send"})
+
+    def test_no_answer_to_the_connection(self):
+        with socket.create_server(("127.0.0.1", 0), backlog=0) as listener, contextlib.ExitStack() as crowd:
+            for _ in range(3):  # the queue is full then, and the kernel ignores whoever else knocks
+                waiting = crowd.enter_context(socket.socket())
+                waiting.setblocking(False)
+                waiting.connect_ex(listener.getsockname())
+            run = self.load("workflows:\n  w:\n    vus: 2\n    duration: 100ms\n    steps: {s: {http: {get: "
+                            f"'http://127.0.0.1:{listener.getsockname()[1]}/', connect_timeout: 200ms}}}}}}\n",
+                            code=product.ALL_FAILED)
+        self.assertEqual(run.errors, {"connect_timeout": 2})
+        self.assertIn("firewall", run.out)
+
+    def test_https_where_http_was_meant(self):
+        def refuse(connection):
+            connection.sock.recv(4096)
+            connection.send(response(b"this is plain HTTP", status="400 Bad Request"))
+
+        with Server(on_accept=refuse) as server:
+            run = self.load(server.url.replace("http:", "https:"), "--duration", "200ms", code=product.ALL_FAILED)
+        self.assertEqual(set(run.errors), {"tls"})
+
+    def test_a_target_that_ails_for_a_while(self):
+        """While the server hangs up, requests fail; before and after, they do not; the run sees it through."""
+        server = Server(lambda request, connection: None if 20 < len(server.requests) < 60 else response(b"ok"))
+        self.addCleanup(server.close)
+        run = self.load(server.url, "--rate", "100/s", "--vus", "5", "--duration", "1s")
+        self.assertEqual(run.totals["requests"], 100)
+        self.assertEqual(set(run.errors), {"closed"})
+        self.assertGreater(server.requests[-1].at - server.requests[60].at, 0)
+        self.assertEqual(run.statuses[200], 100 - run.totals["failed"])
+
+
+class Statuses(product.Test):
+    def test_statuses_are_counted_and_failures_told_apart(self):
+        with Server(lambda request, connection: response(b"x", status=f"{request.path[1:]} Word")) as server:
+            steps = "".join(f"      s{code}: {{http: {{get: /{code}, redirects: 0}}}}\n"
+                            for code in (200, 204, 301, 404, 418, 500, 503, 599))
+            text = f"defaults: {{http: {{base: '{server.url}'}}}}\nworkflows:\n  w:\n    vus: 1\n    duration: 100ms\n" \
+                   f"    pacing: 20ms\n    steps:\n{steps}" \
+                   "      allowed: {http: {get: /404}, check: {status: 404}}\n"
+            run = self.load(text)
+        for code in (200, 204, 301, 404, 418, 500, 503, 599):
+            step = run.result["steps"][f"w.s{code}"]
+            self.assertEqual(step["status"], {str(code): step["count"]})
+            self.assertEqual(step["failed"], step["count"] if code >= 400 else 0, code)
+        self.assertEqual(run.result["steps"]["w.allowed"]["failed"], 0, "a check that allows it decides")
+        self.assertIn("418", run.out)
+
+    def test_all_statuses_bad_is_a_failed_run(self):
+        with Server(lambda request, connection: response(b"no", status="503 No")) as server:
+            run = self.load(server.url, "-d", "200ms", code=product.ALL_FAILED)
+        self.assertEqual(run.statuses, {503: run.totals["requests"]})
+        self.assertEqual(run.errors, {})
+
+
+if __name__ == "__main__":
+    product.main()
