@@ -150,9 +150,11 @@ ResponseReader::State ResponseReader::finish(std::size_t surplus) {
   reusable_ = buffer_->head.keep_alive && surplus == 0;
   if (!want_body_) return State::kDone;
   body_ = {area_ + body_start_, filled_ - body_start_};
+  if (body_.size() + (spilled_ ? buffer_->spill.size() : 0) > body_bytes_max_) {
+    return fail(ErrorKind::kTooLarge, "the body is larger than body_max");
+  }
   if (spilled_) {
     buffer_->spill.append(body_);
-    if (buffer_->spill.size() > body_bytes_max_) return fail(ErrorKind::kTooLarge, "the body is larger than body_max");
     buffer_->spill.reserve(buffer_->spill.size() + ResponseBuffer::kSlack);
     body_ = buffer_->spill;
   }
