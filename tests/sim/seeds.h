@@ -1,0 +1,19 @@
+// Runs a simulated world for many seeds. BW_SIM_SEEDS says how many (they count from 1), BW_SIM_SEED asks for exactly
+// one. A failure prints one line with the command that repeats it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace bellwether::sim {
+
+std::vector<uint64_t> seeds();
+
+// What a world is judged to be: empty when everything holds, else what does not.
+using Judgement = std::string;
+
+// Fails the present test for each seed whose world is judged bad.
+void expect_good(Judgement (*live)(uint64_t seed));
+
+}  // namespace bellwether::sim
