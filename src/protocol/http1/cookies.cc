@@ -56,7 +56,7 @@ bool path_matches(std::string_view request, std::string_view cookie) {
 
 bool has_control(std::string_view text) {
   return std::any_of(text.begin(), text.end(),
-                     [](char c) { return static_cast<unsigned char>(c) < ' ' || c == '\x7f'; });
+                     [](char c) { return (static_cast<unsigned char>(c) < ' ' && c != '\t') || c == '\x7f'; });
 }
 
 int64_t days_from_civil(int64_t year, int64_t month, int64_t day) {  // H. Hinnant's algorithm

@@ -44,6 +44,7 @@ TEST(Cookies, control_characters_are_never_sent) {
   EXPECT_EQ(back("a\x1b=1"), "");
   EXPECT_EQ(back("a=\x7f"), "");
   EXPECT_EQ(back("a=\xc3\xa9"), "a=\xc3\xa9");
+  EXPECT_EQ(back("a=b\tc"), "a=b\tc");
 }
 
 TEST(Cookies, without_a_domain_only_the_very_host_gets_it) {
