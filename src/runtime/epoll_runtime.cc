@@ -232,7 +232,7 @@ EpollRuntime::EpollRuntime(Options options, int epoll_fd, int event_fd)
       epoll_fd_(epoll_fd),
       woke_(now_),
       mailbox_(std::make_unique<Mailbox>(event_fd, options.mailbox)),
-      resolver_(std::make_unique<Resolver>(*this)),
+      resolver_(std::make_unique<Resolver>(*this, std::move(options.name_servers))),
       blocking_(std::make_unique<BlockingPool>(*this)) {}
 
 EpollRuntime::~EpollRuntime() {

@@ -32,9 +32,10 @@ class SocketStream final : public Stream {
 class EpollRuntime final : public Runtime {
  public:
   struct Options {
-    uint64_t seed = 0;           // 0: taken from the operating system
-    Duration timer_slack;        // 0: the kernel's default (50 µs); smaller wakes earlier and costs CPU
-    std::size_t mailbox = 1024;  // most posts waiting
+    uint64_t seed = 0;                   // 0: taken from the operating system
+    Duration timer_slack;                // 0: the kernel's default (50 µs); smaller wakes earlier and costs CPU
+    std::size_t mailbox = 1024;          // most posts waiting
+    std::vector<Endpoint> name_servers;  // to ask for names; empty: those of the system
   };
   // Fails when the process is out of descriptors.
   static Result<std::unique_ptr<EpollRuntime>> create(Options options);

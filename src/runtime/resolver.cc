@@ -61,8 +61,9 @@ class Resolver::Answer {
   CancelCallback on_cancel_;
 };
 
-Resolver::Resolver(EpollRuntime& runtime)
+Resolver::Resolver(EpollRuntime& runtime, std::vector<Endpoint> name_servers)
     : runtime_(runtime),
+      name_servers_(std::move(name_servers)),
       timer_([](void* self) { static_cast<Resolver*>(self)->process(ARES_SOCKET_BAD, ARES_SOCKET_BAD); }, this) {}
 
 Resolver::~Resolver() {
@@ -80,21 +81,40 @@ Status Resolver::start() {
   options.sock_state_cb_data = this;
   const int result =
       ares_init_options(&channel_, &options, ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_SOCK_STATE_CB);
-  if (result == ARES_SUCCESS) return {};
+  if (result == ARES_SUCCESS) return name_servers_.empty() ? Status{} : set_name_servers();
   channel_ = nullptr;
   return fail(Errc::kDns, std::string("name resolution cannot start: ") + ares_strerror(result));
 }
 
+Status Resolver::set_name_servers() {
+  std::vector<ares_addr_port_node> nodes(name_servers_.size());
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
+    const auto [address, port] = name_servers_[i];
+    nodes[i].next = i + 1 < nodes.size() ? &nodes[i + 1] : nullptr;
+    nodes[i].family = address.is_v4() ? AF_INET : AF_INET6;
+    nodes[i].udp_port = nodes[i].tcp_port = port;
+    if (address.is_v4()) {
+      nodes[i].addr.addr4.s_addr = htonl(address.v4_value());
+    } else {
+      std::memcpy(&nodes[i].addr.addr6, address.octets().data(), 16);
+    }
+  }
+  const int result = ares_set_servers_ports(channel_, nodes.data());
+  if (result == ARES_SUCCESS) return {};
+  return fail(Errc::kDns, std::string("the name servers cannot be used: ") + ares_strerror(result));
+}
+
 task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancellation* cancel) {
   if (auto literal = IpAddress::parse(name)) co_return std::vector<IpAddress>{*literal};
-  std::unique_ptr<Entry>& slot = names_[name];
+  std::shared_ptr<Entry>& slot = names_[name];
   if (slot == nullptr) {
-    slot = std::make_unique<Entry>();
+    slot = std::make_shared<Entry>();
     slot->resolver = this;
     slot->name = name;
     if (names_.size() > kNamesMax) forget_oldest();
   }
-  Entry& entry = *slot;
+  const std::shared_ptr<Entry> kept = slot;  // it may be forgotten between the answer and the next turn of the loop
+  Entry& entry = *kept;
   if (!entry.asking && entry.good_until <= runtime_.now()) {
     if (auto started = start(); !started) co_return tl::unexpected(started.error());
     ask(name, entry);

@@ -24,7 +24,8 @@ class Resolver {
   static constexpr Duration kKeepFailure = Duration::seconds(1);
   static constexpr std::size_t kNamesMax = 1024;
 
-  explicit Resolver(EpollRuntime& runtime);
+  // Without name servers: those of the system.
+  Resolver(EpollRuntime& runtime, std::vector<Endpoint> name_servers);
   ~Resolver();
 
   // IPv4 addresses first. Errors: kDns with the name and the reason, kCancelled.
@@ -35,6 +36,7 @@ class Resolver {
   class Socket;  // a descriptor of c-ares on the loop
   class Answer;  // one who waits
   Status start();
+  Status set_name_servers();
   void ask(const std::string& name, Entry& entry);
   void settle(Entry& entry, int status, ares_addrinfo* found);
   void watch(int fd, bool readable, bool writable);
@@ -43,8 +45,9 @@ class Resolver {
   void forget_oldest();
 
   EpollRuntime& runtime_;
+  std::vector<Endpoint> name_servers_;
   ares_channeldata* channel_ = nullptr;
-  std::map<std::string, std::unique_ptr<Entry>> names_;
+  std::map<std::string, std::shared_ptr<Entry>> names_;  // shared with those who wait
   std::map<int, std::unique_ptr<Socket>> sockets_;
   std::vector<std::unique_ptr<Socket>> closed_;  // kept until the loop has left them
   Timer timer_;

@@ -5,7 +5,6 @@
 #include "base/bytes.h"
 #include "protocol/http1/client_reader.h"
 #include "protocol/http1/client_redirect.h"
-#include "runtime/tls.h"
 
 namespace bellwether::http1 {
 
@@ -14,25 +13,6 @@ using runtime::Io;
 using runtime::task;
 
 namespace {
-
-ErrorKind connect_error(Errc code) {
-  switch (code) {
-    case Errc::kRefused: return ErrorKind::kConnectRefused;
-    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
-    case Errc::kUnreachable: return ErrorKind::kUnreachable;
-    case Errc::kExhausted: return ErrorKind::kExhausted;
-    case Errc::kCancelled: return ErrorKind::kInterrupted;
-    default: return ErrorKind::kConnectReset;
-  }
-}
-
-ErrorKind tls_error(Errc code) {
-  switch (code) {
-    case Errc::kTimeout: return ErrorKind::kTlsTimeout;
-    case Errc::kCancelled: return ErrorKind::kInterrupted;
-    default: return ErrorKind::kTls;
-  }
-}
 
 bool idempotent(std::string_view method) { return method != "POST" && method != "PATCH" && method != "CONNECT"; }
 
@@ -186,6 +166,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
       io = stream.try_read(reader.space());
       if (io.kind == Io::Kind::kDone) {
         response.first_byte = runtime_.now();
+        attempt.first_byte_seen();
         state = reader.received(io.count);
       } else {
         response.error = connection->used ? ErrorKind::kClosed : ErrorKind::kSend;
@@ -246,49 +227,6 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     }
     co_return;
   }
-}
-
-task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits& limits, Response& response,
-                                               Instant deadline, runtime::Cancellation* cancel) {
-  Instant began = runtime_.read_clock();
-  auto left = [&](Duration limit) { return std::min(limit, deadline - runtime_.now()); };
-  runtime::Endpoint endpoint{origin.address, origin.port};
-  if (!origin.literal) {
-    auto addresses = co_await runtime_.resolve(origin.host, cancel);
-    response.dns += runtime_.read_clock() - began;
-    began = runtime_.now();
-    if (!addresses || addresses->empty()) {
-      const bool cancelled = !addresses && addresses.error().code == Errc::kCancelled;
-      response.error = cancelled ? ErrorKind::kInterrupted : ErrorKind::kDns;
-      co_return nullptr;
-    }
-    endpoint.address = (*addresses)[origin.next_address++ % addresses->size()];
-  }
-  runtime::ConnectOptions options;
-  options.timeout = left(limits.connect_timeout);
-  auto stream = co_await runtime_.connect(endpoint, options, cancel);
-  response.connect += runtime_.read_clock() - began;
-  began = runtime_.now();
-  if (!stream) {
-    response.error = connect_error(stream.error().code);
-    co_return nullptr;
-  }
-  ++response.connections;
-  auto connection = std::make_unique<Connection>();
-  connection->origin = &origin;
-  connection->stream = std::move(*stream);
-  if (origin.tls) {
-    const Duration limit = left(limits.tls_timeout);
-    auto secured = co_await runtime::tls_connect(runtime_, std::move(connection->stream), origin.tls_context,
-                                                 origin.host, limit, cancel);
-    response.tls += runtime_.read_clock() - began;
-    if (!secured) {
-      response.error = tls_error(secured.error().code);
-      co_return nullptr;
-    }
-    connection->stream = std::move(*secured);
-  }
-  co_return connection;
 }
 
 }  // namespace bellwether::http1
