@@ -57,7 +57,11 @@ Io Stream::socket_write(Bytes bytes) {
 
 void Stream::reset_when_closed() {
   const linger abort{1, 0};
-  if (readiness_->fd_ >= 0) ::setsockopt(readiness_->fd_, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+  if (readiness_->fd_ >= 0) {
+    ::setsockopt(readiness_->fd_, SOL_SOCKET, SO_LINGER, &abort, sizeof abort);
+  } else {
+    readiness_->do_reset_when_closed();
+  }
 }
 
 void Stream::announce(bool readable, bool writable, bool hangup) {

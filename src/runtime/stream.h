@@ -71,6 +71,8 @@ class Stream {
   // For a layer with messages of its own: asked when the stream below is readable, takes what is no data. True when
   // that was all.
   virtual bool nothing_to_read() { return false; }
+  // For a stream without a socket: its part of reset_when_closed().
+  virtual void do_reset_when_closed() {}
 
   int fd() const { return fd_; }
   // For the owner of the event source: what has become possible. hangup: no more readiness will be announced.

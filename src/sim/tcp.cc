@@ -60,11 +60,12 @@ void Connection::finish_writing() {
   pump();
 }
 
-void Connection::close() {
+void Connection::close(bool resets) {
   user_ = nullptr;
   closed_ = true;
   if (state_ == State::kDead) return;
   if (state_ != State::kOpen) return die(Errc::kClosed);
+  if (resets) return reset();
   if (!received_.empty()) {
     BW_PROBE("sim: a connection is closed with bytes unread");
     return reset();

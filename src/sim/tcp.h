@@ -70,9 +70,9 @@ class Connection final : public std::enable_shared_from_this<Connection> {
   void write(Bytes bytes);
   void finish_writing();
   bool finishing() const { return finish_wanted_; }
-  // The stream is gone: the kernel delivers what was written, or resets the connection when something came that nobody
-  // has read.
-  void close();
+  // The stream is gone: the kernel delivers what was written, or resets the connection when it is told to or something
+  // came that nobody has read.
+  void close(bool resets);
 
   // For the kernel.
   void open();

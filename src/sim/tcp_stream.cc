@@ -62,7 +62,7 @@ SimStream::SimStream(SimRuntime& runtime, std::shared_ptr<Connection> connection
   mark();
 }
 
-SimStream::~SimStream() { connection_->close(); }
+SimStream::~SimStream() { connection_->close(resets_); }
 
 void SimStream::look_again_soon() {
   const Duration delay = runtime().timeline().prng().between(Duration::nanos(1), kLongestUnseen);

@@ -23,6 +23,7 @@ class SimStream final : public runtime::Stream, public Source {
  protected:
   runtime::Io do_read(MutableBytes into) override;
   runtime::Io do_write(Bytes bytes) override;
+  void do_reset_when_closed() override { resets_ = true; }
 
  private:
   void look_again_soon();
@@ -31,6 +32,7 @@ class SimStream final : public runtime::Stream, public Source {
   // What the process has been told of: a read gives no more, as with edge-triggered readiness the rest may come later.
   std::size_t announced_ = 0;
   bool end_announced_ = false;
+  bool resets_ = false;
   runtime::Timer look_again_;
 };
 

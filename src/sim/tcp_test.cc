@@ -24,6 +24,7 @@ struct Exchange {
   std::string request;
   std::string answer;
   bool server_reads = true;
+  bool server_resets = false;
   bool accepts = true;
   Duration connect_timeout = Duration::seconds(100);
   Duration server_waits;
@@ -48,6 +49,7 @@ task<void> serve(Runtime& runtime, void* context) {
   if (!exchange.server_reads) co_return;
   exchange.at_server = co_await read_all(stream);
   co_await write_all(stream, exchange.answer);
+  if (exchange.server_resets) stream.reset_when_closed();
 }
 
 task<void> ask(Runtime& runtime, void* context) {
@@ -156,6 +158,13 @@ TEST_P(TcpTest, a_peer_that_closes_without_reading_resets) {
   start();
   ASSERT_TRUE(client_ends(Duration::minutes(1)));
   EXPECT_TRUE(exchange_.client_wrote == Errc::kReset || exchange_.at_client.error == Errc::kReset);
+}
+
+TEST_P(TcpTest, a_stream_that_is_told_to_resets_when_it_is_closed) {
+  exchange_.server_resets = true;
+  start();
+  ASSERT_TRUE(client_ends(Duration::minutes(1)));
+  EXPECT_EQ(exchange_.at_client.error, Errc::kReset);
 }
 
 TEST_P(TcpTest, a_killed_process_resets_or_finishes_its_connections) {
