@@ -55,7 +55,9 @@ void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = app.add_subcommand("check", "Check a scenario file; sends nothing");
   command->add_option("FILE", options->file, "Scenario file")->required();
-  command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")->take_all();
+  command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")
+      ->take_all()
+      ->allow_extra_args(false);
   command->footer(
       "Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).\n"
       "Example:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080");

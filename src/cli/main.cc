@@ -1,8 +1,11 @@
 // bellwether: the table of contents of the command line. Each command lives in a file of its own.
 
 #include <CLI/CLI.hpp>
+#include <csignal>
+#include <cstdio>
 
 #include "cli/commands.h"
+#include "cli/slips.h"
 
 int main(int argc, char** argv) {
   CLI::App app{"Bellwether: load tests whose figures can be trusted."};
@@ -18,7 +21,9 @@ int main(int argc, char** argv) {
       "  123 no samples for a threshold. All of them: docs/formats/result.md.");
   app.set_version_flag("--version", "bellwether 0.1.0");
   app.require_subcommand(1);
-  app.failure_message(CLI::FailureMessage::simple);
+
+  // A pipe whose reader went away must not end a run before its result file is written.
+  std::signal(SIGPIPE, SIG_IGN);
 
   int exit_code = bellwether::cli::kExitOk;
   bellwether::cli::add_run(app, exit_code);
@@ -28,8 +33,9 @@ int main(int argc, char** argv) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::ParseError& error) {
-    const int code = app.exit(error);
-    return code == 0 ? 0 : bellwether::cli::kExitUsage;
+    if (error.get_exit_code() == 0) return app.exit(error);  // help and version
+    std::fputs(bellwether::cli::explain_slip(app, error, argc > 1 ? argv[1] : "").c_str(), stderr);
+    return bellwether::cli::kExitUsage;
   }
   return exit_code;
 }

@@ -90,7 +90,9 @@ Result<plan::Plan> plan_of(const RunArguments& arguments) {
   }
   auto sets = parse_sets(arguments.sets);
   if (!sets) return tl::unexpected(sets.error());
-  return load_plan(arguments.what, std::move(*sets), *overrides);
+  auto plan = load_plan(arguments.what, std::move(*sets), *overrides);
+  if (plan || plan.error().code != Errc::kNotFound || arguments.what.ends_with(".yaml")) return plan;
+  return fail(Errc::kNotFound, plan.error().message + "; a URL needs its scheme: http://" + arguments.what);
 }
 
 Result<RunSettings> settings_of(const RunArguments& arguments) {
@@ -136,19 +138,24 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");
   command->add_option("-R,--rate", arguments->rate,
                       "Arrivals, for example 500/s: an open model, never slowed by the target");
-  command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")->take_all();
-  command->add_option("-o,--out", arguments->outs, "json=FILE: writes the result")->take_all();
+  command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")
+      ->take_all()
+      ->allow_extra_args(false);
+  command->add_option("-o,--out", arguments->outs, "json=FILE: writes the result")->take_all()->allow_extra_args(false);
   command->add_option("--ui", arguments->ui, "none, or ci: a line every few seconds")->capture_default_str();
   command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
-  command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")->take_all();
+  command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")
+      ->take_all()
+      ->allow_extra_args(false);
   command->add_option("-X,--method", arguments->method, "URL only: method (default GET)");
   command->add_option("-b,--body", arguments->body, "URL only: body of the request");
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
-  command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust");
+  command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
+      ->check(CLI::ExistingFile);
   command->footer(
       "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
       "Examples:\n"

@@ -1,8 +1,10 @@
 #include "cli/run_session.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <system_error>
 #include <unistd.h>
 
 #include "cli/commands.h"
@@ -74,6 +76,15 @@ task<void> supervise(node::LocalRun* run, runtime::Signals* signals, Progress* p
   co_await scope.join();
 }
 
+// False when it did not all get out. A reader that went away (`| head`) has had all it wanted.
+bool print_all(const std::string& text) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) return true;
+  std::fprintf(stderr, "bellwether run: the summary could not be written: %s\n",
+               std::system_category().message(errno).c_str());
+  return false;
+}
+
 std::string new_run_id(Prng& prng) {
   char text[20];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(prng.next()));
@@ -83,6 +94,9 @@ std::string new_run_id(Prng& prng) {
 }  // namespace
 
 int run_session(const plan::Plan& plan, const RunSettings& settings) {
+  for (const std::string& file : settings.json_files) {
+    if (auto can = report::can_write_file(file); !can) return complain(can.error().message);
+  }
   const Connections connections = connections_of(plan);
   const Result<std::string> descriptors = ensure_descriptors(connections);
   if (!descriptors && !settings.ignore_limits) return complain(descriptors.error().message);
@@ -113,10 +127,8 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                        static_cast<int>(run.cores()), run.ending(), run.events());
   report::SummaryOptions look;
   look.color = ::isatty(STDOUT_FILENO) == 1;
-  std::printf("%s", report::summary(report, look).c_str());
-  std::fflush(stdout);
-
   int exit_code = report.verdict.exit_code;
+  if (!print_all(report::summary(report, look)) && exit_code == kExitOk) exit_code = kExitUsage;
   for (const std::string& file : settings.json_files) {
     if (auto written = report::write_file(file, report::to_json(report)); !written) {
       std::fprintf(stderr, "bellwether run: %s\n", written.error().message.c_str());

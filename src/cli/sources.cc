@@ -26,7 +26,7 @@ Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max)
   while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
     text.append(piece, n);
     if (text.size() > bytes_max) {
-      return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max) + " bytes");
+      return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");
     }
   }
   if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");

@@ -42,7 +42,7 @@ struct WorkflowWindow {
   uint64_t on_time = 0;       // open model: started within 10 ms of being due
   uint64_t late = 0;          // open model: started later than that
   uint64_t dropped = 0;       // open model: no virtual user was free
-  int64_t vus_active = 0;     // gauge, at the end of the window
+  int64_t vus_active = 0;     // gauge, the most at once in the window
   int64_t vus_allocated = 0;  // gauge
   Histogram iteration;        // duration of completed iterations
   Histogram start_lag;        // open model: due → started

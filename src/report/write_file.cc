@@ -21,6 +21,9 @@ tl::unexpected<Error> cannot_write(const std::string& path, int error_number) {
   } else if (error_number == ENOENT) {
     error.code = Errc::kNotFound;
     error.message += "; make its folder first";
+  } else if (error_number == EISDIR) {
+    error.code = Errc::kIo;
+    error.message += "; name a file in it";
   } else {
     error.code = Errc::kIo;
   }
@@ -55,10 +58,16 @@ void sync_folder_of(const std::string& path) {
   ::close(fd);
 }
 
-Status replace_file(const std::string& path, bool exists, const struct stat& old, std::string_view content) {
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+std::string temporary_beside(const std::string& path) { return path + "." + std::to_string(::getpid()) + ".tmp"; }
+
+int create_new(const std::string& temporary) {
   ::unlink(temporary.c_str());  // of a process that died under the same number
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+  return ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+}
+
+Status replace_file(const std::string& path, bool exists, const struct stat& old, std::string_view content) {
+  const std::string temporary = temporary_beside(path);
+  const int fd = create_new(temporary);
   if (fd < 0) return cannot_write(path, errno);
   if (exists) ::fchmod(fd, old.st_mode & 07777);
   int error = write_sync_and_close(fd, content);
@@ -71,16 +80,34 @@ Status replace_file(const std::string& path, bool exists, const struct stat& old
   return {};
 }
 
+// What a symbolic link leads to, or the path itself.
+std::string behind_links(const std::string& path) {
+  const std::unique_ptr<char, decltype(&std::free)> real(::realpath(path.c_str(), nullptr), &std::free);
+  return real != nullptr ? std::string(real.get()) : path;
+}
+
 }  // namespace
+
+Status can_write_file(const std::string& path) {
+  struct stat old {};
+  const bool exists = ::stat(path.c_str(), &old) == 0;
+  if (exists && S_ISDIR(old.st_mode)) return cannot_write(path, EISDIR);
+  if (exists && !S_ISREG(old.st_mode)) {
+    if (::access(path.c_str(), W_OK) != 0) return cannot_write(path, errno);
+    return {};
+  }
+  const std::string temporary = temporary_beside(behind_links(path));
+  const int fd = create_new(temporary);
+  if (fd < 0) return cannot_write(path, errno);
+  ::close(fd);
+  ::unlink(temporary.c_str());
+  return {};
+}
 
 Status write_file(const std::string& path, std::string_view content) {
   struct stat old {};
   const bool exists = ::stat(path.c_str(), &old) == 0;
-  if (!exists || S_ISREG(old.st_mode)) {
-    const std::unique_ptr<char, decltype(&std::free)> real(exists ? ::realpath(path.c_str(), nullptr) : nullptr,
-                                                           &std::free);
-    return replace_file(real != nullptr ? std::string(real.get()) : path, exists, old, content);
-  }
+  if (!exists || S_ISREG(old.st_mode)) return replace_file(behind_links(path), exists, old, content);
   const int fd = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
   if (fd < 0) return cannot_write(path, errno);
   const Status written = write_to(fd, content, path);

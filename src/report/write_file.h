@@ -14,6 +14,10 @@ namespace bellwether::report {
 // message names the file and the remedy.
 Status write_file(const std::string& path, std::string_view content);
 
+// Whether write_file could write there now, found out without touching what is there. The errors are those of
+// write_file.
+Status can_write_file(const std::string& path);
+
 // Writes all of `content` to an open descriptor, which stays open. `name` stands in the message of an error; the
 // errors are those of write_file.
 Status write_to(int fd, std::string_view content, const std::string& name);

@@ -44,6 +44,19 @@ TEST_F(WriteFile, makes_a_new_file_and_leaves_nothing_beside_it) {
   EXPECT_EQ(files(), 1u);
 }
 
+TEST_F(WriteFile, says_beforehand_whether_it_could_and_leaves_everything_as_it_was) {
+  EXPECT_TRUE(can_write_file(path("a.json")));
+  EXPECT_EQ(files(), 0u);
+  ASSERT_TRUE(write_file(path("a.json"), "old"));
+  EXPECT_TRUE(can_write_file(path("a.json")));
+  EXPECT_EQ(content_of(path("a.json")), "old");
+  EXPECT_EQ(files(), 1u);
+
+  EXPECT_EQ(can_write_file(path("nowhere/a.json")).error().code, Errc::kNotFound);
+  EXPECT_FALSE(can_write_file(folder_)) << "a folder";
+  EXPECT_FALSE(can_write_file(path("a.json/b"))) << "a file is no folder";
+}
+
 TEST_F(WriteFile, replaces_an_old_file_whole_and_keeps_its_permissions) {
   ASSERT_TRUE(write_file(path("a.json"), "a much longer old content"));
   ASSERT_EQ(::chmod(path("a.json").c_str(), 0640), 0);

@@ -1,5 +1,8 @@
 #include "vuser/engine.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "vuser/engine_state.h"
 
 namespace bellwether::vuser {
@@ -64,7 +67,7 @@ task<void> Engine::tick(Instant start) {
     for (const auto& run : runs_) {
       drop_expired(*run, !going);
       metrics::WorkflowWindow& counts = window_->workflows[run->index];
-      counts.vus_active = run->active;
+      counts.vus_active = std::exchange(run->active_most, run->active);
       counts.vus_allocated = static_cast<int64_t>(run->vus.size());
     }
     metrics::Window* next = sink_.exchange(window_);
@@ -129,7 +132,7 @@ task<void> Engine::once(WorkflowRun& run) {
 
 task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) {
   const Instant began = runtime_.now();
-  ++run.active;
+  run.active_most = std::max(run.active_most, ++run.active);
   vu.values.clear();
   vu.session.cookies.clear();
   Flow flow = Flow::kGoOn;

@@ -36,6 +36,7 @@ struct Engine::WorkflowRun {
   std::vector<PreparedStep> steps;
   std::vector<std::unique_ptr<Vu>> vus;
   int64_t active = 0;            // virtual users inside an iteration
+  int64_t active_most = 0;       // the most of them at once in this window
   runtime::Cancellation cancel;  // ends every iteration of this workflow
   runtime::Timer overtime;       // fires when graceful_stop is over
 

@@ -1,0 +1,222 @@
+#!/usr/bin/env python3
+"""The command line: help with examples, wrong arguments refused in words that help, flags that do what they say."""
+
+import re
+import resource
+
+from lib import product
+from lib.server import Server, response
+
+# What a person might type wrongly, and the words that must come back. @URL@ is a server that counts.
+WRONG = [
+    ("run", "FILE|URL", "--help"),
+    ("check", "FILE", "--help"),
+    ("", "--help", "run"),
+    ("nope", "nope", "--help"),
+    ("rnu scenario.yaml", "'rnu'", "did you mean 'run'"),
+    ("run @URL@ --vsu 3", "--vsu", "did you mean '--vus'"),
+    ("run @URL@ --durration 5s", "--durration", "did you mean '--duration'"),
+    ("run @URL@ another", "another"),
+    ("run @URL@ --vus 0", "--vus", "'0'"),
+    ("run @URL@ --vus many", "--vus", "'many'"),
+    ("run @URL@ --vus -3", "--vus", "'-3'"),
+    ("run @URL@ --vus 1000001", "--vus", "1000000"),
+    ("run @URL@ --duration 5", "--duration", "unit", "5s"),
+    ("run @URL@ --duration 0s", "--duration"),
+    ("run @URL@ --duration -1s", "--duration", "-1s"),
+    ("run @URL@ --duration 999999999h", "--duration", "999999999h"),
+    ("run @URL@ --rate fast", "--rate", "500/s"),
+    ("run @URL@ --rate 0/s", "--rate"),
+    ("run @URL@ --cores 0", "--cores"),
+    ("run @URL@ --cores -1", "--cores"),
+    ("run @URL@ --cores 100000", "--cores", "1024"),
+    ("run @URL@ --pin x", "--pin", "0-3"),
+    ("run @URL@ --pin 999", "--pin", "999"),
+    ("run @URL@ --ui tui", "--ui", "'tui'", "none or ci"),
+    ("run @URL@ --out csv=x", "--out", "json=FILE"),
+    ("run @URL@ --out json=", "--out", "json=FILE"),
+    ("run @URL@ --out json=/nowhere/x.json", "/nowhere/x.json", "folder"),
+    ("run @URL@ --header nonsense", "--header", "Name: value"),
+    ("run @URL@ --header Bad\nName:1", "header"),
+    ("run @URL@ --method CONNECT", "CONNECT"),
+    ("run @URL@ --method G@T", "G@T"),
+    ("run @URL@ --set A=1", "--set", "scenario file"),
+    ("run @URL@ --cacert /nowhere.pem", "/nowhere.pem"),
+    ("run @URL@ --seed x", "--seed"),
+    ("run ftp://127.0.0.1/", "ftp"),
+    ("run http://", "http://", "host"),
+    ("run http://127.0.0.1:0/", "port"),
+    ("run http://127.0.0.1:99999/", "99999"),
+    ("run http://user:pass@127.0.0.1/", "user name"),
+    ("run 127.0.0.1:8080", "http://127.0.0.1:8080"),
+    ("run localhost:8080/path", "http://localhost:8080/path"),
+    ("run example.com --vus 3", "http://example.com"),
+    ("run scenario.yaml --method POST", "--method", "scenario"),
+]
+
+
+class Refusals(product.Test):
+    def test_wrong_arguments_are_refused_before_the_first_request(self):
+        with Server() as server:
+            for line, *words in WRONG:
+                with self.subTest(line):
+                    arguments = [word.replace("@URL@", server.url) for word in line.split(" ") if word]
+                    run = self.bellwether(*arguments)
+                    self.assert_refused(run, *words)
+                    self.assertLess(len(run.err.splitlines()), 8, run)
+            self.assertEqual(server.connections, 0)
+
+    def test_a_flag_that_fits_no_workflow(self):
+        file = self.write("closed.yaml", "workflows: {w: {vus: 1, duration: 1s, steps: {s: {http: "
+                                         "{get: 'http://127.0.0.1:1/'}}}}}\n")
+        self.assert_refused(self.bellwether("run", file, "--rate", "5/s"), "--rate")
+
+
+class Help(product.Test):
+    def test_each_command_explains_itself_with_examples(self):
+        for arguments in ([], ["run"], ["check"], ["target"]):
+            with self.subTest(arguments):
+                run = self.bellwether(*arguments, "--help")
+                self.assertEqual((run.code, run.err), (product.PASS, ""))
+                self.assertRegex(run.out, r"Examples?:\n")
+                self.assertIn(" ".join(["  bellwether", *arguments]), run.out)
+                self.assertLessEqual(max(map(len, run.out.splitlines())), 120)
+
+    def test_the_help_names_every_exit_code_and_command(self):
+        out = self.bellwether("--help").out
+        for code in ("99", "104", "105", "108", "110", "121", "122", "123"):
+            self.assertIn(code, out)
+        for command in ("run", "check", "target"):
+            self.assertRegex(out, rf"\n  {command} ")
+
+    def test_version(self):
+        self.assertRegex(self.bellwether("--version").out, r"^bellwether \d+\.\d+\.\d+\n$")
+
+
+class Flags(product.Test):
+    def setUp(self):
+        super().setUp()
+        self.server = Server(lambda request, connection: response(b'{"ok": true}'))
+        self.addCleanup(self.server.close)
+
+    def test_method_headers_and_body(self):
+        self.load(self.server.url + "/path?a=b#fragment", "-d", "100ms", "-X", "put", "-b", "some text", "-H",
+                  "Content-Type: text/plain", "-H", "X-Empty:", "-H", "User-Agent: me")
+        request = self.server.requests[0]
+        self.assertEqual((request.method, request.target, request.body), ("PUT", "/path?a=b", b"some text"))
+        self.assertEqual(request.header("content-type"), "text/plain")
+        self.assertEqual(request.header("x-empty"), "")
+        self.assertEqual(request.header("user-agent"), "me")
+        self.assertEqual(request.header("host"), f"127.0.0.1:{self.server.port}")
+
+    def test_vus_and_duration(self):
+        run = self.load(self.server.url, "--vus", "7", "--duration", "300ms")
+        self.assertEqual(self.server.connections, 7)
+        self.assertGreaterEqual(run.result["run"]["elapsed_s"], 0.3)
+        self.assertEqual(run.result["workflows"][0]["vus"], {"peak": 7, "allocated": 7})
+
+    def test_flags_replace_what_a_scenario_says(self):
+        text = f"workflows: {{w: {{vus: 1, duration: 1h, steps: {{s: {{http: {{get: '{self.server.url}'}}}}}}}}}}\n"
+        run = self.load(text, "--vus", "3", "--duration", "200ms")
+        self.assertEqual(run.result["workflows"][0]["vus"]["allocated"], 3)
+        self.assertLess(run.result["run"]["elapsed_s"], 100)
+
+    def test_a_rate_is_kept(self):
+        run = self.load(self.server.url, "--rate", "200/s", "--duration", "500ms")
+        self.assertEqual(run.totals["scheduled_iterations"], 100)
+        self.assertEqual(len(self.server.requests), 100 - run.totals["dropped_iterations"])
+
+    def test_cores_share_the_users(self):
+        run = self.load(self.server.url, "--cores", "3", "--vus", "5", "--duration", "200ms")
+        self.assertEqual(run.result["run"]["generator"]["cores"], 3)
+        self.assertEqual(self.server.connections, 5)
+
+    def test_more_cores_than_users(self):
+        run = self.load(self.server.url, "--cores", "4", "--vus", "1", "--duration", "200ms")
+        self.assertEqual(self.server.connections, 1)
+        self.assertEqual(run.result["workflows"][0]["vus"]["allocated"], 1)
+
+    def test_pin(self):
+        run = self.load(self.server.url, "--pin", "0", "--duration", "200ms")
+        self.assertEqual(run.result["run"]["generator"]["cores"], 1)
+
+    def test_a_seed_repeats_what_is_random(self):
+        text = "workflows: {w: {vus: 1, duration: 100ms, pacing: 20ms, steps: {s: {http: {get: '" + self.server.url + \
+               "/${random(1, 1000000)}/${random_hex(4)}'}}}}}\n"
+        taken = []
+        for _ in range(2):
+            self.server.requests.clear()
+            self.load(text, "--seed", "42", "--cores", "1")
+            taken.append([request.path for request in self.server.requests][:3])
+        self.assertEqual(taken[0], taken[1])
+        self.assertEqual(len(set(taken[0])), 3)
+
+    def test_ui_none_is_silent_until_the_summary(self):
+        run = self.bellwether("run", self.server.url, "--duration", "200ms", "--ui", "none")
+        self.assertEqual(run.err, "")
+        self.assertEqual(len(re.findall("REQUESTS", run.out)), 1)
+
+    def test_ui_ci_tells_how_it_goes(self):
+        run = self.bellwether("run", self.server.url, "--rate", "50/s", "--duration", "2500ms", "--ui", "ci")
+        self.assertRegex(run.err, r"running.*100 total|running.*9\d total")
+        self.assertNotIn("\x1b", run.err + run.out, "no colours where there is no terminal")
+
+    def test_check_describes_what_a_scenario_does_and_sends_nothing(self):
+        file = self.write("s.yaml", f"""\
+workflows:
+  open: {{rate: 50/s, duration: 1s, vus: 3, steps: {{a: {{http: {{get: "{self.server.url}"}}}}}}}}
+  closed:
+    vus: 3
+    duration: 2s
+    steps:
+      a: {{http: {{get: "{self.server.url}"}}, check: {{status: 200}}}}
+      b: {{after: a, http: {{get: "{self.server.url}"}}}}
+thresholds: {{http_reqs: [count>1]}}
+""")
+        run = self.bellwether("check", file)
+        self.assertEqual((run.code, run.err), (product.PASS, ""))
+        for words in ("s.yaml: ok", "open: 1 step in 1 layer, constant-arrival-rate, 50/s",
+                      "closed: 2 steps in 2 layers, constant-vus, 3 VUs", "1 check", "1 threshold"):
+            self.assertIn(words, run.out)
+        self.assertEqual(self.server.connections, 0)
+
+
+class Limits(product.Test):
+    def limited(self, files):
+        return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
+
+    def test_too_few_descriptors_are_said_before_the_run(self):
+        """Only where the limit cannot be raised; root may raise any, so the right to do so is given up first."""
+        with Server() as server:
+            run = self.bellwether("run", server.url, "--vus", "5000", "--duration", "200ms", "--ui", "none",
+                                  preexec_fn=without_privileges(self.limited(1024)))
+            self.assert_refused(run, "5128 open files", "1024", "ulimit -n 5128", "fewer virtual users")
+            self.assertEqual(server.connections, 0)
+
+    def test_too_few_descriptors_can_be_ignored_and_are_counted(self):
+        with Server() as server:
+            run = self.load(server.url, "--vus", "200", "--duration", "300ms", "--ignore-limits",
+                            preexec_fn=without_privileges(self.limited(100)))
+            self.assertIn("warning:", run.err)
+            self.assertIn("exhausted", run.errors)
+            self.assertIn("ulimit -n", run.out)
+            self.assertTrue(run.result["run"]["generator"]["saturated"])
+            self.assertGreater(run.statuses[200], 0, "those who got a connection go on")
+
+
+def without_privileges(before):
+    """Drops the capability to raise hard limits, in a child that is about to become the command."""
+    import ctypes
+
+    def prepare():
+        before()
+        libc = ctypes.CDLL(None, use_errno=True)
+        cap_sys_resource, pr_capbset_drop, pr_cap_ambient, clear_all = 24, 24, 47, 4
+        libc.prctl(pr_cap_ambient, clear_all, 0, 0, 0)
+        libc.prctl(pr_capbset_drop, cap_sys_resource, 0, 0, 0)
+
+    return prepare
+
+
+if __name__ == "__main__":
+    product.main()

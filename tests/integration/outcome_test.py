@@ -1,0 +1,270 @@
+#!/usr/bin/env python3
+"""How a run ends: verdicts and exit codes, thresholds that stop it, Ctrl-C, and results that cannot be written."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+
+from lib import product
+from lib.server import Server, response
+
+
+def scenario(url, more="", thresholds="", duration="300ms", step=""):
+    return f"""\
+workflows:
+  w:
+    vus: 2
+    duration: {duration}
+    pacing: 10ms
+    {more}
+    steps: {{s: {{http: {{get: "{url}"}}{step}}}}}
+thresholds: {{{thresholds}}}
+"""
+
+
+class Outcome(product.Test):
+    def setUp(self):
+        super().setUp()
+        self.server = Server(self.respond)
+        self.addCleanup(self.server.close)
+        self.hold = 0
+        self.fail_from = 10**9
+
+    def respond(self, request, connection):
+        time.sleep(self.hold)
+        bad = request.path == "/bad" or len(self.server.requests) > self.fail_from
+        return response(b"bad", status="500 Bad") if bad else response(b'{"ok": true}')
+
+
+class Verdicts(Outcome):
+    def verdict(self, run):
+        return run.result["run"]["verdict"]
+
+    def test_pass(self):
+        run = self.load(scenario(self.server.url, thresholds="http_req_failed: [rate<0.01], checks: ['rate>0.9']",
+                                 step=", check: {status: 200}"))
+        self.assertEqual(self.verdict(run), "pass")
+        self.assertEqual([threshold["ok"] for threshold in run.result["thresholds"]], [True, True])
+        self.assertIn("all 2 thresholds passed", run.out)
+
+    def test_a_threshold_that_does_not_hold(self):
+        run = self.load(scenario(self.server.url + "/bad", thresholds="http_req_failed: [rate<0.01, rate<=1]"),
+                        code=product.THRESHOLDS)
+        self.assertEqual(self.verdict(run), "fail")
+        self.assertEqual([(threshold["ok"], threshold["value"]) for threshold in run.result["thresholds"]],
+                         [(False, 1), (True, 1)])
+        self.assertIn("1 of 2 thresholds failed", run.out)
+
+    def test_thresholds_of_each_kind(self):
+        held = ["count>1", "rate>1"], ["avg<10000", "min>=0", "med<10000", "max<10000", "p(90)<1e4", "p(99.9)<1e4"]
+        run = self.load(scenario(self.server.url, thresholds=f"""
+  http_reqs: {json.dumps(held[0])}, data_sent: [count>1], data_received: [count>1], iterations: [count>1],
+  http_req_duration: {json.dumps(held[1])}, "http_req_waiting{{step:w.s}}": ["p(95)<10000"],
+  "http_req_duration{{workflow:w}}": [max<10000], iteration_duration: [max<10000], vus: [value<=2],
+  vus_max: [value==2], "checks{{check:status is 200}}": [rate==1], http_req_failed: [rate==0]""", step=", check: {status: 200}"))
+        self.assertEqual({threshold["ok"] for threshold in run.result["thresholds"]}, {True})
+        values = {threshold["metric"] + threshold["expression"]: threshold["value"]
+                  for threshold in run.result["thresholds"]}
+        self.assertEqual(values["http_reqscount>1"], len(self.server.requests))
+
+    def test_a_threshold_without_samples(self):
+        run = self.load(scenario(self.server.url, thresholds="http_req_tls_handshaking: [avg<5]"),
+                        code=product.NO_SAMPLES)
+        self.assertEqual(self.verdict(run), "inconclusive")
+        self.assertIsNone(run.result["thresholds"][0]["value"])
+        self.assertIn("no samples", run.out)
+
+    def test_all_failed_and_nobody_said_what_is_good(self):
+        run = self.load(scenario(self.server.url + "/bad"), code=product.ALL_FAILED)
+        self.assertEqual(self.verdict(run), "fail")
+
+    def test_some_failed_and_nobody_said_what_is_good(self):
+        self.fail_from = 3
+        self.assertEqual(self.verdict(self.load(scenario(self.server.url))), "pass")
+
+    def test_a_threshold_of_the_user_wins_over_ours(self):
+        self.load(scenario(self.server.url + "/bad", thresholds="http_reqs: [count>0]"))
+
+    def test_a_threshold_stops_the_run(self):
+        began = time.monotonic()
+        run = self.load(scenario(self.server.url + "/bad", duration="1h",
+                                 thresholds="http_req_failed: [{threshold: rate<0.5, abortOnFail: true}]"),
+                        code=product.THRESHOLDS)
+        self.assertLess(time.monotonic() - began, 60)
+        self.assertEqual(run.result["workflows"][0]["status"], "stopped")
+        self.assertIn("threshold http_req_failed rate<0.5 failed", run.out)
+        self.assertEqual(run.result["events"][0]["kind"], "stopping")
+
+    def test_a_step_stops_the_run(self):
+        self.fail_from = 20
+        run = self.load(scenario(self.server.url, duration="1h", step=", on_error: abort"), code=product.ABORT)
+        self.assertEqual(self.verdict(run), "aborted")
+        self.assertLess(len(self.server.requests), 40)
+        self.assertIn("w.s failed and says on_error: abort", " ".join(run.out.split()))
+
+    def test_a_step_ends_its_iteration_or_its_user(self):
+        base = f"defaults: {{http: {{base: '{self.server.url}'}}}}\nworkflows:\n"
+        run = self.load(base + "".join(f"""\
+  {name}:
+    vus: 3
+    duration: 300ms
+    pacing: 20ms
+    steps:
+      bad: {{http: {{get: /bad}}, on_error: {what}}}
+      next: {{after: bad, http: {{get: /next-{name}}}}}
+""" for name, what in (("goes", "continue"), ("iteration", "end-iteration"), ("user", "end-vu"))))
+        count = {name: step["count"] for name, step in run.result["steps"].items()}
+        self.assertEqual(count["goes.bad"], count["goes.next"])
+        self.assertGreater(count["iteration.bad"], 3)
+        self.assertEqual((count["iteration.next"], count["user.bad"], count["user.next"]), (0, 3, 0))
+
+    def test_an_action_without_requests_passes(self):
+        run = self.load("workflows:\n  w: {steps: {a: {action: {set: {x: y}}}}}\n")
+        self.assertEqual(run.totals["requests"], 0)
+        self.assertEqual(run.totals["iterations"], 1)
+
+
+class Signals(Outcome):
+    def begin(self, *arguments, duration="1h", more="graceful_stop: 20s"):
+        self.file = self.folder / "result.json"
+        process = self.start("run", self.named(scenario(self.server.url, duration=duration, more=more)),
+                             "--ui", "none", "--out", f"json={self.file}", *arguments)
+        deadline = time.monotonic() + 20
+        while len(self.server.requests) < 2 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        self.assertGreaterEqual(len(self.server.requests), 2, "the run never began")
+        return process
+
+    def test_once_lets_iterations_finish(self):
+        self.hold = 0.3
+        process = self.begin()
+        process.send_signal(signal.SIGINT)
+        run = self.finish(process, self.file)
+        self.assert_sound(run)
+        self.assertEqual((run.code, run.result["run"]["verdict"]), (product.SIGNAL, "aborted"))
+        self.assertEqual(run.errors, {}, "what was on its way was waited for")
+        self.assertEqual(run.totals["requests"], len(self.server.requests))
+        self.assertIn("Once more ends at once", run.err)
+        self.assertIn("SIGINT", run.out)
+        self.assertEqual(run.result["workflows"][0]["status"], "stopped")
+
+    def test_terminate_is_the_same(self):
+        process = self.begin()
+        process.send_signal(signal.SIGTERM)
+        run = self.finish(process, self.file)
+        self.assert_sound(run)
+        self.assertEqual(run.code, product.SIGNAL)
+        self.assertIn("SIGTERM", run.out)
+
+    def test_twice_ends_at_once(self):
+        self.hold = 15
+        process = self.begin()
+        said = product.Reader(process.stderr)
+        process.send_signal(signal.SIGINT)
+        said.wait_for("Once more")
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        process.wait(20)
+        self.assertLess(time.monotonic() - began, 10, "well before the server would have answered")
+        self.assertEqual(process.returncode, product.SIGNAL)
+        result = json.loads(self.file.read_text())
+        self.assertEqual(result["steps"]["w.s"]["errors"], {"interrupted": 2})
+
+    def test_graceful_stop_has_an_end(self):
+        self.hold = 15
+        process = self.begin(more="graceful_stop: 100ms")
+        process.send_signal(signal.SIGINT)
+        run = self.finish(process, self.file)
+        self.assert_sound(run)
+        self.assertEqual(run.errors, {"interrupted": 2})
+        self.assertEqual(run.result["workflows"][0]["iterations"]["interrupted"], 2)
+
+    def test_what_the_end_of_the_duration_cuts_off_is_said(self):
+        self.hold = 15
+        run = self.load(scenario(self.server.url, more="graceful_stop: 100ms"), code=product.ALL_FAILED)
+        self.assertEqual(run.errors, {"interrupted": 2})
+        self.assertIn("still running when the run ended", run.out)
+        self.assertEqual(run.result["steps"]["w.s"]["censored"], 2)
+
+    def test_the_reader_of_its_output_goes_away(self):
+        """`bellwether … | head`: the run goes on, and its result file is written."""
+        file = self.folder / "result.json"
+        process = self.start("run", self.named(scenario(self.server.url)), "--ui", "ci", "--out", f"json={file}")
+        process.stdout.close()
+        process.stderr.close()
+        process.stdout = process.stderr = None
+        self.assertEqual(process.wait(20), product.PASS)
+        self.assertEqual(json.loads(file.read_text())["run"]["exit_code"], product.PASS)
+
+
+class Outputs(Outcome):
+    def run_with_out(self, *outs, **more):
+        arguments = [word for out in outs for word in ("--out", f"json={out}")]
+        return self.bellwether("run", self.server.url, "--ui", "none", "--duration", "100ms", *arguments, **more)
+
+    def test_a_full_disk(self):
+        run = self.run_with_out("/dev/full")
+        self.assertEqual(run.code, product.WRONG, run)
+        self.assertIn("/dev/full", run.err)
+        self.assertIn("No space left on device", run.err)
+        self.assertIn("free some space", run.err)
+        self.assertIn("REQUESTS", run.out, "the result is on the terminal all the same")
+
+    def test_a_full_disk_keeps_the_old_file(self):
+        disk = self.folder / "disk"
+        disk.mkdir()
+        if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", disk], capture_output=True,
+                          check=False).returncode != 0:
+            self.skipTest("only root may mount a small disk")
+        self.addCleanup(subprocess.run, ["umount", disk], check=True)
+        file = disk / "result.json"
+        file.write_text("old")
+        (disk / "filler").write_bytes(bytes(8192))
+        run = self.run_with_out(file)
+        self.assertEqual(run.code, product.WRONG, run)
+        self.assertIn("free some space", run.err)
+        self.assertIn("REQUESTS", run.out)
+        self.assertEqual(file.read_text(), "old")
+        self.assertEqual(sorted(os.listdir(disk)), ["filler", "result.json"], "nothing half-written stays")
+
+    def test_one_of_two_files_can_be_written(self):
+        good = self.folder / "good.json"
+        run = self.run_with_out("/dev/full", good)
+        self.assertEqual(run.code, product.WRONG)
+        self.assertEqual(json.loads(good.read_text())["format"], "bellwether.result/1")
+
+    def test_a_file_is_replaced_as_a_whole(self):
+        file = self.folder / "result.json"
+        file.write_text("old")
+        self.assertEqual(self.run_with_out(file).code, product.PASS)
+        self.assertEqual(json.loads(file.read_text())["format"], "bellwether.result/1")
+
+    def test_places_that_cannot_be_written_are_known_before_the_run(self):
+        (self.folder / "folder").mkdir()
+        for place, words in (("nowhere/result.json", "make its folder first"), ("folder", "directory"),
+                             ("x" * 300, "too long"), ("scenario.yaml/result.json", "Not a directory")):
+            with self.subTest(place[:30]):
+                self.write("scenario.yaml", "")
+                run = self.run_with_out(self.folder / place)
+                self.assert_refused(run, words)
+        self.assertEqual(self.server.connections, 0)
+
+    def test_standard_output_can_be_the_file(self):
+        run = self.run_with_out("/dev/stdout")
+        self.assertEqual(run.code, product.PASS)
+        self.assertEqual(json.loads(run.out[run.out.index("\n{") + 1:])["run"]["exit_code"], 0)
+
+    def test_the_summary_cannot_be_written(self):
+        file = self.folder / "result.json"
+        with open("/dev/full", "wb") as full:
+            process = subprocess.run([product.binary, "run", self.server.url, "--duration", "100ms", "--ui", "none",
+                                      "--out", f"json={file}"], stdout=full, stderr=subprocess.PIPE, text=True,
+                                     check=False)
+        self.assertTrue(file.exists(), "the file is written all the same")
+        self.assertIn("No space left on device", process.stderr)
+
+
+if __name__ == "__main__":
+    product.main()
