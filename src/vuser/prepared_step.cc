@@ -50,6 +50,7 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool open_mod
   PreparedStep prepared(step, open_model, json);
   if (prepared.call_ == nullptr) return prepared;
   const plan::HttpCall& call = *prepared.call_;
+  prepared.heads_ = std::make_unique<http1::HeadMemory>();
   prepared.limits_ = std::make_unique<http1::CallLimits>();
   *prepared.limits_ = {.timeout = call.timeout,
                        .connect_timeout = call.connect_timeout,
@@ -127,6 +128,7 @@ bool PreparedStep::build(const RenderContext& context, http1::OriginTable& origi
   out.body = whole.substr(head_size + 2);
   out.whole = whole;
   out.limits = limits_.get();
+  out.heads = heads_.get();
   out.want_body = evaluator_.wants_body();
   return true;
 }

@@ -53,6 +53,7 @@ class PreparedStep {
   bool mentions_time_ = false;
   std::unique_ptr<http1::CallLimits> limits_;
   http1::TlsSettings tls_settings_;
+  std::unique_ptr<http1::HeadMemory> heads_;
   std::unique_ptr<RequestText> constant_text_;
   http1::Request request_;
   Evaluator evaluator_;

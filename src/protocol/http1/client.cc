@@ -159,7 +159,8 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     if (!rest.empty()) response.sending = runtime_.now() - sent;
 
     // Receive. Reading right after sending would only cost a call: wait to be told.
-    ResponseReader reader(buffers_, request.method == "HEAD", request.want_body, request.limits->body_bytes_max);
+    ResponseReader reader(buffers_, request.method == "HEAD", request.want_body, request.limits->body_bytes_max,
+                          request.heads);
     auto state = ResponseReader::State::kMore;
     if (io.kind == Io::Kind::kError && response.error == ErrorKind::kNone) {
       // The peer may have answered before it closed; what it said is worth more than the broken pipe.

@@ -13,6 +13,7 @@
 #include "protocol/http1/client_buffer.h"
 #include "protocol/http1/client_origin.h"
 #include "protocol/http1/client_session.h"
+#include "protocol/http1/head_memory.h"
 #include "runtime/runtime.h"
 
 namespace bellwether::http1 {
@@ -36,7 +37,8 @@ struct Request {
   std::string_view body;
   std::string_view whole;  // head, empty line and body in one piece, where prepared; else empty
   const CallLimits* limits = nullptr;
-  bool want_body = false;  // keep (and decode) the body for checks and extraction; else it is only counted
+  HeadMemory* heads = nullptr;  // of earlier responses to such requests; may be left out
+  bool want_body = false;       // keep (and decode) the body for checks and extraction; else it is only counted
 };
 
 struct Response {

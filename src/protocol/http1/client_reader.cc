@@ -48,8 +48,10 @@ ResponseReader::State ResponseReader::ended() {
 ResponseReader::State ResponseReader::parse_head() {
   while (true) {
     std::size_t consumed = 0;
-    const Parse parsed =
-        parse_response_head({area_, filled_}, head_request_, scan_from_, buffer_->head, consumed, detail_);
+    const std::string_view input(area_, filled_);
+    const Parse parsed = heads_ != nullptr
+                             ? heads_->parse(input, head_request_, scan_from_, buffer_->head, consumed, detail_)
+                             : parse_response_head(input, head_request_, scan_from_, buffer_->head, consumed, detail_);
     if (parsed == Parse::kBad) return fail(ErrorKind::kProtocol, detail_);
     if (parsed == Parse::kTooLarge) return fail(ErrorKind::kTooLarge, detail_);
     if (parsed == Parse::kMore) {

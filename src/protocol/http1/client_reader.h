@@ -8,6 +8,7 @@
 #include "metrics/error_kind.h"
 #include "protocol/http1/chunked.h"
 #include "protocol/http1/client_buffer.h"
+#include "protocol/http1/head_memory.h"
 
 namespace bellwether::http1 {
 
@@ -16,8 +17,14 @@ class ResponseReader {
   enum class State : uint8_t { kMore, kDone, kFailed };
 
   // `want_body`: keep the body, decoded, up to `body_bytes_max` bytes; else it is framed, counted and forgotten.
-  ResponseReader(BufferPool& pool, bool head_request, bool want_body, uint64_t body_bytes_max)
-      : pool_(pool), head_request_(head_request), want_body_(want_body), body_bytes_max_(body_bytes_max) {}
+  // `heads`: of earlier responses; may be nullptr.
+  ResponseReader(BufferPool& pool, bool head_request, bool want_body, uint64_t body_bytes_max,
+                 HeadMemory* heads = nullptr)
+      : pool_(pool),
+        heads_(heads),
+        head_request_(head_request),
+        want_body_(want_body),
+        body_bytes_max_(body_bytes_max) {}
 
   // Where to put the next bytes: never empty. Leases a buffer at first use.
   MutableBytes space();
@@ -48,6 +55,7 @@ class ResponseReader {
   bool decode();
 
   BufferPool& pool_;
+  HeadMemory* heads_;
   BufferPool::Lease buffer_;
   bool head_request_;
   bool want_body_;
