@@ -1,0 +1,160 @@
+// The real engine against the real test server, one of which stands still for a while. In an open model every arrival
+// of the stall must show in the response times, as much as it waited, whether or not a virtual user was free for it;
+// what the percentiles must then be is known beforehand.
+#include <gtest/gtest.h>
+
+#include "plan/quick.h"
+#include "sim/world.h"
+#include "target/faults.h"
+#include "tests/sim/fast/http_server.h"
+#include "tests/sim/seeds.h"
+#include "vuser/engine.h"
+
+namespace bellwether::sim {
+namespace {
+
+using metrics::Histogram;
+using metrics::Window;
+using runtime::Runtime;
+using runtime::task;
+
+constexpr Duration kRunsFor = Duration::seconds(20);
+constexpr double kRate = 100;
+constexpr uint64_t kArrivals = 2000;
+
+// One load, and what was counted.
+struct Load {
+  explicit Load(plan::QuickRun run) : plan(*plan::make_plan(run)), total(1, 1, 0, nullptr) {}
+
+  plan::Plan plan;
+  Window total;
+  bool over = false;
+
+  const metrics::StepWindow& step() const { return total.steps[0]; }
+  const metrics::WorkflowWindow& workflow() const { return total.workflows[0]; }
+};
+
+class Sink final : public vuser::WindowSink {
+ public:
+  explicit Sink(Load& load) : load_(load) {}
+  Window* exchange(Window* full) override {
+    load_.total.merge(*full);
+    full->clear();
+    return full;
+  }
+  void abort_run(std::string_view) override {}
+
+ private:
+  Load& load_;
+};
+
+task<void> generate(Runtime& runtime, void* context) {
+  auto& load = *static_cast<Load*>(context);
+  metrics::PagePool pool;
+  Window window(1, 1, 0, &pool);
+  Sink sink(load);
+  vuser::Engine engine(runtime, load.plan, 0, 1, sink, pool, &window);
+  const Status prepared = engine.prepare();
+  check(prepared.has_value(), "this plan is right");
+  co_await engine.run(runtime.now());
+  load.over = true;
+}
+
+plan::QuickRun open_model(uint32_t vus) {
+  return {.url = "http://server/json", .vus = vus, .duration = kRunsFor, .rate_per_s = kRate};
+}
+
+struct Stall {
+  const char* node;
+  Duration begins;
+  Duration lasts;
+};
+
+void live(uint64_t seed, Load& load, const Stall& stall) {
+  target::FaultOptions target_faults;
+  World world(seed);
+  Node& server = world.add_node("server");
+  Node& generator = world.add_node("generator");
+  Node& stalled = stall.node == server.name() ? server : generator;
+  server.start(&http_server, &target_faults);
+  world.run_for(Duration::millis(1));
+  generator.start(&generate, &load);
+  world.run_for(stall.begins);
+  stalled.pause();
+  world.run_for(stall.lasts);
+  stalled.resume();
+  world.run_for(kRunsFor + Duration::seconds(40));
+  EXPECT_TRUE(load.over) << "seed " << seed;
+}
+
+Stall draw_stall(uint64_t seed, const char* node) {
+  Prng prng(seed);
+  return {node, prng.between(Duration::seconds(1), Duration::seconds(10)),
+          prng.between(Duration::millis(500), Duration::seconds(4))};
+}
+
+// What the response time of this percentile must be when all arrivals of the stall waited for its end.
+Duration due_at(double percentile, Duration stall) {
+  const double waiting = stall.seconds_f() * kRate;
+  const double above = (100 - percentile) / 100 * static_cast<double>(kArrivals);
+  return above >= waiting ? Duration::zero() : Duration::from_seconds_f(stall.seconds_f() * (1 - above / waiting));
+}
+
+Judgement judge(const Histogram& response, Duration stall) {
+  // Two arrivals, and the way to the server and back on a new connection.
+  constexpr Duration kNear = Duration::millis(60);
+  if (response.count() != kArrivals) return std::to_string(response.count()) + " response times";
+  for (const double percentile : {50.0, 90.0, 95.0, 99.0, 100.0}) {
+    const Duration is = response.percentile(percentile);
+    const Duration must = due_at(percentile, stall);
+    if (is < must - kNear || is > must + kNear) {
+      return "p" + std::to_string(percentile) + " is " + std::to_string(is.ms()) + " ms and must be " +
+             std::to_string(must.ms()) + " ms";
+    }
+  }
+  return {};
+}
+
+Judgement every_arrival_is_sent(uint64_t seed) {
+  const Stall stall = draw_stall(seed, "server");
+  Load load(open_model(/*vus=*/500));
+  live(seed, load, stall);
+  if (load.workflow().dropped != 0 || load.step().failed != 0) return "something was dropped or failed";
+  return judge(load.step().response, stall.lasts);
+}
+TEST(Stall, of_the_server_shows_in_full_when_every_arrival_is_sent) { expect_good(&every_arrival_is_sent); }
+
+Judgement one_user_only(uint64_t seed) {
+  const Stall stall = draw_stall(seed, "server");
+  Load load(open_model(/*vus=*/1));
+  live(seed, load, stall);
+  const auto& counts = load.workflow();
+  if (counts.scheduled != kArrivals || counts.on_time + counts.late + counts.dropped != kArrivals) {
+    return "arrivals are not accounted for";
+  }
+  if (load.step().censored != counts.dropped || counts.dropped < 40) return "what was dropped was not charged";
+  return judge(load.step().response, stall.lasts);
+}
+TEST(Stall, of_the_server_shows_in_full_although_the_one_user_was_busy) { expect_good(&one_user_only); }
+
+Judgement generator_stalls(uint64_t seed) {
+  const Stall stall = draw_stall(seed, "generator");
+  Load load(open_model(/*vus=*/500));
+  live(seed, load, stall);
+  if (load.workflow().late == 0) return "late starts were counted as on time";
+  if (load.workflow().start_lag.max() < stall.lasts - Duration::millis(20)) return "the lag does not show";
+  return judge(load.step().response, stall.lasts);
+}
+TEST(Stall, of_the_generator_shows_in_full_as_lag_and_response_time) { expect_good(&generator_stalls); }
+
+// The closed model for comparison: it asks nothing while it waits, so the stall is one slow answer among thousands.
+TEST(Stall, hides_from_the_percentiles_of_a_closed_model) {
+  Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
+  live(1, load, {"server", Duration::seconds(5), Duration::seconds(2)});
+  EXPECT_GT(load.step().count, 5000u);
+  EXPECT_LT(load.step().service.percentile(99.9), Duration::millis(10));
+  EXPECT_GT(load.step().service.max(), Duration::millis(1900));
+}
+
+}  // namespace
+}  // namespace bellwether::sim
