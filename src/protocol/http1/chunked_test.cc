@@ -55,7 +55,7 @@ TEST(Chunked, bare_line_feeds_blanks_and_trailers_are_read_over) {
 TEST(Chunked, broken_framing_is_refused) {
   for (const char* coding :
        {"\r\n", "x\r\n", "-1\r\n", "+1\r\n", "0x1\r\na", ";ext\r\n", "1\r\nab", "1\r\na\rb", "1\ra\r\n", "1;e\rx\r\n",
-        " 1\r\na\r\n", "1\r\na\r\n\r\n", "0\r\n\rx", "g\r\n", "1g\r\n"}) {
+        " 1\r\na\r\n", "1\r\na\r\n\r\n", "0\r\n\rx", "g\r\n", "1g\r\n", "1\r\r\na"}) {
     EXPECT_EQ(decode(coding).state, Parse::kBad) << coding;
     EXPECT_EQ(byte_by_byte(coding), decode(coding)) << coding;
   }

@@ -140,6 +140,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
     // Send: nearly always one call takes everything.
     std::string_view bytes = bytes_to_send(session, request);
     std::string rest;
+    bool in_one_call = true;
     Io io = stream.try_write(as_bytes(bytes));
     while (io.kind != Io::Kind::kError) {
       response.bytes_sent += io.count;
@@ -149,6 +150,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
         rest.assign(bytes);  // other exchanges use the scratch buffer while this one waits
         bytes = rest;
       }
+      in_one_call = false;
       const Errc waited = co_await stream.writable();
       if (waited != Errc::kOk) {
         response.error = attempt.why;
@@ -156,7 +158,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
       }
       io = stream.try_write(as_bytes(bytes));
     }
-    if (!rest.empty()) response.sending = runtime_.now() - sent;
+    if (!in_one_call) response.sending = runtime_.now() - sent;
 
     // Receive. Reading right after sending would only cost a call: wait to be told.
     ResponseReader reader(buffers_, request.method == "HEAD", request.want_body, request.limits->body_bytes_max,
