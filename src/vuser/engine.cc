@@ -114,8 +114,12 @@ task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& execu
 task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, Instant end, std::optional<Duration> pacing) {
   while (!stopped_.cancelled() && runtime_.now() < end) {
     const Instant began = runtime_.now();
-    const Flow flow = co_await run_iteration(run, vu, began);
+    task<Flow> iteration = run_iteration(run, vu, began);
+    const bool at_once = iteration.done();
+    const Flow flow = co_await iteration;
     if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
+    // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
+    if (at_once) co_await runtime_.yield();
     if (pacing) {
       const Instant next = began + *pacing;
       co_await runtime_.sleep_until(next < end ? next : end, &stopped_);
