@@ -147,6 +147,47 @@ Judgement generator_stalls(uint64_t seed) {
 }
 TEST(Stall, of_the_generator_shows_in_full_as_lag_and_response_time) { expect_good(&generator_stalls); }
 
+// A second in ten in which nothing is answered: of 100 arrivals ten wait, evenly from 0 to 1 s.
+class OneSecondInTen : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(OneSecondInTen, gives_the_percentiles_of_arithmetic) {
+  target::FaultOptions target_faults{.latency_low = Duration::millis(1),
+                                     .latency_high = Duration::millis(1),
+                                     .stall_every = Duration::seconds(10),
+                                     .stall_for = Duration::seconds(1)};
+  Load load({.url = "http://server/json", .vus = GetParam(), .duration = Duration::seconds(100), .rate_per_s = 1000});
+  World world(GetParam());
+  world.network().set_links({.latency_min = Duration::micros(50), .latency_max = Duration::micros(100)});
+  world.add_node("server").start(&http_server, &target_faults);
+  world.run_for(Duration::millis(1));
+  world.add_node("generator").start(&generate, &load);
+  world.run_for(Duration::seconds(110));
+  ASSERT_TRUE(load.over);
+
+  const auto& counts = load.workflow();
+  EXPECT_EQ(counts.scheduled, 100'000u);
+  EXPECT_EQ(counts.on_time + counts.late + counts.dropped, counts.scheduled);
+  EXPECT_EQ(load.step().censored, counts.dropped);
+  EXPECT_EQ(load.step().response.count(), counts.scheduled);
+  EXPECT_NEAR(load.step().response.percentile(95).millis_f(), 502, 502 * 0.02);
+  EXPECT_NEAR(load.step().response.percentile(99).millis_f(), 902, 902 * 0.02);
+  EXPECT_NEAR(load.step().response.percentile(99.9).millis_f(), 992, 992 * 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(Stall, OneSecondInTen, testing::Values(1, 10, 100, 2000));
+
+// The server stands still from the 15th second on and for longer than anybody waits for it.
+TEST(Stall, at_the_end_charges_what_is_unanswered_with_the_time_that_it_waited) {
+  Load load(open_model(/*vus=*/1000));
+  load.plan.workflows[0].graceful_stop = Duration::seconds(2);
+  live(1, load, {"server", Duration::seconds(15), Duration::minutes(1)});
+  EXPECT_EQ(load.step().response.count(), kArrivals);
+  EXPECT_NEAR(static_cast<double>(load.step().censored), 500, 2);
+  EXPECT_EQ(load.step().censored, load.step().errors[static_cast<std::size_t>(metrics::ErrorKind::kInterrupted)]);
+  EXPECT_NEAR(load.step().response.max().millis_f(), 7000, 20);
+  EXPECT_NEAR(load.step().response.percentile(87.5).millis_f(), 4500, 40) << "half of the 500 waited longer";
+}
+
 // The closed model for comparison: it asks nothing while it waits, so the stall is one slow answer among thousands.
 TEST(Stall, hides_from_the_percentiles_of_a_closed_model) {
   Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
