@@ -63,7 +63,8 @@ class Verdicts(Outcome):
   http_reqs: {json.dumps(held[0])}, data_sent: [count>1], data_received: [count>1], iterations: [count>1],
   http_req_duration: {json.dumps(held[1])}, "http_req_waiting{{step:w.s}}": ["p(95)<10000"],
   "http_req_duration{{workflow:w}}": [max<10000], iteration_duration: [max<10000], vus: [value<=2],
-  vus_max: [value==2], "checks{{check:status is 200}}": [rate==1], http_req_failed: [rate==0]""", step=", check: {status: 200}"))
+  vus_max: [value==2], "checks{{check:status is 200}}": [rate==1], http_req_failed: [rate==0]""",
+                                 step=", check: {status: 200}"))
         self.assertEqual({threshold["ok"] for threshold in run.result["thresholds"]}, {True})
         values = {threshold["metric"] + threshold["expression"]: threshold["value"]
                   for threshold in run.result["thresholds"]}
