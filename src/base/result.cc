@@ -36,12 +36,14 @@ Errc errc_from_errno(int error_number) {
     case EACCES:
     case EPERM: return Errc::kRefused;
     case ECONNRESET:
+    case ECONNABORTED:
     case EPIPE: return Errc::kReset;
     case ETIMEDOUT: return Errc::kTimeout;
     case ENETUNREACH:
     case EHOSTUNREACH:
     case ENETDOWN:
-    case EHOSTDOWN: return Errc::kUnreachable;
+    case EHOSTDOWN:
+    case EAFNOSUPPORT: return Errc::kUnreachable;
     case EADDRNOTAVAIL:
     case EMFILE:
     case ENFILE:

@@ -61,7 +61,7 @@ class Instant {
   // Adding to never() stays never(); other additions saturate there too.
   constexpr Instant operator+(Duration d) const {
     int64_t sum = 0;
-    return __builtin_add_overflow(ns_, d.ns(), &sum) ? never() : Instant(sum);
+    return *this == never() || __builtin_add_overflow(ns_, d.ns(), &sum) ? never() : Instant(sum);
   }
   constexpr Instant operator-(Duration d) const { return *this == never() ? never() : Instant(ns_ - d.ns()); }
   constexpr Duration operator-(Instant o) const { return Duration::nanos(ns_ - o.ns_); }

@@ -105,12 +105,14 @@ Result<double> parse_rate(std::string_view text) {
   if (!span || *span <= Duration::zero()) {
     return fail(Errc::kInvalid, quoted(text) + " is no rate; write for example 500/s, 30/m or 100/250ms");
   }
-  return *count / span->seconds_f();
+  const double rate = *count / span->seconds_f();
+  if (!std::isfinite(rate)) return fail(Errc::kInvalid, quoted(text) + " is a rate beyond all measure");
+  return rate;
 }
 
 std::string format_duration(Duration span) {
   const int64_t ns = span.ns();
-  if (ns < 0) return "-" + format_duration(-span);
+  if (ns < 0) return "-" + format_duration(ns == INT64_MIN ? Duration::max() : -span);
   if (ns < 1'000) return std::to_string(ns) + "ns";
   const double value = static_cast<double>(ns);
   if (value < 999.5e3) return three_digits(value / 1e3) + "µs";
@@ -118,7 +120,7 @@ std::string format_duration(Duration span) {
   if (ns < 60'000'000'000) {
     return ns % 1'000'000'000 == 0 ? std::to_string(ns / 1'000'000'000) + "s" : three_digits(value / 1e9) + "s";
   }
-  const int64_t whole = (ns + 500'000'000) / 1'000'000'000;
+  const int64_t whole = ns / 1'000'000'000 + (ns % 1'000'000'000 >= 500'000'000 ? 1 : 0);
   std::string out;
   if (whole >= 3600) out += std::to_string(whole / 3600) + "h";
   if (whole % 3600 >= 60) out += std::to_string(whole % 3600 / 60) + "m";
