@@ -44,6 +44,7 @@ class CounterChecker {
   void violated(std::string what);
   std::map<Increment, uint64_t> acknowledged_;
   std::map<uint64_t, Increment> by_value_;
+  std::map<uint64_t, uint64_t> counts_;  // acknowledged, by client
   std::string violation_;
 };
 
