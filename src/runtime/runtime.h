@@ -120,7 +120,7 @@ class Runtime {
   class Sleep;
   Sleep sleep_until(Instant deadline, Cancellation* cancel = nullptr);
   Sleep sleep(Duration span, Cancellation* cancel = nullptr);
-  // co_await runtime.yield(): lets everything else that is ready run first.
+  // co_await runtime.yield(): lets everything else run first, timers and network too.
   class Yield;
   Yield yield();
 
@@ -182,7 +182,7 @@ class [[nodiscard]] Runtime::Yield {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> waiting) {
     entry_.handle = waiting;
-    RunQueue::local().push(entry_);
+    RunQueue::local().push_later(entry_);
   }
   void await_resume() const {}
 
