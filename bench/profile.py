@@ -12,9 +12,10 @@ from lib.processes import find
 
 def perf_report(perf, data, sort, least_percent):
     """[share, what] by falling share."""
-    text = subprocess.run([perf, "report", "-i", data, "--stdio", "--sort", sort, "--percent-limit",
+    text = subprocess.run([perf, "report", "-i", data, "--stdio", "-F", f"overhead,{sort}", "--percent-limit",
                            str(least_percent)], capture_output=True, text=True, check=True).stdout
-    return re.findall(r"^\s*([\d.]+%)\s+(\S.*?)\s*$", text, re.MULTILINE)
+    lines = re.findall(r"^\s*([\d.]+%)\s+(\S.*?)\s*$", text, re.MULTILINE)
+    return [[share, " ".join(what.split())] for share, what in lines]
 
 
 def compare(options, out):
