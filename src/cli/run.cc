@@ -91,7 +91,8 @@ Result<plan::Plan> plan_of(const RunArguments& arguments) {
   auto sets = parse_sets(arguments.sets);
   if (!sets) return tl::unexpected(sets.error());
   auto plan = load_plan(arguments.what, std::move(*sets), *overrides);
-  if (plan || plan.error().code != Errc::kNotFound || arguments.what.ends_with(".yaml")) return plan;
+  const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml");
+  if (plan || plan.error().code != Errc::kNotFound || names_a_file) return plan;
   return fail(Errc::kNotFound, plan.error().message + "; a URL needs its scheme: http://" + arguments.what);
 }
 

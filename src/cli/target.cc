@@ -80,11 +80,7 @@ Status set_faults(const TargetArguments& arguments, target::FaultOptions& faults
 Result<runtime::Endpoint> endpoint_of(std::string text) {
   if (text.starts_with("localhost:")) text.replace(0, 9, "127.0.0.1");
   auto endpoint = runtime::Endpoint::parse(text);
-  if (!endpoint) {
-    return fail(Errc::kInvalid, "--listen: " + endpoint.error().message +
-                                    " (for example 127.0.0.1:18080, [::1]:18080; "
-                                    "0.0.0.0:18080 for every address of this machine)");
-  }
+  if (!endpoint) return fail(Errc::kInvalid, "--listen: " + endpoint.error().message);
   return *endpoint;
 }
 
