@@ -141,7 +141,7 @@ class Flags(product.Test):
         self.assertEqual(run.result["run"]["generator"]["cores"], 1)
 
     def test_a_seed_repeats_what_is_random(self):
-        text = "workflows: {w: {vus: 1, duration: 100ms, pacing: 20ms, steps: {s: {http: {get: '" + self.server.url + \
+        text = "workflows: {w: {vus: 1, duration: 500ms, pacing: 20ms, steps: {s: {http: {get: '" + self.server.url + \
                "/${random(1, 1000000)}/${random_hex(4)}'}}}}}\n"
         taken = []
         for _ in range(2):

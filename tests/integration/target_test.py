@@ -40,7 +40,12 @@ class Examples(TargetTest):
         for example in EXAMPLES:
             with self.subTest(example.name):
                 self.assertEqual(self.bellwether("check", example).code, product.PASS)
-                run = self.load(example, "--set", f"BASE={url}", "--duration", "1s")
+                run = self.load(example, "--set", f"BASE={url}", "--duration", "1s",
+                                code=(product.PASS, product.THRESHOLDS))
+                # On a busy machine a time may be missed; nothing else may be.
+                missed = {threshold["metric"].split("{")[0] for threshold in run.result["thresholds"]
+                          if not threshold["ok"]}
+                self.assertLessEqual(missed, {"http_req_duration", "dropped_iterations"})
                 self.assertEqual(run.totals["failed"], 0)
                 self.assertGreater(run.totals["requests"], 10)
                 for step in run.result["steps"].values():
@@ -59,7 +64,7 @@ class Examples(TargetTest):
     def test_the_first_scenario_of_the_readme(self):
         url = self.serve()
         text = self.readme_scenario()
-        run = self.load(text, "--set", f"BASE={url}", "--duration", "1s")
+        run = self.load(text, "--set", f"BASE={url}", "--duration", "1s", code=(product.PASS, product.THRESHOLDS))
         self.assertEqual((run.totals["failed"], {fails for _, fails in run.checks.values()}), (0, {0}))
         self.assertEqual(set(run.result["steps"]), {"browse.login", "browse.items"})
 
@@ -68,7 +73,8 @@ class Examples(TargetTest):
         rate = re.search(r"replace `vus` and `duration` by:\n\n```yaml\n(.*?)```", README, re.S).group(1)
         text, replaced = re.subn(r"    vus: 20.*\n    duration: 10s\n", rate, self.readme_scenario())
         self.assertEqual(replaced, 1)
-        run = self.load(text, "--set", f"BASE={url}", "--rate", "50/s", "--duration", "1s")
+        run = self.load(text, "--set", f"BASE={url}", "--rate", "50/s", "--duration", "1s",
+                        code=(product.PASS, product.THRESHOLDS))
         self.assertEqual(run.totals["scheduled_iterations"], 50)
 
     def test_the_scenarios_of_the_documentation(self):
@@ -139,7 +145,10 @@ workflows:
     vus: 1
     duration: 200ms
     pacing: 50ms
-    steps: {{s: {{http: {{get: /fault/{name}, timeout: 150ms, compressed: true}}, check: {{body: x}}}}}}
+    steps:
+      s:
+        http: {{get: /fault/{name}, timeout: {"150ms" if name == "hang" else "20s"}, compressed: true}}
+        check: {{body: x}}
 """ for name in kinds)
         run = self.load(f"defaults: {{http: {{base: '{url}'}}}}\nworkflows:\n{workflows}", code=product.ALL_FAILED)
         for name, expected in kinds.items():
