@@ -14,6 +14,11 @@ using runtime::task;
 
 namespace {
 
+ErrorKind read_error(Errc code, bool begun) {
+  if (code == Errc::kTls) return ErrorKind::kTls;
+  return code == Errc::kReset && begun ? ErrorKind::kTruncated : ErrorKind::kReset;
+}
+
 bool idempotent(std::string_view method) { return method != "POST" && method != "PATCH" && method != "CONNECT"; }
 
 }  // namespace
@@ -47,6 +52,20 @@ struct Client::Attempt {
     auto* attempt = static_cast<Attempt*>(self);
     attempt->why = ErrorKind::kInterrupted;
     attempt->stream.interrupt(Errc::kCancelled);
+  }
+
+  // Hands what a read brought to the reader. REQUIRES that it was not kWouldBlock.
+  ResponseReader::State receive(const Io& io, ResponseReader& reader, Response& response, Instant now) {
+    if (io.kind == Io::Kind::kEnd) return reader.ended();
+    if (io.kind == Io::Kind::kError) {
+      response.error = read_error(io.error, reader.bytes_received() != 0);
+      return ResponseReader::State::kMore;
+    }
+    if (reader.bytes_received() == 0) {
+      response.first_byte = now;
+      first_byte_seen();
+    }
+    return reader.received(io.count);
   }
 
   runtime::TimerWheel& wheel;
@@ -168,9 +187,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
       // The peer may have answered before it closed; what it said is worth more than the broken pipe.
       io = stream.try_read(reader.space());
       if (io.kind == Io::Kind::kDone) {
-        response.first_byte = runtime_.now();
-        attempt.first_byte_seen();
-        state = reader.received(io.count);
+        state = attempt.receive(io, reader, response, runtime_.now());
       } else {
         response.error = connection->used ? ErrorKind::kClosed : ErrorKind::kSend;
       }
@@ -182,20 +199,7 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
         break;
       }
       io = stream.try_read(reader.space());
-      if (io.kind == Io::Kind::kWouldBlock) continue;
-      if (io.kind == Io::Kind::kDone) {
-        if (reader.bytes_received() == 0) {
-          response.first_byte = runtime_.now();
-          attempt.first_byte_seen();
-        }
-        state = reader.received(io.count);
-      } else if (io.kind == Io::Kind::kEnd) {
-        state = reader.ended();
-      } else {
-        response.error = io.error == Errc::kReset
-                             ? (reader.bytes_received() == 0 ? ErrorKind::kReset : ErrorKind::kTruncated)
-                             : (io.error == Errc::kTls ? ErrorKind::kTls : ErrorKind::kReset);
-      }
+      if (io.kind != Io::Kind::kWouldBlock) state = attempt.receive(io, reader, response, runtime_.now());
     }
     if (state == ResponseReader::State::kFailed) {
       response.error = reader.error();
@@ -211,25 +215,30 @@ task<void> Client::exchange_once(Session& session, const Request& request, Respo
       connection = nullptr;
       continue;
     }
-    if (reader.has_head()) {
-      response.buffer = reader.take_buffer();
-      response.status = response.buffer->head.status;
-      response.body = reader.body();
-      if (response.buffer->head.has_set_cookie) {
-        session.cookies.store_all(response.buffer->head, request.origin->host, request.target, runtime_.wall_now());
-      }
-    }
-    if (response.error == ErrorKind::kNone && reader.reusable()) {
-      connection->used = true;
-      if (!stream.idle_and_open()) {
-        // A read that filled its buffer exactly leaves it open whether more waits: ask.
-        std::byte probe[1];
-        stream.try_read(probe);
-      }
-      session.put_idle(std::move(connection));
-    }
+    keep(session, request, response, reader, std::move(connection));
     co_return;
   }
+}
+
+// What of an exchange outlives it: the response for whoever looks at it, the cookies and the connection for the user.
+void Client::keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
+                  std::unique_ptr<Connection> connection) {
+  if (reader.has_head()) {
+    response.buffer = reader.take_buffer();
+    response.status = response.buffer->head.status;
+    response.body = reader.body();
+    if (response.buffer->head.has_set_cookie) {
+      session.cookies.store_all(response.buffer->head, request.origin->host, request.target, runtime_.wall_now());
+    }
+  }
+  if (response.error != ErrorKind::kNone || !reader.reusable()) return;
+  connection->used = true;
+  if (!connection->stream->idle_and_open()) {
+    // A read that filled its buffer exactly leaves it open whether more waits: ask.
+    std::byte probe[1];
+    connection->stream->try_read(probe);
+  }
+  session.put_idle(std::move(connection));
 }
 
 }  // namespace bellwether::http1

@@ -63,6 +63,8 @@ struct Response {
   BufferPool::Lease buffer;
 };
 
+class ResponseReader;
+
 class Client {
  public:
   explicit Client(runtime::Runtime& runtime) : runtime_(runtime) {}
@@ -82,6 +84,8 @@ class Client {
                                     runtime::Cancellation* cancel);
   runtime::task<std::unique_ptr<Connection>> open(Origin& origin, const CallLimits& limits, Response& response,
                                                   Instant deadline, runtime::Cancellation* cancel);
+  void keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
+            std::unique_ptr<Connection> connection);
   std::string_view bytes_to_send(const Session& session, const Request& request);
 
   runtime::Runtime& runtime_;
