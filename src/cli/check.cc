@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <memory>
 
+#include "base/units.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
 
@@ -15,17 +16,19 @@ struct CheckOptions {
   std::vector<std::string> sets;
 };
 
+std::string counted(std::size_t count, const std::string& noun) {
+  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
+}
+
 std::string describe(const plan::Workflow& workflow) {
-  std::string text = "  " + workflow.name + ": " + std::to_string(workflow.steps.size()) +
-                     (workflow.steps.size() == 1 ? " step in " : " steps in ") +
-                     std::to_string(workflow.layers.size()) + (workflow.layers.size() == 1 ? " layer, " : " layers, ");
+  std::string text = "  " + workflow.name + ": " + counted(workflow.steps.size(), "step") + " in " +
+                     counted(workflow.layers.size(), "layer") + ", ";
   if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) {
-    text +=
-        "constant-vus, " + std::to_string(vus->vus) + " VUs for " + std::to_string(vus->duration.seconds_f()) + " s";
+    text += "constant-vus, " + counted(vus->vus, "VU") + " for " + format_duration(vus->duration);
   } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) {
     char number[32];
     std::snprintf(number, sizeof number, "%g", rate->rate_per_s);
-    text += std::string("constant-arrival-rate, ") + number + "/s";
+    text += std::string("constant-arrival-rate, ") + number + "/s for " + format_duration(rate->duration);
   } else {
     text += "runs once";
   }
@@ -45,7 +48,8 @@ int run_check(const CheckOptions& options) {
   }
   std::printf("%s: ok\n", options.file.c_str());
   for (const plan::Workflow& workflow : plan->workflows) std::printf("%s\n", describe(workflow).c_str());
-  std::printf("  %zu checks, %zu thresholds\n", plan->checks.size(), plan->thresholds.size());
+  std::printf("  %s, %s\n", counted(plan->checks.size(), "check").c_str(),
+              counted(plan->thresholds.size(), "threshold").c_str());
   return kExitOk;
 }
 
