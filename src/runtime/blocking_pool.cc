@@ -14,7 +14,7 @@ struct BlockingPool::Worker {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Job*> waiting;
-  std::vector<Job*> done;  // executed and not yet told of, because the loop is gone
+  std::deque<Job*> done;  // executed and not yet told of, because the loop is gone
   bool stopping = false;
   std::thread thread;
 };
@@ -77,8 +77,13 @@ BlockingPool::~BlockingPool() {
   }
   worker_->changed.notify_one();
   if (worker_->thread.joinable()) worker_->thread.join();
-  for (Job* job : worker_->waiting) finished(job);
-  for (Job* job : worker_->done) finished(job);
+  // Nobody is woken: who waits is about to be destroyed, and there may be no result.
+  for (auto* jobs : {&worker_->waiting, &worker_->done}) {
+    for (Job* job : *jobs) {
+      job->finished = true;
+      if (job->abandoned) delete job;
+    }
+  }
 }
 
 }  // namespace bellwether::runtime

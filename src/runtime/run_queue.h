@@ -79,6 +79,16 @@ class RunQueue {
     return count;
   }
 
+  // Hands over everything, in order. For runtimes that share a thread and take turns.
+  void move_to(RunQueue& other) {
+    admit_later();
+    while (!empty()) {
+      Entry* entry = ends_.next_;
+      entry->unlink();
+      other.push(*entry);
+    }
+  }
+
  private:
   static void append(Entry& ends, Entry& entry) {
     check(!entry.queued());

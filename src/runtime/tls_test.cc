@@ -16,6 +16,14 @@ using StreamResult = Result<std::unique_ptr<Stream>>;
 constexpr std::size_t kMegabyte = 1 << 20;
 const Duration kPlenty = Duration::seconds(60);
 
+std::string asked_for;  // the name in the last handshake of a client
+
+int note_name(SSL* ssl, int*, void*) {
+  const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
+  asked_for = name == nullptr ? "" : name;
+  return SSL_TLSEXT_ERR_OK;
+}
+
 // Changes the first byte of the next write when told to.
 class Corrupting final : public Stream {
  public:
@@ -161,6 +169,15 @@ TEST_F(TlsTest, an_empty_name_is_refused_for_it_would_match_every_certificate) {
 TEST_F(TlsTest, the_name_of_a_certificate_cannot_drive_the_terminal) {
   const Error error = refused(client(true), server_for({"a\x1b[2Jb"}), "here.test");
   EXPECT_THAT(error.message, HasSubstr("(CN=a?[2Jb)"));
+}
+
+TEST_F(TlsTest, the_server_is_told_the_name_that_is_meant_unless_it_is_an_address) {
+  auto theirs = server_for({"here.test"});
+  SSL_CTX_set_tlsext_servername_callback(theirs->native(), &note_name);
+  EXPECT_EQ(refused(client(false), theirs, "here.test").code, Errc::kOk);
+  EXPECT_EQ(asked_for, "here.test");
+  EXPECT_EQ(refused(client(false), theirs, "127.0.0.1").code, Errc::kOk);
+  EXPECT_EQ(asked_for, "");
 }
 
 task<void> answer_in_plain_text(Stream& stream) {
