@@ -1,39 +1,14 @@
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 
 #include "protocol/http1/client.h"
 #include "protocol/http1/client_testing.h"
-#include "runtime/socket_address.h"
+#include "runtime/full_queue_testing.h"
 
 namespace bellwether::http1 {
 namespace {
 
 using metrics::ErrorKind;
-using runtime::IpAddress;
 using Then = Answer::Then;
-
-// A listening socket whose queue is full: the kernel leaves further attempts without an answer.
-class FullQueue {
- public:
-  FullQueue() : listening_(::socket(AF_INET, SOCK_STREAM, 0)) {
-    const runtime::SocketAddress any({IpAddress::loopback(), 0}, true);
-    check(::bind(listening_, any.get(), any.size()) == 0 && ::listen(listening_, 0) == 0);
-    const runtime::SocketAddress here(runtime::local_endpoint(listening_), true);
-    for (int& fd : waiting_) {
-      fd = ::socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0);
-      ::connect(fd, here.get(), here.size());
-    }
-  }
-  ~FullQueue() {
-    ::close(listening_);
-    for (const int fd : waiting_) ::close(fd);
-  }
-  uint16_t port() const { return runtime::local_endpoint(listening_).port; }
-
- private:
-  int listening_;
-  std::array<int, 8> waiting_;
-};
 
 TEST_F(ClientTest, nobody_listening_is_refused) {
   Request what = request("GET", "/");
@@ -46,9 +21,9 @@ TEST_F(ClientTest, nobody_listening_is_refused) {
 }
 
 TEST_F(ClientTest, a_server_that_does_not_accept_is_a_connect_timeout) {
-  const FullQueue full;
+  const runtime::FullQueue full;
   Request what = request("GET", "/");
-  what.origin = origin(full.port());
+  what.origin = origin(full.endpoint().port);
   limits_.connect_timeout = Duration::millis(20);
   EXPECT_EQ(call(what).error, ErrorKind::kConnectTimeout);
 }

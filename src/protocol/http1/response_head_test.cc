@@ -1,6 +1,7 @@
 #include "protocol/http1/response_head.h"
 
 #include <gmock/gmock.h>
+#include <memory>
 #include <rapidcheck.h>
 #include <string>
 
@@ -10,6 +11,7 @@ namespace {
 using Framing = ResponseHead::Framing;
 
 struct Parsed {
+  std::unique_ptr<const std::string> input;  // what the head points into
   Parse state = Parse::kMore;
   ResponseHead head;
   std::size_t consumed = 0;
@@ -18,9 +20,10 @@ struct Parsed {
 
 Parsed parse(std::string_view input, bool head_request = false) {
   Parsed parsed;
+  parsed.input = std::make_unique<const std::string>(input);
   std::size_t scan_from = 0;
   const char* reason = "";
-  parsed.state = parse_response_head(input, head_request, scan_from, parsed.head, parsed.consumed, reason);
+  parsed.state = parse_response_head(*parsed.input, head_request, scan_from, parsed.head, parsed.consumed, reason);
   parsed.reason = reason;
   return parsed;
 }
