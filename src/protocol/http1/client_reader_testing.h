@@ -16,6 +16,7 @@ struct ReadOptions {
   bool head_request = false;
   bool want_body = true;
   uint64_t body_bytes_max = 1 << 20;
+  HeadMemory* heads = nullptr;
 };
 
 struct ReadOutcome {
@@ -34,7 +35,7 @@ struct ReadOutcome {
 inline ReadOutcome read_response(BufferPool& pool, std::string_view input, const ReadOptions& options,
                                  const std::vector<std::size_t>& pieces) {
   using State = ResponseReader::State;
-  ResponseReader reader(pool, options.head_request, options.want_body, options.body_bytes_max);
+  ResponseReader reader(pool, options.head_request, options.want_body, options.body_bytes_max, options.heads);
   ReadOutcome out;
   std::size_t at = 0;
   for (std::size_t i = 0; out.state == State::kMore && at < input.size(); ++i) {

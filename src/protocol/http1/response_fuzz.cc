@@ -1,4 +1,5 @@
-// Reads arbitrary bytes as a response, whole and in pieces: the outcome is the same, and every limit holds.
+// Reads arbitrary bytes as a response, whole, in pieces and with a memory of heads: the outcome is the same, and every
+// limit holds.
 //
 // The input: a byte of options, a byte that chooses the pieces, the response.
 #include <cstddef>
@@ -22,6 +23,16 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
 
   static BufferPool pool;
   const ReadOutcome whole = read_response(pool, input, options, {});
+  // One memory of heads: first of the other kind of request, then of this one, so that the third reading recalls.
+  HeadMemory heads;
+  ReadOptions remembering = options;
+  remembering.heads = &heads;
+  remembering.head_request = !options.head_request;
+  read_response(pool, input, remembering, {});
+  remembering.head_request = options.head_request;
+  for (int time = 0; time < 2; ++time) {
+    check(read_response(pool, input, remembering, {}) == whole, "what is remembered changes nothing");
+  }
   const ReadOutcome split = read_response(pool, input, options, piece_sizes(input.size(), data[1]));
   // What is wrong with a response that never becomes complete may show in another order, but not whether it is wrong.
   check(split.state == whole.state, "the outcome does not depend on the pieces");
