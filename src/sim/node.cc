@@ -111,10 +111,8 @@ void Node::turn() {
   next_turn_ = Instant::never();
   in_turn_ = true;
   timeline_.record(index_);
-  if (!process_.valid()) {
-    runtime_->begin_turn();
-    process_ = main_(*runtime_, context_);
-  }
+  runtime_->begin_turn();
+  if (!process_.valid()) process_ = main_(*runtime_, context_);
   runtime_->turn();
   in_turn_ = false;
   if (process_.done()) {

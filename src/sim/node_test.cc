@@ -183,6 +183,47 @@ TEST_F(NodeTest, posts_run_in_a_turn) {
   EXPECT_EQ(posted, 1);
 }
 
+// Two that go on and on, and never wait for anything.
+task<void> spin(Runtime& runtime, uint64_t& rounds, Instant until) {
+  while (runtime.now() < until) {
+    ++rounds;
+    co_await runtime.yield();
+  }
+}
+
+task<void> spin_for_a_second(Runtime& runtime, void* context) {
+  auto& rounds = *static_cast<std::array<uint64_t, 2>*>(context);
+  const Instant until = runtime.now() + Duration::seconds(1);
+  task<void> first = spin(runtime, rounds[0], until);
+  task<void> second = spin(runtime, rounds[1], until);
+  co_await first;
+  co_await second;
+}
+
+TEST_F(NodeTest, a_process_that_never_waits_takes_time_and_keeps_nobody_from_his_turn) {
+  std::array<uint64_t, 2> rounds{};
+  Node& busy = world_.add_node("busy");
+  busy.start(&spin_for_a_second, &rounds);
+  node_.start(&keep_diary, &diary_);
+  world_.run_for(Duration::millis(999));
+  EXPECT_EQ(busy.ended(), 0u);
+  world_.run_for(Duration::millis(2));
+  EXPECT_EQ(busy.ended(), 1u);
+  EXPECT_GT(rounds[0], 1000u);
+  EXPECT_EQ(rounds[0], rounds[1]);
+  EXPECT_EQ(diary_.entries.size(), 2u);
+}
+
+TEST_F(NodeTest, a_process_may_be_killed_while_it_is_busy) {
+  std::array<uint64_t, 2> rounds{};
+  node_.start(&spin_for_a_second, &rounds);
+  world_.run_for(Duration::millis(1));
+  node_.kill();
+  const auto at_death = rounds;
+  world_.run_for(Duration::millis(1));
+  EXPECT_EQ(rounds, at_death);
+}
+
 struct Names {
   std::vector<std::string> asked;
   std::vector<std::string> answers;

@@ -17,8 +17,9 @@ using runtime::RunQueue;
 using runtime::task;
 
 constexpr std::size_t kMailbox = 1024;
-// Far beyond what any turn does: no time passes in a turn, so a process that spins would hang the world.
-constexpr std::size_t kResumesPerTurn = 10'000'000;
+// As in the real runtime, a turn has an end. No time passes in one; so it does before the next of a busy process.
+constexpr std::size_t kResumesPerTurn = 4096;
+constexpr Duration kBusyTurn = Duration::micros(50);
 constexpr Duration kNameDelayMin = Duration::micros(200);
 constexpr Duration kNameDelayMax = Duration::millis(30);
 constexpr Duration kNameTimeout = Duration::seconds(5);
@@ -49,10 +50,14 @@ void SimRuntime::mark(Source& source) {
 
 void SimRuntime::forget(Source& source) { std::erase(marked_, &source); }
 
-void SimRuntime::begin_turn() { now_ = node_.clock().monotonic(timeline_.now()); }
+void SimRuntime::begin_turn() {
+  now_ = node_.clock().monotonic(timeline_.now());
+  check(RunQueue::local().empty(), "each process leaves the queue empty for the next");
+  left_.move_to(RunQueue::local());
+}
 
 void SimRuntime::turn() {
-  begin_turn();
+  RunQueue& queue = RunQueue::local();
   in_turn_.swap(marked_);
   for (Source* source : in_turn_) {
     source->marked_ = false;
@@ -61,18 +66,14 @@ void SimRuntime::turn() {
   in_turn_.clear();
   for (const auto& [call, context] : std::exchange(posts_, {})) call(context);
   timers().advance(now_);
-  std::size_t resumed = 0;
-  // Nothing happens outside of this process while it has its turn, so what it puts off comes in the same one.
-  while (!RunQueue::local().empty()) {
-    resumed += RunQueue::local().drain(kResumesPerTurn);
-    check(resumed < kResumesPerTurn, "a process waits at times");
-  }
-  timeline_.record(resumed);
+  timeline_.record(queue.drain(kResumesPerTurn));
+  queue.move_to(left_);
 }
 
 Instant SimRuntime::next_turn() {
   if (!marked_.empty() || !posts_.empty()) return timeline_.now();
-  return node_.clock().world_at(timers().next_deadline());
+  const Instant next_timer = node_.clock().world_at(timers().next_deadline());
+  return left_.empty() ? next_timer : std::min(next_timer, timeline_.now() + kBusyTurn);
 }
 
 Instant SimRuntime::boot_now() { return node_.clock().boot(timeline_.now()); }

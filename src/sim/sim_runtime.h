@@ -24,9 +24,9 @@ class SimRuntime final : public runtime::Runtime {
   SimRuntime(Node& node, Timeline& timeline);
   ~SimRuntime() override;
 
-  // now() becomes the node's present time.
+  // A turn has two halves, between which the node starts its process in the first one. now() becomes the node's present
+  // time, then what is ready runs.
   void begin_turn();
-  // Runs everything that is ready at the node's present time.
   void turn();
   // When, in world time, the next turn is needed; never() when only the outside can bring one about.
   Instant next_turn();
@@ -58,6 +58,7 @@ class SimRuntime final : public runtime::Runtime {
   std::vector<Source*> marked_;
   std::vector<Source*> in_turn_;
   std::vector<std::pair<void (*)(void*), void*>> posts_;
+  runtime::RunQueue left_;  // what the last turn did not get to
 };
 
 }  // namespace bellwether::sim

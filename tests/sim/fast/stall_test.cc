@@ -18,9 +18,9 @@ using metrics::Window;
 using runtime::Runtime;
 using runtime::task;
 
-constexpr Duration kRunsFor = Duration::seconds(20);
+constexpr Duration kRunsFor = Duration::seconds(10);
 constexpr double kRate = 100;
-constexpr uint64_t kArrivals = 2000;
+constexpr uint64_t kArrivals = 1000;
 
 // One load, and what was counted.
 struct Load {
@@ -89,7 +89,7 @@ void live(uint64_t seed, Load& load, const Stall& stall) {
 
 Stall draw_stall(uint64_t seed, const char* node) {
   Prng prng(seed);
-  return {node, prng.between(Duration::seconds(1), Duration::seconds(10)),
+  return {node, prng.between(Duration::seconds(1), Duration::seconds(5)),
           prng.between(Duration::millis(500), Duration::seconds(4))};
 }
 
@@ -176,23 +176,23 @@ TEST_P(OneSecondInTen, gives_the_percentiles_of_arithmetic) {
 
 INSTANTIATE_TEST_SUITE_P(Stall, OneSecondInTen, testing::Values(1, 10, 100, 2000));
 
-// The server stands still from the 15th second on and for longer than anybody waits for it.
+// The server stands still from the fifth second on and for longer than anybody waits for it.
 TEST(Stall, at_the_end_charges_what_is_unanswered_with_the_time_that_it_waited) {
   Load load(open_model(/*vus=*/1000));
   load.plan.workflows[0].graceful_stop = Duration::seconds(2);
-  live(1, load, {"server", Duration::seconds(15), Duration::minutes(1)});
+  live(1, load, {"server", Duration::seconds(5), Duration::minutes(1)});
   EXPECT_EQ(load.step().response.count(), kArrivals);
   EXPECT_NEAR(static_cast<double>(load.step().censored), 500, 2);
   EXPECT_EQ(load.step().censored, load.step().errors[static_cast<std::size_t>(metrics::ErrorKind::kInterrupted)]);
   EXPECT_NEAR(load.step().response.max().millis_f(), 7000, 20);
-  EXPECT_NEAR(load.step().response.percentile(87.5).millis_f(), 4500, 40) << "half of the 500 waited longer";
+  EXPECT_NEAR(load.step().response.percentile(75).millis_f(), 4500, 40) << "half of the 500 waited longer";
 }
 
 // The closed model for comparison: it asks nothing while it waits, so the stall is one slow answer among thousands.
 TEST(Stall, hides_from_the_percentiles_of_a_closed_model) {
   Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
-  live(1, load, {"server", Duration::seconds(5), Duration::seconds(2)});
-  EXPECT_GT(load.step().count, 5000u);
+  live(1, load, {"server", Duration::seconds(3), Duration::seconds(2)});
+  EXPECT_GT(load.step().count, 2500u);
   EXPECT_LT(load.step().service.percentile(99.9), Duration::millis(10));
   EXPECT_GT(load.step().service.max(), Duration::millis(1900));
 }
