@@ -59,6 +59,11 @@ bool has_header(const HttpCall& call, std::string_view name) {
 
 void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
   const auto add = [&](const scenario::Pair& pair) {
+    if (iequals(pair.name.text, "transfer-encoding")) {
+      compiling.reading.diagnostics.add(pair.name.mark,
+                                        {.message = "the header " + in_quotes(pair.name.text) + " cannot be set",
+                                         .hint = "a body is always sent in one piece, with its Content-Length"});
+    }
     Template value = templates.make(pair.value, Place::kHeader);
     for (const Piece& piece : value.pieces) {
       if (piece.literal.find_first_of(std::string_view("\r\n\0", 3)) == std::string::npos) continue;

@@ -28,6 +28,10 @@ Result<HttpCall> make_call(const QuickRun& run) {
       return fail(Errc::kInvalid,
                   "wrong header " + scenario::in_quotes(name) + "; write for example 'Accept: text/html'");
     }
+    if (iequals(name, "transfer-encoding")) {
+      return fail(Errc::kInvalid, "the header " + scenario::in_quotes(name) +
+                                      " cannot be set: a body is always sent in one piece, with its Content-Length");
+    }
     Header& header = call.headers.emplace_back();
     header.name = name;
     append_literal(header.value, value);

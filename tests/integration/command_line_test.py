@@ -38,6 +38,7 @@ WRONG = [
     ("run @URL@ --out json=/nowhere/x.json", "/nowhere/x.json", "folder"),
     ("run @URL@ --header nonsense", "--header", "Name: value"),
     ("run @URL@ --header Bad\nName:1", "header"),
+    ("run @URL@ --header Transfer-Encoding:chunked", "Transfer-Encoding", "Content-Length"),
     ("run @URL@ --method CONNECT", "CONNECT"),
     ("run @URL@ --method G@T", "G@T"),
     ("run @URL@ --set A=1", "--set", "scenario file"),

@@ -63,6 +63,7 @@ CASES = {
     "an unknown executor": ("    vus: 1\n", "    vus: 1\n    executor: constant-vuss\n", 6, "constant-vuss",
                             "did you mean 'constant-vus'"),
     "a rate without arrivals": ("    vus: 1\n", "    vus: 1\n    executor: constant-vus\n    rate: 5/s\n", 7, "rate"),
+    "a header that is not the user's": ("Authorization:", "Transfer-Encoding:", 14, "'Transfer-Encoding' cannot be"),
     "two methods": ("get: \"${BASE}/list\"", "get: \"${BASE}/list\", post: \"${BASE}/list\"", 9, "post"),
     "neither request nor action": ("        http: {get: \"${BASE}/list\"}\n", "", 8, "http", "action"),
     "broken YAML": ("[list]", "[list", None, "this is not YAML"),
