@@ -14,7 +14,6 @@ using http1::Parse;
 using http1::RequestHead;
 using runtime::CancelCallback;
 using runtime::Cancellation;
-using runtime::Io;
 using runtime::Stream;
 using runtime::task;
 using Framing = RequestHead::Framing;

@@ -154,8 +154,8 @@ TEST(Connection, speaks_to_old_clients_in_their_way) {
 
 TEST(Connection, head_gets_the_head_of_what_get_would_get) {
   const std::string rest = " HTTP/1.1\r\nHost: t\r\nConnection: close\r\n\r\n";
-  for (const std::string path : {"/json", "/bytes/100", "/stream/3", "/headers"}) {
-    EXPECT_THAT(ask({"HEAD " + path + rest}).answer, EndsWith("\r\n\r\n")) << path;
+  for (const char* path : {"/json", "/bytes/100", "/stream/3", "/headers"}) {
+    EXPECT_THAT(ask({"HEAD ", path, rest}).answer, EndsWith("\r\n\r\n")) << path;
   }
 }
 

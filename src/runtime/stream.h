@@ -64,7 +64,7 @@ class Stream {
   // `socket`: a connected, non-blocking socket that this object owns and closes, or -1.
   explicit Stream(int socket = -1) : fd_(socket), readiness_(this) {}
   // A layer over another stream: readiness is that of the stream below.
-  explicit Stream(Stream& below) : fd_(-1), readiness_(below.readiness_) {}
+  explicit Stream(Stream* below) : fd_(-1), readiness_(below->readiness_) {}
 
   virtual Io do_read(MutableBytes into);
   virtual Io do_write(Bytes bytes);

@@ -20,7 +20,7 @@ class HandDriven final : public Stream {
 // A layer that upcases what it reads.
 class Layer final : public Stream {
  public:
-  explicit Layer(Stream& below) : Stream(below), below_(below) {}
+  explicit Layer(Stream& below) : Stream(&below), below_(below) {}
   void finish_writing() override { below_.finish_writing(); }
   using Stream::keep_readable;
 

@@ -64,7 +64,7 @@ const BIO_METHOD* stream_method() {
 class TlsStream final : public Stream {
  public:
   TlsStream(std::unique_ptr<Stream> below, std::shared_ptr<TlsContext> context)
-      : Stream(*below),
+      : Stream(below.get()),
         below_(std::move(below)),
         transport_{*below_, Io::would_block(), {}},
         context_(std::move(context)),

@@ -27,7 +27,8 @@ int note_name(SSL* ssl, int*, void*) {
 // Changes the first byte of the next write when told to.
 class Corrupting final : public Stream {
  public:
-  Corrupting(std::unique_ptr<Stream> below, bool& armed) : Stream(*below), below_(std::move(below)), armed_(armed) {}
+  Corrupting(std::unique_ptr<Stream> below, bool& armed)
+      : Stream(below.get()), below_(std::move(below)), armed_(armed) {}
   void finish_writing() override { below_->finish_writing(); }
 
  protected:
