@@ -90,6 +90,8 @@ TEST(Units, durations_are_written_for_people) {
       {Duration::millis(1530), "1.53s"},
       {Duration::seconds(90), "1m30s"},
       {Duration::minutes(60), "1h"},
+      {Duration::seconds(60), "1m"},
+      {Duration::seconds(3660), "1h1m"},
       {Duration::seconds(3601), "1h1s"},
       {Duration::nanos(89'600'000'000), "1m30s"},
       {-Duration::millis(5), "-5.00ms"},

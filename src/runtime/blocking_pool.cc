@@ -5,6 +5,7 @@
 #include <deque>
 #include <mutex>
 #include <pthread.h>
+#include <set>
 #include <signal.h>
 #include <thread>
 
@@ -14,15 +15,17 @@ struct BlockingPool::Worker {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<Job*> waiting;
-  std::deque<Job*> done;  // executed and not yet told of, because the loop is gone
   bool stopping = false;
   std::thread thread;
+  std::set<Job*> open;  // submitted, and the loop has not heard of their end; on the loop's thread only
 };
 
 BlockingPool::BlockingPool(Runtime& runtime) : runtime_(runtime), worker_(std::make_unique<Worker>()) {}
 
 // The thread is started at the first use: a load thread never needs one.
 void BlockingPool::submit(Job* job) {
+  job->pool = this;
+  worker_->open.insert(job);
   {
     const std::lock_guard lock(worker_->mutex);
     worker_->waiting.push_back(job);
@@ -49,10 +52,7 @@ void BlockingPool::submit(Job* job) {
       while (!runtime_.post(&BlockingPool::finished, next)) {
         {
           const std::lock_guard lock(worker_->mutex);
-          if (worker_->stopping) {
-            worker_->done.push_back(next);
-            return;
-          }
+          if (worker_->stopping) return;
         }
         std::this_thread::sleep_for(std::chrono::milliseconds(1));
       }
@@ -62,6 +62,7 @@ void BlockingPool::submit(Job* job) {
 
 void BlockingPool::finished(void* context) {
   Job* job = static_cast<Job*>(context);
+  job->pool->worker_->open.erase(job);
   job->finished = true;
   if (job->abandoned) {
     delete job;
@@ -77,12 +78,9 @@ BlockingPool::~BlockingPool() {
   }
   worker_->changed.notify_one();
   if (worker_->thread.joinable()) worker_->thread.join();
-  // Nobody is woken: who waits is about to be destroyed, and there may be no result.
-  for (auto* jobs : {&worker_->waiting, &worker_->done}) {
-    for (Job* job : *jobs) {
-      job->finished = true;
-      if (job->abandoned) delete job;
-    }
+  for (Job* job : worker_->open) {
+    job->finished = true;  // there may be no result: nobody is woken, who waits is about to be destroyed
+    if (job->abandoned) delete job;
   }
 }
 

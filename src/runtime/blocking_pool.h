@@ -14,7 +14,8 @@ namespace bellwether::runtime {
 class BlockingPool {
  public:
   explicit BlockingPool(Runtime& runtime);
-  // Waits for the operation that runs; those that wait are not run.
+  // Waits for the operation that runs; those that wait are not run, and nobody is woken. REQUIRES that the loop does
+  // not run any more.
   ~BlockingPool();
 
   // co_await pool.run(operation): runs `operation()` on the worker and gives its result. The operation must own what it
@@ -27,6 +28,7 @@ class BlockingPool {
     virtual ~Job() = default;
     virtual void execute() = 0;
     RunQueue::Entry* waiter = nullptr;  // on the loop's thread only
+    BlockingPool* pool = nullptr;
     bool finished = false;
     bool abandoned = false;
   };

@@ -1,6 +1,5 @@
 #include "runtime/blocking_pool.h"
 
-#include <atomic>
 #include <future>
 #include <gtest/gtest.h>
 #include <thread>
@@ -94,28 +93,23 @@ TEST(BlockingPool, the_result_of_a_destroyed_coroutine_is_thrown_away) {
   EXPECT_EQ(alive.use_count(), 1);
 }
 
-TEST(BlockingPool, when_it_ends_what_waits_is_not_run_and_nobody_is_woken) {
+TEST(BlockingPool, when_it_ends_nobody_is_woken) {
   const auto runtime = test_runtime();
   auto pool = std::make_unique<BlockingPool>(*runtime);
   std::promise<void> running;
   std::promise<void> go_on;
-  std::atomic<bool> second_ran = false;
   auto first = on_pool(*pool, [&] {
     running.set_value();
     go_on.get_future().wait();
     return 1;
   });
-  auto second = on_pool(*pool, [&] {
-    second_ran = true;
-    return 2;
-  });
+  auto second = on_pool(*pool, [] { return 2; });
   running.get_future().wait();
   std::thread releasing([&] { go_on.set_value(); });
   pool.reset();
   releasing.join();
   EXPECT_TRUE(RunQueue::local().empty());
   EXPECT_FALSE(second.done());
-  if (!second_ran) second = {};
 }
 
 }  // namespace

@@ -45,6 +45,12 @@ TEST_F(ClientTest, after_the_first_byte_only_the_whole_time_counts) {
   EXPECT_EQ(get().error, ErrorKind::kNone);
 }
 
+TEST_F(ClientTest, what_stalls_after_the_first_byte_is_a_timeout_of_the_whole) {
+  limits_.first_byte_timeout = Duration::millis(200);
+  limits_.timeout = Duration::millis(250);
+  EXPECT_EQ(error_after("HTTP/1.1 200 OK\r\n", Then::kStall), ErrorKind::kTimeout);
+}
+
 TEST_F(ClientTest, an_exchange_can_be_cancelled) {
   runtime::Cancellation cancel;
   Response response;

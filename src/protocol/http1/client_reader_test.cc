@@ -133,6 +133,21 @@ TEST(ResponseReader, interim_responses_are_read_over) {
   EXPECT_EQ(error_of("HTTP/1.1 101 Switching Protocols\r\n\r\n"), ErrorKind::kProtocol);
 }
 
+TEST(ResponseReader, a_short_head_behind_a_long_interim_one_is_found) {
+  const std::string interim = "HTTP/1.1 103 Early Hints\r\nLink: </a/rather/long/name/of/a/style>\r\n\r\n";
+  const std::string input = interim + "HTTP/1.1 204 No\r\n\r\n";
+  EXPECT_EQ(read(input, {}, {interim.size() - 2}).status, 204);
+}
+
+TEST(ResponseReader, a_head_that_just_fills_the_buffer_leaves_room_for_the_body) {
+  for (const std::size_t size : {ResponseBuffer::kBytes - 4096, ResponseBuffer::kBytes - 1, ResponseBuffer::kBytes}) {
+    const std::string before = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nX: ";
+    const std::string head = before + std::string(size - before.size() - 4, 'x') + "\r\n\r\n";
+    ASSERT_EQ(head.size(), size);
+    EXPECT_EQ(read_every_way(head + "hello").body, "hello") << size;
+  }
+}
+
 TEST(ResponseReader, bytes_behind_the_response_spoil_the_connection_and_not_the_response) {
   for (const std::string& input : {response("Content-Length: 2\r\n", "ok"), response("Content-Length: 0\r\n", ""),
                                    response("Transfer-Encoding: chunked\r\n", chunked("ok", 2))}) {

@@ -137,6 +137,24 @@ TEST_F(ClientTest, large_bodies_go_both_ways) {
   EXPECT_GT(response.sending, Duration::zero());
 }
 
+TEST_F(ClientTest, a_large_request_with_cookies_is_sent_whole_beside_others) {
+  session_->cookies.store("id=7", "127.0.0.1", "/", runtime_->wall_now());
+  const std::string up = runtime::pattern(8 << 20);
+  const Request what = request("POST", "/large", up);
+  const Request small = request("GET", "/small");
+  Response first;
+  Response second;
+  auto large = client_->exchange(*session_, what, first, nullptr);
+  runtime_->run(client_->exchange(*session_, small, second, nullptr));
+  runtime_->run(std::move(large));
+  EXPECT_EQ(first.error, ErrorKind::kNone);
+  EXPECT_EQ(second.error, ErrorKind::kNone);
+  ASSERT_EQ(server_->requests.size(), 2U);
+  const auto& received = server_->requests[server_->requests[0].target == "/large" ? 0 : 1];
+  EXPECT_TRUE(received.body == up);
+  EXPECT_NE(received.head.find("\r\nCookie: id=7\r\n\r\n"), std::string::npos);
+}
+
 TEST_F(ClientTest, the_answer_to_head_has_no_body) {
   server_->answer("HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\n");
   const Response response = call(request("HEAD", "/"));
