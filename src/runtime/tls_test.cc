@@ -149,6 +149,18 @@ TEST_F(TlsTest, a_certificate_for_another_name_is_refused_in_words) {
   EXPECT_THAT(error.message, HasSubstr("hostname mismatch"));
 }
 
+TEST_F(TlsTest, an_expired_certificate_is_refused_in_words) {
+  auto theirs = server_for({"here.test"});
+  X509* expired = X509_dup(SSL_CTX_get0_certificate(theirs->native()));
+  X509_gmtime_adj(X509_getm_notAfter(expired), -60);
+  X509_sign(expired, SSL_CTX_get0_privatekey(theirs->native()), EVP_sha256());
+  ASSERT_EQ(SSL_CTX_use_certificate(theirs->native(), expired), 1);
+  X509_free(expired);
+  const Error error = refused(client_trusting(*theirs), theirs, "here.test");
+  EXPECT_EQ(error.code, Errc::kTls);
+  EXPECT_THAT(error.message, HasSubstr("certificate has expired"));
+}
+
 TEST_F(TlsTest, an_address_must_be_in_the_certificate) {
   auto with = server_for({"here.test", "127.0.0.1"});
   EXPECT_EQ(refused(client_trusting(*with), with, "127.0.0.1").code, Errc::kOk);
