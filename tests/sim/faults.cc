@@ -1,10 +1,15 @@
 #include "tests/sim/faults.h"
 
-#include "base/probe.h"
-
 namespace bellwether::sim {
 
 Node& Faults::any_node() { return world_.node(world_.prng().below(world_.size())); }
+
+Node& Faults::any_victim() {
+  while (true) {
+    Node& node = any_node();
+    if (&node != spared_) return node;
+  }
+}
 
 void Faults::spoil_links() {
   Prng& prng = world_.prng();
@@ -67,9 +72,9 @@ void Faults::happen_once() {
   switch (world_.prng().below(6)) {
     case 0: return spoil_links();
     case 1: return partition();
-    case 2: return spoil_clock(any_node());
-    case 3: return spoil_disk(any_node());
-    default: return strike(any_node());
+    case 2: return spoil_clock(any_victim());
+    case 3: return spoil_disk(any_victim());
+    default: return strike(any_victim());
   }
 }
 

@@ -10,8 +10,9 @@ namespace bellwether::sim {
 
 class Faults {
  public:
-  // Acts on all nodes that there are. REQUIRES that each was started once.
-  explicit Faults(World& world) : world_(world) {}
+  // Acts on all nodes that there are. REQUIRES that each was started once. The network of `spared` fails as
+  // everybody's, but the machine itself stays well.
+  explicit Faults(World& world, const Node* spared = nullptr) : world_(world), spared_(spared) {}
 
   // Lets the world live through `count` faults, some of which last while others begin.
   void happen(int count);
@@ -22,6 +23,7 @@ class Faults {
 
  private:
   Node& any_node();
+  Node& any_victim();
   void happen_once();
   void spoil_links();
   void partition();
@@ -30,6 +32,7 @@ class Faults {
   void spoil_disk(Node& node);
 
   World& world_;
+  const Node* spared_;
 };
 
 }  // namespace bellwether::sim

@@ -3,62 +3,20 @@
 // what the percentiles must then be is known beforehand.
 #include <gtest/gtest.h>
 
-#include "plan/quick.h"
 #include "sim/world.h"
 #include "target/faults.h"
 #include "tests/sim/fast/http_server.h"
+#include "tests/sim/fast/load.h"
 #include "tests/sim/seeds.h"
-#include "vuser/engine.h"
 
 namespace bellwether::sim {
 namespace {
 
 using metrics::Histogram;
-using metrics::Window;
-using runtime::Runtime;
-using runtime::task;
 
 constexpr Duration kRunsFor = Duration::seconds(10);
 constexpr double kRate = 100;
 constexpr uint64_t kArrivals = 1000;
-
-// One load, and what was counted.
-struct Load {
-  explicit Load(plan::QuickRun run) : plan(*plan::make_plan(run)), total(1, 1, 0, nullptr) {}
-
-  plan::Plan plan;
-  Window total;
-  bool over = false;
-
-  const metrics::StepWindow& step() const { return total.steps[0]; }
-  const metrics::WorkflowWindow& workflow() const { return total.workflows[0]; }
-};
-
-class Sink final : public vuser::WindowSink {
- public:
-  explicit Sink(Load& load) : load_(load) {}
-  Window* exchange(Window* full) override {
-    load_.total.merge(*full);
-    full->clear();
-    return full;
-  }
-  void abort_run(std::string_view) override {}
-
- private:
-  Load& load_;
-};
-
-task<void> generate(Runtime& runtime, void* context) {
-  auto& load = *static_cast<Load*>(context);
-  metrics::PagePool pool;
-  Window window(1, 1, 0, &pool);
-  Sink sink(load);
-  vuser::Engine engine(runtime, load.plan, 0, 1, sink, pool, &window);
-  const Status prepared = engine.prepare();
-  check(prepared.has_value(), "this plan is right");
-  co_await engine.run(runtime.now());
-  load.over = true;
-}
 
 plan::QuickRun open_model(uint32_t vus) {
   return {.url = "http://server/json", .vus = vus, .duration = kRunsFor, .rate_per_s = kRate};
@@ -78,7 +36,7 @@ void live(uint64_t seed, Load& load, const Stall& stall) {
   Node& stalled = stall.node == server.name() ? server : generator;
   server.start(&http_server, &target_faults);
   world.run_for(Duration::millis(1));
-  generator.start(&generate, &load);
+  generator.start(&generate_load, &load);
   world.run_for(stall.begins);
   stalled.pause();
   world.run_for(stall.lasts);
@@ -160,7 +118,7 @@ TEST_P(OneSecondInTen, gives_the_percentiles_of_arithmetic) {
   world.network().set_links({.latency_min = Duration::micros(50), .latency_max = Duration::micros(100)});
   world.add_node("server").start(&http_server, &target_faults);
   world.run_for(Duration::millis(1));
-  world.add_node("generator").start(&generate, &load);
+  world.add_node("generator").start(&generate_load, &load);
   world.run_for(Duration::seconds(110));
   ASSERT_TRUE(load.over);
 

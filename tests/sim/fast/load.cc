@@ -1,0 +1,41 @@
+#include "tests/sim/fast/load.h"
+
+#include "base/check.h"
+#include "vuser/engine.h"
+
+namespace bellwether::sim {
+namespace {
+
+using metrics::Window;
+
+class Sink final : public vuser::WindowSink {
+ public:
+  explicit Sink(Load& load) : load_(load) {}
+  Window* exchange(Window* full) override {
+    load_.total.merge(*full);
+    full->clear();
+    return full;
+  }
+  void abort_run(std::string_view) override {}
+
+ private:
+  Load& load_;
+};
+
+}  // namespace
+
+Load::Load(const plan::QuickRun& run) : plan(*plan::make_plan(run)), total(1, 1, 0, nullptr) {}
+
+runtime::task<void> generate_load(runtime::Runtime& runtime, void* context) {
+  auto& load = *static_cast<Load*>(context);
+  metrics::PagePool pool;
+  Window window(1, 1, 0, &pool);
+  Sink sink(load);
+  vuser::Engine engine(runtime, load.plan, 0, 1, sink, pool, &window);
+  const Status prepared = engine.prepare();
+  check(prepared.has_value(), "this plan is right");
+  co_await engine.run(runtime.now());
+  load.over = true;
+}
+
+}  // namespace bellwether::sim

@@ -1,0 +1,25 @@
+// A load made by the real engine, as a simulated process.
+#pragma once
+
+#include "metrics/window.h"
+#include "plan/quick.h"
+#include "runtime/runtime.h"
+
+namespace bellwether::sim {
+
+// One load of one step, and what was counted.
+struct Load {
+  explicit Load(const plan::QuickRun& run);
+
+  plan::Plan plan;
+  metrics::Window total;
+  bool over = false;
+
+  const metrics::StepWindow& step() const { return total.steps[0]; }
+  const metrics::WorkflowWindow& workflow() const { return total.workflows[0]; }
+};
+
+// `context`: a Load.
+runtime::task<void> generate_load(runtime::Runtime& runtime, void* context);
+
+}  // namespace bellwether::sim
