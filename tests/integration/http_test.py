@@ -173,6 +173,18 @@ third: {after: second, http: {get: /third}}
         self.assertEqual(self.server.paths(), {"/first", "/third"})
         self.assertEqual(run.errors, {"template": 1})
 
+    def test_values_last_for_one_iteration(self):
+        """Only the first response has a token; the second iteration must not use the token of the first."""
+        self.answers["/first"] = lambda request, _: response(
+            b'{"token": "abc"}' if request.header("x-iteration") == "0" else b"{}")
+        run = self.one("""
+first: {http: {get: /first, headers: {X-Iteration: "${iteration}"}}, extract: {token: {json: $.token}}}
+second: {after: first, http: {get: "/second/${token}"}}
+""", workflow="vus: 1\n    duration: 300ms\n    pacing: 50ms")
+        self.assertGreater(run.totals["iterations"], 1)
+        self.asked("/second/abc")
+        self.assertEqual(run.errors, {"template": run.totals["iterations"] - 1})
+
     def test_checks_pass_and_fail_one_by_one(self):
         self.answers["/c"] = response(b'{"n": 5, "s": "text", "list": [1]}', headers=["X-Kind: fine"])
         run = self.one("""

@@ -70,6 +70,7 @@ workflows:
         self.assertEqual(run.statuses, {200: run.totals["requests"]})
         self.assertEqual(len(log), 2 * run.totals["requests"])
         self.assertEqual(run.totals["bytes_sent"], sum(entry.request_length for entry in log))
+        self.assertEqual(run.totals["bytes_received"], sum(entry.bytes_sent for entry in log))
 
     def begin(self, nginx, *arguments):
         """Starts a run without end; its first requests are answered when this returns."""
