@@ -80,7 +80,8 @@ void Faults::happen_once() {
 
 void Faults::start_what_is_down() {
   for (std::size_t i = 0; i < world_.size(); ++i) {
-    if (!world_.node(i).is_running()) world_.node(i).restart();
+    Node& node = world_.node(i);
+    if (!node.is_running() && &node != spared_) node.restart();
   }
 }
 
