@@ -174,16 +174,18 @@ third: {after: second, http: {get: /third}}
         self.assertEqual(run.errors, {"template": 1})
 
     def test_values_last_for_one_iteration(self):
-        """Only the first response has a token; the second iteration must not use the token of the first."""
-        self.answers["/first"] = lambda request, _: response(
-            b'{"token": "abc"}' if request.header("x-iteration") == "0" else b"{}")
+        """The token of the first iteration must not be used in later ones: one has none, the others no response."""
+        def first(request, _):
+            return {"0": response(b'{"token": "abc"}'), "1": response(b"{}")}.get(request.header("x-iteration"))
+
+        self.answers["/first"] = first
         run = self.one("""
 first: {http: {get: /first, headers: {X-Iteration: "${iteration}"}}, extract: {token: {json: $.token}}}
 second: {after: first, http: {get: "/second/${token}"}}
-""", workflow="vus: 1\n    duration: 300ms\n    pacing: 50ms")
-        self.assertGreater(run.totals["iterations"], 1)
+""", workflow="vus: 1\n    duration: 400ms\n    pacing: 20ms")
+        self.assertGreater(run.totals["iterations"], 2)
         self.asked("/second/abc")
-        self.assertEqual(run.errors, {"template": run.totals["iterations"] - 1})
+        self.assertEqual(run.errors, {"template": run.totals["iterations"] - 1, "closed": run.totals["iterations"] - 2})
 
     def test_checks_pass_and_fail_one_by_one(self):
         self.answers["/c"] = response(b'{"n": 5, "s": "text", "list": [1]}', headers=["X-Kind: fine"])
