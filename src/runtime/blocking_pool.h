@@ -65,7 +65,10 @@ class [[nodiscard]] BlockingPool::Run {
     submitted_ = true;
     pool_.submit(job_);
   }
-  Value await_resume() { return std::move(*job_->result); }
+  Value await_resume() {
+    check(job_->result.has_value());
+    return std::move(*job_->result);
+  }
 
  private:
   struct Work final : Job {

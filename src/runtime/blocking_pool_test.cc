@@ -53,6 +53,7 @@ TEST(BlockingPool, operations_run_one_after_the_other_in_order) {
   BlockingPool pool(*runtime);
   std::vector<int> order;  // written by one thread, read after the last operation
   std::vector<task<int>> all;
+  all.reserve(100);
   for (int i = 0; i < 100; ++i) {
     all.push_back(on_pool(pool, [&order, i] {
       order.push_back(i);

@@ -24,7 +24,7 @@ ReadOutcome read(std::string_view input, const ReadOptions& options = {}, const 
 
 // The outcome, after it was found the same whole, byte by byte and in pieces of seven.
 ReadOutcome read_every_way(const std::string& input, const ReadOptions& options = {}) {
-  const ReadOutcome whole = read(input, options);
+  ReadOutcome whole = read(input, options);
   for (const std::size_t size : {std::size_t{1}, std::size_t{7}}) {
     ReadOutcome split = read(input, options, std::vector<std::size_t>(input.size() / size + 1, size));
     // What stands behind the response is seen only when it comes with it.
