@@ -59,10 +59,11 @@ class Progress final : public node::LocalRun::Observer {
 
 task<void> obey_signals(runtime::Signals* signals, node::LocalRun* run, Progress* progress,
                         runtime::Cancellation* cancel) {
-  while (true) {
+  for (bool first = true;; first = false) {
     const int signal = co_await signals->next(cancel);
     if (signal == 0) co_return;
-    std::fprintf(stderr, "\nStopping: iterations that run may finish. Once more ends at once.\n");
+    std::fprintf(stderr, first ? "\nStopping: iterations that run may finish. Once more ends at once.\n"
+                               : "\nEnding at once.\n");
     progress->stopping();
     run->interrupt(aggregate::Ending::kSignal, signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
   }

@@ -170,6 +170,7 @@ class Signals(Outcome):
         process.wait(20)
         self.assertLess(time.monotonic() - began, 10, "well before the server would have answered")
         self.assertEqual(process.returncode, product.SIGNAL)
+        said.wait_for("Ending at once")
         result = json.loads(self.file.read_text())
         self.assertEqual(result["steps"]["w.s"]["errors"], {"interrupted": 2})
 
