@@ -77,7 +77,17 @@ void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling
     const auto is_same = [&](const scenario::Pair& own) { return iequals(own.name.text, pair.name.text); };
     if (std::none_of(http.headers.begin(), http.headers.end(), is_same)) add(pair);
   }
-  for (const scenario::Pair& pair : http.headers) add(pair);
+  for (auto pair = http.headers.begin(); pair != http.headers.end(); ++pair) {
+    const bool again = std::any_of(http.headers.begin(), pair, [&](const scenario::Pair& before) {
+      return iequals(before.name.text, pair->name.text);
+    });
+    if (again) {
+      compiling.reading.diagnostics.add(pair->name.mark,
+                                        {.message = "the header " + in_quotes(pair->name.text) + " is given twice",
+                                         .hint = "upper and lower case make no difference in the name of a header"});
+    }
+    add(*pair);
+  }
 }
 
 void add_content_type(std::string_view type, HttpCall& call) {

@@ -64,6 +64,7 @@ CASES = {
                             "did you mean 'constant-vus'"),
     "a rate without arrivals": ("    vus: 1\n", "    vus: 1\n    executor: constant-vus\n    rate: 5/s\n", 7, "rate"),
     "a header that is not the user's": ("Authorization:", "Transfer-Encoding:", 14, "'Transfer-Encoding' cannot be"),
+    "a header given twice": ('Authorization: "', 'x-a: 1, X-A: "', 14, "the header 'X-A' is given twice"),
     "two methods": ("get: \"${BASE}/list\"", "get: \"${BASE}/list\", post: \"${BASE}/list\"", 9, "post"),
     "neither request nor action": ("        http: {get: \"${BASE}/list\"}\n", "", 8, "http", "action"),
     "broken YAML": ("[list]", "[list", None, "this is not YAML"),
