@@ -133,6 +133,7 @@ bool LengthFields::note(const Field& field, const char*& reason) {
       if (!is_field(field.name, "transfer-encoding")) return true;
       has_transfer_encoding = true;
       chunked_last = last_is_chunked(field.value);
+      if (!iequals(field.value, "chunked") && !iequals(field.value, "identity")) other_coding = true;
       return true;
     default: return true;
   }

@@ -51,6 +51,7 @@ struct LengthFields {
   std::optional<uint64_t> content_length;
   bool has_transfer_encoding = false;
   bool chunked_last = false;
+  bool other_coding = false;  // a transfer coding that changes the body, such as gzip
   bool close = false;       // Connection: close
   bool keep_alive = false;  // Connection: keep-alive
 

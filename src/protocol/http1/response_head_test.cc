@@ -87,6 +87,8 @@ TEST(ResponseHead, the_framing_follows_rfc_9112) {
   EXPECT_EQ(with_fields("Transfer-Encoding: Chunked\r\n").head.framing, Framing::kChunked);
   EXPECT_EQ(with_fields("Transfer-Encoding: gzip, chunked\r\n").head.framing, Framing::kChunked);
   EXPECT_EQ(with_fields("Transfer-Encoding: gzip\r\n").head.framing, Framing::kUntilClose);
+  EXPECT_EQ(with_fields("Transfer-Encoding: gzip, chunked\r\n").head.encoding, Encoding::kUnknown);
+  EXPECT_EQ(with_fields("Transfer-Encoding: Chunked\r\n").head.encoding, Encoding::kIdentity);
   EXPECT_EQ(with_fields("Transfer-Encoding: chunked, gzip\r\n").head.framing, Framing::kUntilClose);
 }
 
