@@ -173,6 +173,25 @@ third: {after: second, http: {get: /third}}
         self.assertEqual(self.server.paths(), {"/first", "/third"})
         self.assertEqual(run.errors, {"template": 1})
 
+    def test_iterations_that_wait_for_nothing_leave_their_neighbours_room(self):
+        """Of two workflows one can never send anything; the other one goes on, and both end on time."""
+        run = self.load(f"""\
+workflows:
+  busy:
+    vus: 1
+    duration: 400ms
+    steps:
+      name: {{action: {{set: {{host: "no host"}}}}}}
+      get: {{after: name, http: {{get: "http://${{name.host}}/"}}}}
+  calm:
+    vus: 1
+    duration: 400ms
+    steps: {{get: {{http: {{get: "{self.server.url}/calm"}}}}}}
+""", "--cores", "1")
+        self.assertEqual(set(run.result["steps"]["busy.get"]["errors"]), {"template"})
+        self.assertGreater(run.result["steps"]["calm.get"]["count"], 10)
+        self.assertEqual(run.result["steps"]["calm.get"]["failed"], 0)
+
     def test_values_last_for_one_iteration(self):
         """The token of the first iteration must not be used in later ones: one has none, the others no response."""
         def first(request, _):
