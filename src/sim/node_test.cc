@@ -23,15 +23,20 @@ struct Diary {
   int destroyed = 0;
 };
 
-struct Farewell {
-  Diary& diary;
-  ~Farewell() { ++diary.destroyed; }
+class Farewell {
+ public:
+  explicit Farewell(Diary& diary) : diary_(diary) { ++diary_.started; }
+  Farewell(const Farewell&) = delete;
+  Farewell& operator=(const Farewell&) = delete;
+  ~Farewell() { ++diary_.destroyed; }
+
+ private:
+  Diary& diary_;
 };
 
 task<void> keep_diary(Runtime& runtime, void* context) {
   auto& diary = *static_cast<Diary*>(context);
-  ++diary.started;
-  const Farewell farewell{diary};
+  const Farewell farewell(diary);
   while (true) {
     diary.entries.push_back(runtime.now());
     co_await runtime.sleep(Duration::seconds(1));

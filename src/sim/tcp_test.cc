@@ -2,17 +2,13 @@
 
 #include <gtest/gtest.h>
 
-#include "base/probe.h"
-#include "runtime/scope.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::sim {
 namespace {
 
 using runtime::Endpoint;
-using runtime::Listener;
 using runtime::Runtime;
-using runtime::Scope;
 using runtime::Stream;
 using runtime::task;
 

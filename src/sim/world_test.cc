@@ -10,8 +10,6 @@
 namespace bellwether::sim {
 namespace {
 
-using runtime::Endpoint;
-using runtime::Listener;
 using runtime::Runtime;
 using runtime::Scope;
 using runtime::Stream;

@@ -10,9 +10,8 @@ namespace bellwether::sim {
 
 class Faults {
  public:
-  // Acts on all nodes that there are. REQUIRES that each was started once. The network of `spared` fails as
-  // everybody's, but its machine stays well
-  // and its process is left alone, also when it has ended.
+  // Acts on all nodes that there are. REQUIRES that each was started once. The network of `spared` fails like that of
+  // all, but its machine stays well and its process is left alone, also when it has ended.
   explicit Faults(World& world, const Node* spared = nullptr) : world_(world), spared_(spared) {}
 
   // Lets the world live through `count` faults, some of which last while others begin.
