@@ -52,8 +52,8 @@ struct LengthFields {
   bool has_transfer_encoding = false;
   bool chunked_last = false;
   bool other_coding = false;  // a transfer coding that changes the body, such as gzip
-  bool close = false;       // Connection: close
-  bool keep_alive = false;  // Connection: keep-alive
+  bool close = false;         // Connection: close
+  bool keep_alive = false;    // Connection: keep-alive
 
   // Looks at one field. False, with the reason, when it is malformed or contradicts an earlier one.
   bool note(const Field& field, const char*& reason);
