@@ -60,6 +60,7 @@ inline std::unique_ptr<SampleRun> open_run() {
       for (int64_t i = 0; i < 990; ++i) {
         step.service.record(Duration::micros(500 + i));
         step.response.record(Duration::micros(700 + 20 * i));
+        step.phases[3].record(Duration::zero());  // sent by one call
         step.phases[4].record(Duration::micros(400 + i));
       }
       step.status[200] = s == 0 ? 900 : 985;

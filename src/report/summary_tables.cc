@@ -144,7 +144,8 @@ void write_phases(Page& page, const RunReport& run) {
   for (std::size_t p = 0; p < kNames.size(); ++p) {
     Histogram phase;
     for (const metrics::StepWindow& step : run.totals->sum().steps) phase.merge(step.phases[p]);
-    if (phase.empty()) continue;
+    // What took no time (a request sent by one call, a response that came in one piece) is not worth a line.
+    if (phase.max() == Duration::zero()) continue;
     rows.push_back({kNames[p], format_count(phase.count()), format_duration(phase.mean()),
                     format_duration(phase.percentile(50)), format_duration(phase.percentile(95)),
                     format_duration(phase.percentile(99)), format_duration(phase.max())});
