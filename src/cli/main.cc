@@ -7,6 +7,7 @@
 #include "cli/commands.h"
 #include "cli/slips.h"
 
+// NOLINTNEXTLINE(bugprone-exception-escape): a mistake in the declarations below may as well end here
 int main(int argc, char** argv) {
   CLI::App app{"Bellwether: load tests whose figures can be trusted."};
   app.name("bellwether");

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 #include "base/units.h"
@@ -49,8 +50,8 @@ std::string ci_line(const Snapshot& now) {
     line += print("  %3d%%", static_cast<int>(share * 100));
   }
   line += "  " + std::string(now.state) + "  vus " + std::to_string(now.vus);
-  line += "  " + format_count(static_cast<uint64_t>(now.rate_per_s + 0.5)) + " req/s (" + format_count(now.requests) +
-          " total)";
+  line += "  " + format_count(static_cast<uint64_t>(std::llround(now.rate_per_s))) + " req/s (" +
+          format_count(now.requests) + " total)";
   if (now.p99 > Duration::zero()) line += "  p50 " + format_duration(now.p50) + " p99 " + format_duration(now.p99);
   const double failed = now.requests == 0 ? 0 : static_cast<double>(now.failed) / static_cast<double>(now.requests);
   line += print("  failed %.2f%%", failed * 100);

@@ -21,6 +21,7 @@ Dag::Dag(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
 
 void Dag::connect(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
   std::vector<std::string_view> names;
+  names.reserve(workflow.steps.size());
   for (const scenario::Step& step : workflow.steps) names.push_back(step.name.text);
   for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
     std::vector<std::string_view> others = names;

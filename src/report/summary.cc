@@ -1,6 +1,7 @@
 #include "report/summary.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/units.h"
 #include "plan/metric.h"
@@ -31,7 +32,7 @@ std::string value_text(const plan::Threshold& threshold, double value) {
   if (kind == plan::MetricKind::kTrend && !count) {
     return format_duration(Duration::nanos(static_cast<int64_t>(value * 1e6)));
   }
-  if (kind == plan::MetricKind::kRate) return percent(static_cast<uint64_t>(value * 1e9 + 0.5), 1'000'000'000);
+  if (kind == plan::MetricKind::kRate) return percent(static_cast<uint64_t>(std::llround(value * 1e9)), 1'000'000'000);
   if (kind == plan::MetricKind::kCounter && !count) return decimal(value) + "/s";
   return format_count(static_cast<uint64_t>(std::max(value, 0.0)));
 }

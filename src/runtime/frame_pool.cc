@@ -4,6 +4,8 @@
 #include <new>
 #include <vector>
 
+#include "base/check.h"
+
 namespace bellwether::runtime {
 namespace {
 
@@ -24,6 +26,7 @@ void* FramePool::refill(std::size_t size_class) {
   constexpr std::size_t kSlabFrames = 32;
 #endif
   const std::size_t size = size_class * kStep;
+  check(size <= kLargest, "larger frames are not pooled");
   slabs.all.push_back(std::make_unique_for_overwrite<std::byte[]>(size * kSlabFrames));
   std::byte* memory = slabs.all.back().get();
   for (std::size_t i = 1; i < kSlabFrames; ++i) release(memory + i * size, size);

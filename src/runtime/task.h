@@ -55,7 +55,7 @@ class Promise : public PromiseBase {
   }
   T take() {
     check(result_.has_value());
-    return std::move(*result_);  // NOLINT(bugprone-unchecked-optional-access): the check above
+    return std::move(*result_);
   }
 
  private:

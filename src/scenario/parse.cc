@@ -134,7 +134,7 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
       open->rate_per_s = overrides.rate_per_s.value_or(open->rate_per_s);
     }
   }
-  const auto refuse = [&](bool given, bool taken, std::string flag, std::string need) {
+  const auto refuse = [&](bool given, bool taken, const std::string& flag, std::string need) {
     if (!given || taken) return;
     diagnostics.add({}, {.message = flag + " fits no workflow of this scenario", .expected = std::move(need)});
   };
