@@ -49,18 +49,43 @@ std::size_t find_head_end(std::string_view input, std::size_t& scan_from) {
   return 0;
 }
 
-bool split_field(std::string_view line, Field& field, const char*& reason) {
-  const auto* colon = static_cast<const char*>(std::memchr(line.data(), ':', line.size()));
-  if (colon == nullptr || colon == line.data()) {
-    reason = "a header line without a name and a colon";
-    return false;
+namespace {
+
+// How many bytes of token characters `line` begins with, when a colon ends them; 0 when it does not.
+std::size_t name_size_of(std::string_view line) {
+#if defined(__SSE2__)
+  // The usual name is short and made of letters, digits and hyphens: sixteen bytes are looked at together.
+  if (line.size() >= 16) {
+    const __m128i text = _mm_loadu_si128(reinterpret_cast<const __m128i*>(line.data()));
+    const auto within = [](__m128i bytes, char low, char high) {
+      return _mm_and_si128(_mm_cmpgt_epi8(bytes, _mm_set1_epi8(static_cast<char>(low - 1))),
+                           _mm_cmplt_epi8(bytes, _mm_set1_epi8(static_cast<char>(high + 1))));
+    };
+    const __m128i letters = within(_mm_or_si128(text, _mm_set1_epi8(0x20)), 'a', 'z');
+    const __m128i others = _mm_or_si128(within(text, '0', '9'), _mm_cmpeq_epi8(text, _mm_set1_epi8('-')));
+    const int usual = _mm_movemask_epi8(_mm_or_si128(letters, others));
+    const int unusual = ~usual & 0xffff;
+    if (unusual != 0) {
+      const auto first = static_cast<std::size_t>(__builtin_ctz(static_cast<unsigned>(unusual)));
+      if (line[first] == ':') return first;
+    }
   }
-  const auto name_size = static_cast<std::size_t>(colon - line.data());
-  bool token = true;
-  for (std::size_t i = 0; i < name_size; ++i) token &= kTokenChars[static_cast<unsigned char>(line[i])];
-  if (!token) {
-    reason =
-        line[0] == ' ' || line[0] == '\t' ? "a folded header line" : "a header name with characters it may not have";
+#endif
+  std::size_t size = 0;
+  while (size < line.size() && is_token_char(line[size])) ++size;
+  return size < line.size() && line[size] == ':' ? size : 0;
+}
+
+}  // namespace
+
+bool split_field(std::string_view line, Field& field, const char*& reason) {
+  const std::size_t name_size = name_size_of(line);
+  if (name_size == 0) [[unlikely]] {
+    const bool named = line.find(':') != std::string_view::npos && line.front() != ':';
+    const bool folded = line.front() == ' ' || line.front() == '\t';
+    reason = !named   ? "a header line without a name and a colon"
+             : folded ? "a folded header line"
+                      : "a header name with characters it may not have";
     return false;
   }
   field.name = line.substr(0, name_size);
@@ -79,11 +104,16 @@ bool has_smuggling_bytes(std::string_view head) {
   const __m128i lf = _mm_set1_epi8('\n');
   const __m128i zero = _mm_setzero_si128();
   __m128i wrong = zero;
-  for (; at + 17 <= head.size(); at += 16) {
-    const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(head.data() + at));
-    const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(head.data() + at + 1));
+  const auto look_at = [&](std::size_t place) {
+    const __m128i here = _mm_loadu_si128(reinterpret_cast<const __m128i*>(head.data() + place));
+    const __m128i next = _mm_loadu_si128(reinterpret_cast<const __m128i*>(head.data() + place + 1));
     const __m128i lone_cr = _mm_andnot_si128(_mm_cmpeq_epi8(next, lf), _mm_cmpeq_epi8(here, cr));
     wrong = _mm_or_si128(wrong, _mm_or_si128(lone_cr, _mm_cmpeq_epi8(here, zero)));
+  };
+  if (head.size() >= 17) {
+    for (; at + 17 <= head.size(); at += 16) look_at(at);
+    look_at(head.size() - 17);  // the rest, with some bytes that were seen already; the last one is a line feed
+    at = head.size();
   }
   if (_mm_movemask_epi8(wrong) != 0) return true;
 #endif

@@ -37,6 +37,24 @@ TEST(HeadFields, looking_on_finds_the_same_end_as_looking_once) {
   }));
 }
 
+TEST(HeadFields, every_character_is_judged_wherever_it_stands_in_a_name) {
+  for (std::size_t size = 1; size <= 20; ++size) {
+    for (std::size_t at = 0; at < size; ++at) {
+      for (int c = 0; c < 256; ++c) {
+        std::string line(size, 'x');
+        line[at] = static_cast<char>(c);
+        line += ": value of some length";
+        Field field;
+        const char* reason = "";
+        const bool good = split_field(line, field, reason);
+        const bool ends_early = c == ':' && at > 0;
+        ASSERT_EQ(good, is_token_char(static_cast<char>(c)) || ends_early) << size << ' ' << at << ' ' << c;
+        if (good) ASSERT_EQ(field.name.size(), ends_early ? at : size);
+      }
+    }
+  }
+}
+
 TEST(HeadFields, smuggling_bytes_are_found_wherever_they_stand) {
   EXPECT_TRUE(rc::check([] {
     const auto body =

@@ -9,10 +9,13 @@ Parse HeadMemory::parse(std::string_view input, bool head_request, std::size_t& 
   if (is_known(input, head_request)) {
     recall(input, out);
     consumed = size_;
+    misses_ = 0;
     return Parse::kDone;
   }
   const Parse parsed = parse_response_head(input, head_request, scan_from, out, consumed, reason);
-  if (parsed == Parse::kDone) remember(input.substr(0, consumed), head_request, out);
+  if (parsed == Parse::kDone && misses_++ % kMissesBetween < kMissesInARow) {
+    remember(input.substr(0, consumed), head_request, out);
+  }
   return parsed;
 }
 

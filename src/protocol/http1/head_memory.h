@@ -22,6 +22,10 @@ class HeadMemory {
   static constexpr std::size_t kBytesMax = 1024;
   static constexpr std::size_t kFieldsMax = 32;
 
+  // A server whose heads all differ is not worth remembering each of them: after some misses only now and then.
+  static constexpr uint32_t kMissesBetween = 32;
+  static constexpr uint32_t kMissesInARow = 4;
+
   // A view as its place in the head.
   struct Place {
     uint16_t at;
@@ -32,7 +36,8 @@ class HeadMemory {
   void remember(std::string_view head, bool head_request, const ResponseHead& read);
 
   std::array<char, kBytesMax> bytes_;
-  uint16_t size_ = 0;  // 0: nothing is remembered
+  uint32_t misses_ = 0;  // since the last head that was known
+  uint16_t size_ = 0;    // 0: nothing is remembered
   uint16_t field_count_ = 0;
   bool head_request_ = false;
   bool keep_alive_ = false;
