@@ -33,7 +33,7 @@ class Pairs:
 
 PLAIN = "bellwether, plain"
 EXTRACT = "bellwether, check + extract"
-CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "target", "target-floor", "tls")
+CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "varied", "varied-floor", "target", "target-floor", "tls")
 
 
 def contenders(options, stack):
@@ -47,9 +47,11 @@ def contenders(options, stack):
         return clients.Floor(report.built(options.build, "bench/floor"))
 
     nginx, nginx_tls = stack.enter_context(servers.nginx())
+    varied = dataclasses.replace(nginx, name="nginx, each head another", path="/varied")
     makers = {"h2load": (nginx, clients.H2load), "hey": (nginx, clients.Hey), "floor": (nginx, floor),
               "plain": (nginx, lambda: scenario("plain", PLAIN)),
               "extract": (nginx, lambda: scenario("extract", EXTRACT)),
+              "varied": (varied, lambda: scenario("plain", PLAIN)), "varied-floor": (varied, floor),
               "tls": (nginx_tls, lambda: scenario("tls", PLAIN))}
     if chosen & {"target", "target-floor"}:
         target = stack.enter_context(servers.target(report.built(options.build, "src/cli/bellwether")))

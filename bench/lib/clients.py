@@ -95,7 +95,7 @@ class Floor:
         self.program = program
 
     def command(self, site, seconds):
-        return [self.program, site.address, "/json", "--connections", str(CONNECTIONS), "--duration", str(seconds)]
+        return [self.program, site.address, site.path, "--connections", str(CONNECTIONS), "--duration", str(seconds)]
 
     def count(self, finished):
         result = json.loads(finished.stdout)
@@ -113,6 +113,8 @@ class Bellwether:
 
     def command(self, site, seconds, result_file=None):
         settings = {"BASE": site.base, **self.settings}
+        if site.path != "/json":
+            settings["PAGE"] = site.path
         if seconds is not None:
             settings["SECONDS"] = seconds
         if site.ca_file:

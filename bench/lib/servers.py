@@ -35,6 +35,7 @@ http {{
     ssl_certificate_key key.pem;
     ssl_protocols TLSv1.3;
     location = /json {{ return 200 '{body}'; }}
+    location = /varied {{ add_header X-Request-Id $request_id; return 200 '{body}'; }}
     location = /served {{ stub_status; }}
   }}
 }}
@@ -49,10 +50,11 @@ class Site:
     process: Background
     ca_file: str = ""
     status_port: int = 0  # 0: it does not tell how much it served
+    path: str = "/json"
 
     @property
     def url(self):
-        return self.base + "/json"
+        return self.base + self.path
 
     @property
     def address(self):
@@ -100,7 +102,7 @@ def make_certificate(folder):
 
 @contextlib.contextmanager
 def nginx():
-    """Yields its plain and its TLS site."""
+    """Yields its plain and its TLS site. Under /varied the plain one answers with a head that is never the same."""
     with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
         port, tls_port = free_port(), free_port()
         make_certificate(folder)
