@@ -124,6 +124,8 @@ class PagePool {
 
   Histogram::Page* take();                // zeroed; allocates only when all slabs are used up
   void give_back(Histogram::Page* page);  // zeroes it
+  // How often memory was asked for.
+  std::size_t slabs() const { return slabs_.size(); }
   // Makes sure that the next kLowWater pages come without an allocation.
   void top_up() {
     if (left_ + returned_.size() < kLowWater) add_slab();
