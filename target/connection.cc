@@ -132,7 +132,7 @@ class Connection {
     }
     const bool sent = co_await send(request, answer, body);
     if (!sent) co_return false;
-    if (answer.kind == Answer::Kind::kRaw && answer.then != Answer::Then::kGoOn) {
+    if (answer.then != Answer::Then::kGoOn) {
       co_await end_as(answer.then);
       co_return false;
     }

@@ -1,6 +1,6 @@
 #include "target/routes.h"
 
-#include <optional>
+#include <nlohmann/json.hpp>
 
 #include "base/bytes.h"
 #include "base/units.h"
@@ -152,20 +152,10 @@ Answer refused(std::string_view allowed) {
   return answer;
 }
 
-// The raw text of a string member of a JSON object, still escaped; nothing when it is not there or not text.
-std::optional<std::string_view> json_member(std::string_view object, std::string_view quoted_name) {
-  const std::size_t name = object.find(quoted_name);
-  if (name == std::string_view::npos) return std::nullopt;
-  const std::size_t colon = object.find_first_not_of(" \t\r\n", name + quoted_name.size());
-  if (colon == std::string_view::npos || object[colon] != ':') return std::nullopt;
-  const std::size_t quote = object.find_first_not_of(" \t\r\n", colon + 1);
-  if (quote == std::string_view::npos || object[quote] != '"') return std::nullopt;
-  for (std::size_t at = quote + 1; at < object.size(); ++at) {
-    if (object[at] == '"') return object.substr(quote + 1, at - quote - 1);
-    if (static_cast<unsigned char>(object[at]) < 0x20) return std::nullopt;
-    if (object[at] == '\\') ++at;
-  }
-  return std::nullopt;
+// The text of a member of a JSON object; empty when there is none, or it is not text.
+std::string text_of(const nlohmann::json& object, const char* name) {
+  const auto found = object.find(name);
+  return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
 }  // namespace
@@ -207,16 +197,16 @@ Answer answer_to(const http1::RequestHead& head) {
 }
 
 void answer_login(std::string_view body, Prng& prng, Answer& answer) {
-  const auto user = json_member(body, "\"user\"");
-  const auto pass = json_member(body, "\"pass\"");
-  if (!user || !pass || user->empty() || pass->empty() || user->size() > kLoginTextMax) {
+  const auto login = nlohmann::json::parse(body, nullptr, /*allow_exceptions=*/false);
+  const std::string user = login.is_object() ? text_of(login, "user") : std::string();
+  if (user.empty() || user.size() > kLoginTextMax || text_of(login, "pass").empty()) {
     answer = error_answer(401, "send {user, pass} as JSON");
     return;
   }
   constexpr std::string_view kHex = "0123456789abcdef";
   std::string token;
   for (uint64_t random = prng.next(); token.size() < 16; random >>= 4) token += kHex[random & 15];
-  answer = text_answer("{\"token\":\"" + token + "\",\"user\":\"" + std::string(*user) + "\"}\n");
+  answer = text_answer("{\"token\":\"" + token + "\",\"user\":" + nlohmann::json(user).dump() + "}\n");
   answer.fields = "Set-Cookie: session=" + token + "; Path=/; HttpOnly\r\n";
 }
 

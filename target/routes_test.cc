@@ -96,6 +96,11 @@ TEST(Login, gives_a_token_and_a_cookie_that_carry_the_same_value) {
   EXPECT_EQ(got.fields, "Set-Cookie: session=" + token + "; Path=/; HttpOnly\r\n");
 }
 
+TEST(Login, members_are_told_from_values_and_text_is_escaped) {
+  EXPECT_THAT(login(R"({"note":"user","user":"a\"b","pass":"x"})").text, HasSubstr(R"("user":"a\"b")"));
+  EXPECT_EQ(login(R"({"note":"\"user\":\"ada\"","pass":"x"})").status, 401);
+}
+
 TEST(Login, anything_else_is_not_let_in) {
   for (const std::string_view body :
        {"", "{}", R"({"user":"ada"})", R"({"user":"","pass":"x"})", R"({"user":1,"pass":"x"})",

@@ -2,13 +2,13 @@
 
 #include <csignal>
 #include <memory>
-#include <pthread.h>
-#include <sched.h>
+#include <optional>
 #include <thread>
 
 #include "runtime/epoll_runtime.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
+#include "runtime/thread.h"
 #include "runtime/tls.h"
 #include "target/connection.h"
 
@@ -52,13 +52,7 @@ class Worker {
 
   void start(std::optional<int> cpu) {
     thread_ = std::thread([this, cpu] {
-      pthread_setname_np(pthread_self(), "target");
-      if (cpu) {
-        cpu_set_t set;
-        CPU_ZERO(&set);
-        CPU_SET(static_cast<std::size_t>(*cpu), &set);
-        pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-      }
+      runtime::set_up_thread("target", cpu);
       runtime_->run(accept_all());
     });
   }

@@ -14,10 +14,6 @@ std::string percent(uint64_t part, uint64_t whole) {
   return std::to_string(tenths / 10) + "." + std::to_string(tenths % 10) + " %";
 }
 
-std::string plural(uint64_t count, std::string_view noun) {
-  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
-}
-
 bool schedule_missed(const Facts& facts) {
   const uint64_t missed = facts.dropped + facts.not_started;
   return !facts.dropped_threshold && static_cast<double>(missed) > 0.01 * static_cast<double>(facts.scheduled);
@@ -25,14 +21,15 @@ bool schedule_missed(const Facts& facts) {
 
 std::string schedule_text(const Facts& facts) {
   const uint64_t missed = facts.dropped + facts.not_started;
-  return "the schedule was not achieved: " + format_count(missed) + " of " + plural(facts.scheduled, "iteration") +
-         " (" + percent(missed, facts.scheduled) + ") dropped or not started";
+  return "the schedule was not achieved: " + format_count(missed) + " of " +
+         format_count(facts.scheduled, "iteration") + " (" + percent(missed, facts.scheduled) +
+         ") dropped or not started";
 }
 
 Verdict pass(const Facts& facts) {
   if (facts.thresholds == 0) return {Outcome::kPass, kExitPass, "no threshold was given"};
   if (facts.thresholds == 1) return {Outcome::kPass, kExitPass, "the threshold passed"};
-  return {Outcome::kPass, kExitPass, "all " + plural(facts.thresholds, "threshold") + " passed"};
+  return {Outcome::kPass, kExitPass, "all " + format_count(facts.thresholds, "threshold") + " passed"};
 }
 
 }  // namespace
@@ -52,7 +49,7 @@ Generator generator_check(const Totals& totals, int cores) {
   if (out.cpu_cores >= kSaturatedShare * cores) because("its CPU was fully used");
   if (out.loop_lag_p99 > kSaturatedLag) because("its event loop lagged by " + format_duration(out.loop_lag_p99));
   if (out.exhausted > 0)
-    because(plural(out.exhausted, "request") + " found no free port or descriptor on this machine");
+    because(format_count(out.exhausted, "request") + " found no free port or descriptor on this machine");
   return out;
 }
 
@@ -100,7 +97,7 @@ Verdict verdict(const Facts& facts) {
   }
   if (facts.thresholds_failed > 0) {
     std::string reason =
-        format_count(facts.thresholds_failed) + " of " + plural(facts.thresholds, "threshold") + " failed";
+        format_count(facts.thresholds_failed) + " of " + format_count(facts.thresholds, "threshold") + " failed";
     if (facts.thresholds_no_samples > 0) {
       reason += ", " + format_count(facts.thresholds_no_samples) + " had no samples to judge";
     }
@@ -108,7 +105,7 @@ Verdict verdict(const Facts& facts) {
   }
   if (facts.thresholds_no_samples > 0) {
     return {Outcome::kInconclusive, kExitNoSamples,
-            format_count(facts.thresholds_no_samples) + " of " + plural(facts.thresholds, "threshold") +
+            format_count(facts.thresholds_no_samples) + " of " + format_count(facts.thresholds, "threshold") +
                 " had no samples to judge"};
   }
   if (facts.thresholds == 0 && facts.measures && facts.failed >= facts.requests) {

@@ -147,4 +147,8 @@ std::string format_count(uint64_t count) {
   return digits;
 }
 
+std::string format_count(uint64_t count, std::string_view noun) {
+  return format_count(count) + " " + std::string(noun) + (count == 1 ? "" : "s");
+}
+
 }  // namespace bellwether

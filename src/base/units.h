@@ -26,5 +26,7 @@ std::string format_duration(Duration span);
 std::string format_bytes(double bytes);
 // "1,234,567"
 std::string format_count(uint64_t count);
+// "1 step", "2,000 steps". For nouns whose plural takes an s.
+std::string format_count(uint64_t count, std::string_view noun);
 
 }  // namespace bellwether

@@ -124,6 +124,9 @@ TEST(Units, bytes_and_counts_are_written_for_people) {
   EXPECT_EQ(format_bytes(1.21e9), "1.21 GB");
   EXPECT_EQ(format_bytes(999'600), "1.00 MB");
   EXPECT_EQ(format_bytes(5e18), "5000 PB");
+  EXPECT_EQ(format_count(0, "step"), "0 steps");
+  EXPECT_EQ(format_count(1, "step"), "1 step");
+  EXPECT_EQ(format_count(2000, "step"), "2,000 steps");
   EXPECT_EQ(format_count(0), "0");
   EXPECT_EQ(format_count(999), "999");
   EXPECT_EQ(format_count(1000), "1,000");

@@ -16,15 +16,11 @@ struct CheckOptions {
   std::vector<std::string> sets;
 };
 
-std::string counted(std::size_t count, const std::string& noun) {
-  return std::to_string(count) + " " + noun + (count == 1 ? "" : "s");
-}
-
 std::string describe(const plan::Workflow& workflow) {
-  std::string text = "  " + workflow.name + ": " + counted(workflow.steps.size(), "step") + " in " +
-                     counted(workflow.layers.size(), "layer") + ", ";
+  std::string text = "  " + workflow.name + ": " + format_count(workflow.steps.size(), "step") + " in " +
+                     format_count(workflow.layers.size(), "layer") + ", ";
   if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) {
-    text += "constant-vus, " + counted(vus->vus, "VU") + " for " + format_duration(vus->duration);
+    text += "constant-vus, " + format_count(vus->vus, "VU") + " for " + format_duration(vus->duration);
   } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) {
     char number[32];
     std::snprintf(number, sizeof number, "%g", rate->rate_per_s);
@@ -48,8 +44,8 @@ int run_check(const CheckOptions& options) {
   }
   std::printf("%s: ok\n", options.file.c_str());
   for (const plan::Workflow& workflow : plan->workflows) std::printf("%s\n", describe(workflow).c_str());
-  std::printf("  %s, %s\n", counted(plan->checks.size(), "check").c_str(),
-              counted(plan->thresholds.size(), "threshold").c_str());
+  std::printf("  %s, %s\n", format_count(plan->checks.size(), "check").c_str(),
+              format_count(plan->thresholds.size(), "threshold").c_str());
   return kExitOk;
 }
 

@@ -32,28 +32,27 @@ Connections connections_of(const plan::Plan& plan) {
   return sum;
 }
 
-Result<std::string> ensure_descriptors(const Connections& connections) {
+uint64_t raise_descriptors(uint64_t wanted) {
   rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return std::string();
-  const rlim_t wanted = connections.at_most + kOtherDescriptors;
-  if (limit.rlim_cur >= wanted) return std::string();
-  rlimit higher{wanted, std::max(limit.rlim_max, wanted)};
-  if (setrlimit(RLIMIT_NOFILE, &higher) == 0) return std::string();
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0 || limit.rlim_cur >= wanted) return wanted;
+  rlimit higher{wanted, std::max<rlim_t>(limit.rlim_max, wanted)};
+  if (setrlimit(RLIMIT_NOFILE, &higher) == 0) return wanted;
   limit.rlim_cur = limit.rlim_max;
   setrlimit(RLIMIT_NOFILE, &limit);
-  const std::string text = std::to_string(wanted) + " open files, and the limit is " + std::to_string(limit.rlim_max) +
-                           "; raise it with 'ulimit -n " + std::to_string(wanted) + "' or use fewer virtual users";
-  if (connections.sure + kOtherDescriptors > limit.rlim_max) {
-    return fail(Errc::kExhausted, "this run needs " + text + " (--ignore-limits starts it all the same)");
-  }
-  return "this run may need " + text;
+  return limit.rlim_max;
 }
 
-void raise_descriptors() {
-  rlimit limit{};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
-  limit.rlim_cur = limit.rlim_max;
-  setrlimit(RLIMIT_NOFILE, &limit);
+Result<std::string> ensure_descriptors(const Connections& connections) {
+  const uint64_t sure = connections.sure + kOtherDescriptors;
+  const uint64_t at_most = connections.at_most + kOtherDescriptors;
+  const uint64_t allowed = raise_descriptors(at_most);
+  if (allowed >= at_most) return std::string();
+  const auto remedy = [allowed](uint64_t needed) {
+    return std::to_string(needed) + " open files, and the limit is " + std::to_string(allowed) +
+           "; raise it with 'ulimit -n " + std::to_string(needed) + "' or use fewer virtual users";
+  };
+  if (allowed < sure) return fail(Errc::kExhausted, "this run needs " + remedy(sure));
+  return "this run may need " + remedy(at_most);
 }
 
 std::string port_warning(uint64_t connections) {

@@ -22,8 +22,8 @@ Connections connections_of(const plan::Plan& plan);
 // connections fit. A text: they fit, but the others may not.
 Result<std::string> ensure_descriptors(const Connections& connections);
 
-// Raises the limit of open files as far as allowed.
-void raise_descriptors();
+// Raises the limit of open files to `wanted`, or as far as allowed, and gives what it is now (at most `wanted`).
+uint64_t raise_descriptors(uint64_t wanted);
 
 // A remark about local ports where so many connections to one address may not fit; empty when they do.
 std::string port_warning(uint64_t connections);

@@ -100,7 +100,9 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   }
   const Connections connections = connections_of(plan);
   const Result<std::string> descriptors = ensure_descriptors(connections);
-  if (!descriptors && !settings.ignore_limits) return complain(descriptors.error().message);
+  if (!descriptors && !settings.ignore_limits) {
+    return complain(descriptors.error().message + " (--ignore-limits starts it all the same)");
+  }
   if (auto pin = check_pin(settings.pin); !pin) return complain(pin.error().message);
   for (const std::string& warning :
        {descriptors ? *descriptors : descriptors.error().message, port_warning(connections.at_most)}) {

@@ -6,6 +6,7 @@
 #include <memory>
 #include <sys/stat.h>
 
+#include "base/units.h"
 #include "plan/load.h"
 #include "scenario/diagnostic.h"
 
@@ -81,9 +82,7 @@ Result<plan::Plan> load_plan(const std::string& path, std::vector<std::pair<std:
   for (const scenario::Diagnostic& diagnostic : plan.error()) {
     std::fprintf(stderr, "%s\n", scenario::format(diagnostic).c_str());
   }
-  const std::size_t count = plan.error().size();
-  return fail(Errc::kInvalid,
-              path + ": " + std::to_string(count) + (count == 1 ? " error" : " errors") + "; nothing was sent");
+  return fail(Errc::kInvalid, path + ": " + format_count(plan.error().size(), "error") + "; nothing was sent");
 }
 
 }  // namespace bellwether::cli

@@ -23,6 +23,8 @@ struct TargetArguments {
   bool quiet = false;
 };
 
+constexpr uint64_t kDescriptors = 1'000'000;  // who will come is not known: as many as may be
+
 constexpr const char* kFooter =
     "Paths:\n"
     "  /  /json  /items  /items/ID  /cart (GET, POST)  /pay (POST)  /headers  /echo  /cookies  /gzip  /br\n"
@@ -124,7 +126,7 @@ int run_command(const TargetArguments& arguments) {
     std::fprintf(stderr, "bellwether target: %s\n", options.error().message.c_str());
     return kExitUsage;
   }
-  raise_descriptors();
+  raise_descriptors(kDescriptors);
   auto totals = target::run_target(*options, arguments.quiet ? [](const std::string&) {} : &say_listening);
   if (!totals) {
     std::fprintf(stderr, "bellwether target: %s\n", totals.error().message.c_str());

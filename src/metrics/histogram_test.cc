@@ -187,6 +187,8 @@ TEST(PagePool, hands_out_pages_of_its_slab_and_takes_them_back_zeroed) {
 
 TEST(PagePool, topping_up_allocates_so_that_recording_need_not) {
   PagePool pool;
+  pool.top_up();
+  EXPECT_EQ(pool.slabs(), 1u) << "there is enough";
   const std::vector<Histogram> used = use_up(pool, 1);
   Histogram h(&pool);
   pool.top_up();

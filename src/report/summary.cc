@@ -14,11 +14,10 @@ using aggregate::Outcome;
 
 constexpr std::size_t kEventsShown = 20;
 
-std::string cores_text(int cores) { return std::to_string(cores) + (cores == 1 ? " core" : " cores"); }
-
 void write_head(Page& page, const RunReport& run) {
   const std::string facts = "  " + rfc3339(run.started_at) + "  " + format_duration(run.elapsed) + "  " +
-                            cores_text(run.generator.cores) + "  run " + printable(run.run_id);
+                            format_count(static_cast<uint64_t>(run.generator.cores), "core") + "  run " +
+                            printable(run.run_id);
   const std::size_t space = page.width() - 2;
   const std::string name = shorten(printable(run.totals->plan().name), space - std::min(width_of(facts), space - 10));
   page.line(page.style(name, Style::kBold) + page.style(facts, Style::kDim));
@@ -92,7 +91,8 @@ void write_checks(Page& page, const RunReport& run) {
 void write_generator(Page& page, const RunReport& run) {
   const aggregate::Generator& generator = run.generator;
   page.heading("GENERATOR");
-  page.line("CPU " + decimal(generator.cpu_cores) + " of " + cores_text(generator.cores) + ", event loop lag p99 " +
+  page.line("CPU " + decimal(generator.cpu_cores) + " of " +
+            format_count(static_cast<uint64_t>(generator.cores), "core") + ", event loop lag p99 " +
             format_duration(generator.loop_lag_p99));
   if (!generator.saturated()) return;
   page.wrapped(page.style("!", Style::kWarn) + " ",

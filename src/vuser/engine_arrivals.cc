@@ -54,7 +54,6 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& e
     begin_arrival(run, vu, due);
   }
 
-  run.arrivals_over = true;
   for (const auto& vu : run.vus) {
     vu->dismissed = true;
     vu->called.set();

@@ -47,7 +47,6 @@ struct Engine::WorkflowRun {
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
   uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already
-  bool arrivals_over = false;
 };
 
 }  // namespace bellwether::vuser

@@ -3,9 +3,9 @@
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
-#include <pthread.h>
-#include <sched.h>
 #include <sys/resource.h>
+
+#include "runtime/thread.h"
 
 namespace bellwether::node {
 namespace {
@@ -65,13 +65,7 @@ void LoadThread::start(Instant start) {
 }
 
 void LoadThread::main() {
-  pthread_setname_np(pthread_self(), ("load-" + std::to_string(part_)).c_str());
-  if (cpu_) {
-    cpu_set_t set;
-    CPU_ZERO(&set);
-    CPU_SET(static_cast<std::size_t>(*cpu_), &set);
-    pthread_setaffinity_np(pthread_self(), sizeof set, &set);
-  }
+  runtime::set_up_thread("load-" + std::to_string(part_), cpu_);
   Status prepared;
   auto runtime = runtime::EpollRuntime::create({.seed = seed_});
   if (runtime) {

@@ -26,13 +26,7 @@ bool HeadMemory::is_known(std::string_view input, bool head_request) const {
 
 void HeadMemory::recall(std::string_view input, ResponseHead& out) const {
   const auto view = [input](Place place) { return std::string_view(input.data() + place.at, place.size); };
-  out.status = status_;
-  out.minor_version = minor_version_;
-  out.framing = framing_;
-  out.content_length = content_length_;
-  out.keep_alive = keep_alive_;
-  out.encoding = encoding_;
-  out.has_set_cookie = has_set_cookie_;
+  static_cast<ResponseFacts&>(out) = facts_;
   out.location = view(location_);
   out.field_count = field_count_;
   for (uint16_t i = 0; i < field_count_; ++i) out.fields[i] = {view(fields_[i][0]), view(fields_[i][1])};
@@ -47,13 +41,7 @@ void HeadMemory::remember(std::string_view head, bool head_request, const Respon
   std::memcpy(bytes_.data(), head.data(), head.size());
   size_ = static_cast<uint16_t>(head.size());
   head_request_ = head_request;
-  status_ = read.status;
-  minor_version_ = read.minor_version;
-  framing_ = read.framing;
-  content_length_ = read.content_length;
-  keep_alive_ = read.keep_alive;
-  encoding_ = read.encoding;
-  has_set_cookie_ = read.has_set_cookie;
+  facts_ = read;
   location_ = place(read.location);
   field_count_ = read.field_count;
   for (uint16_t i = 0; i < field_count_; ++i) fields_[i] = {place(read.fields[i].name), place(read.fields[i].value)};

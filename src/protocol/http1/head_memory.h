@@ -40,13 +40,7 @@ class HeadMemory {
   uint16_t size_ = 0;    // 0: nothing is remembered
   uint16_t field_count_ = 0;
   bool head_request_ = false;
-  bool keep_alive_ = false;
-  bool has_set_cookie_ = false;
-  Encoding encoding_ = Encoding::kIdentity;
-  ResponseHead::Framing framing_ = ResponseHead::Framing::kNone;
-  int status_ = 0;
-  int minor_version_ = 1;
-  uint64_t content_length_ = 0;
+  ResponseFacts facts_;
   Place location_{};
   std::array<std::array<Place, 2>, kFieldsMax> fields_;  // name, value
 };

@@ -76,14 +76,22 @@ std::vector<std::string> heads() {
 }
 
 TEST(HeadMemory, reads_each_head_as_if_it_remembered_nothing) {
-  HeadMemory memory;
   for (const std::string& first : heads()) {
     for (const std::string& second : heads()) {
       for (const bool head_request : {false, true}) {
+        HeadMemory memory;
         with(memory, first, false);
         expect_same(with(memory, second, head_request), plain(second, head_request), second);
       }
     }
+  }
+}
+
+TEST(HeadMemory, reads_each_of_many_heads_that_all_differ) {
+  HeadMemory memory;
+  for (int i = 0; i < 200; ++i) {
+    const std::string head = "HTTP/1.1 200 OK\r\nX-Id: " + std::to_string(i / 2) + "\r\nContent-Length: 1\r\n\r\n";
+    expect_same(with(memory, head, false), plain(head, false), head);
   }
 }
 

@@ -18,10 +18,8 @@ struct Field {
   std::string_view value;
 };
 
-struct ResponseHead {
-  static constexpr std::size_t kFieldsMax = 128;
-  static constexpr std::size_t kBytesMax = 64 * 1024;
-
+// What a head says, as far as it does not refer to its bytes.
+struct ResponseFacts {
   enum class Framing : uint8_t {
     kNone,    // no body: HEAD, 1xx, 204, 304
     kLength,  // content_length bytes
@@ -36,6 +34,12 @@ struct ResponseHead {
   bool keep_alive = false;
   Encoding encoding = Encoding::kIdentity;
   bool has_set_cookie = false;
+};
+
+struct ResponseHead : ResponseFacts {
+  static constexpr std::size_t kFieldsMax = 128;
+  static constexpr std::size_t kBytesMax = 64 * 1024;
+
   std::string_view location;  // of a redirect; empty when there is none
   uint16_t field_count = 0;
   std::array<Field, kFieldsMax> fields;  // in order, views into the input

@@ -1,0 +1,17 @@
+#include "runtime/thread.h"
+
+#include <pthread.h>
+#include <sched.h>
+
+namespace bellwether::runtime {
+
+void set_up_thread(const std::string& name, std::optional<int> cpu) {
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  if (!cpu) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<std::size_t>(*cpu), &set);
+  pthread_setaffinity_np(pthread_self(), sizeof set, &set);
+}
+
+}  // namespace bellwether::runtime
