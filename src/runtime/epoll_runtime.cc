@@ -14,7 +14,9 @@
 #include <unistd.h>
 
 #include "runtime/blocking_pool.h"
+#include "runtime/file_systems.h"
 #include "runtime/files.h"
+#include "runtime/folders.h"
 #include "runtime/resolver.h"
 #include "runtime/socket_address.h"
 
@@ -371,7 +373,7 @@ task<Result<std::vector<IpAddress>>> EpollRuntime::resolve(std::string name, Can
 }
 
 task<Result<std::unique_ptr<File>>> EpollRuntime::open(std::string path, OpenOptions options) {
-  return open_file(*blocking_, std::move(path), options);
+  return open_file(*this, *blocking_, std::move(path), options);
 }
 task<Status> EpollRuntime::rename(std::string from, std::string to) {
   return rename_file(*blocking_, std::move(from), std::move(to));
@@ -379,6 +381,15 @@ task<Status> EpollRuntime::rename(std::string from, std::string to) {
 task<Status> EpollRuntime::remove(std::string path) { return remove_file(*blocking_, std::move(path)); }
 task<Status> EpollRuntime::sync_directory(std::string path) {
   return runtime::sync_directory(*blocking_, std::move(path));
+}
+task<Status> EpollRuntime::make_directory(std::string path, uint32_t mode) {
+  return runtime::make_directory(*blocking_, std::move(path), mode);
+}
+task<Result<std::vector<std::string>>> EpollRuntime::list_directory(std::string path) {
+  return runtime::list_directory(*blocking_, std::move(path));
+}
+task<Result<std::string>> EpollRuntime::network_file_system(std::string path) {
+  return runtime::network_file_system(*blocking_, std::move(path));
 }
 
 bool EpollRuntime::post(void (*call)(void* context), void* context) { return mailbox_->post({call, context}); }

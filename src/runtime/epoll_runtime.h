@@ -67,6 +67,9 @@ class EpollRuntime final : public Runtime {
   task<Status> rename(std::string from, std::string to) override;
   task<Status> remove(std::string path) override;
   task<Status> sync_directory(std::string path) override;
+  task<Status> make_directory(std::string path, uint32_t mode) override;
+  task<Result<std::vector<std::string>>> list_directory(std::string path) override;
+  task<Result<std::string>> network_file_system(std::string path) override;
   bool post(void (*call)(void* context), void* context) override;
 
   // For the parts of this runtime.

@@ -1,25 +1,18 @@
 #include "runtime/files.h"
 
+#include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include <vector>
+
+#include "runtime/descriptor.h"
 
 namespace bellwether::runtime {
 namespace {
-
-// Shared by the file and the operations on their way, so that neither a closed file nor a destroyed coroutine pulls the
-// descriptor from under a call.
-struct Descriptor {
-  explicit Descriptor(int number, std::string name) : fd(number), path(std::move(name)) {}
-  ~Descriptor() { ::close(fd); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int fd;
-  std::string path;
-};
 
 Result<std::vector<std::byte>> read_some(const Descriptor& file, uint64_t offset, std::size_t size) {
   std::vector<std::byte> data(size);
@@ -46,9 +39,35 @@ Status write_all(const Descriptor& file, uint64_t offset, Bytes bytes) {
   return {};
 }
 
+// Locks are tried again after a pause, so that a lock held for long never holds up the thread of all files.
+constexpr Duration kShortestPause = Duration::millis(1);
+constexpr Duration kLongestPause = Duration::millis(20);
+
+// True when the lock was taken, false when somebody else has it.
+Result<bool> try_lock(Descriptor& file) {
+  while (::flock(file.fd, LOCK_EX | LOCK_NB) != 0) {
+    if (errno == EWOULDBLOCK) return false;
+    if (errno != EINTR) return fail_errno(errno, "locking '" + file.path + "'");
+  }
+  file.locked = true;
+  return true;
+}
+
+Result<bool> names_it(const Descriptor& file, const std::string& path, bool follow) {
+  struct stat open {};
+  if (::fstat(file.fd, &open) != 0) return fail_errno(errno, "looking at '" + file.path + "'");
+  struct stat named {};
+  if (::fstatat(AT_FDCWD, path.c_str(), &named, follow ? 0 : AT_SYMLINK_NOFOLLOW) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR) return false;
+    return fail_errno(errno, "looking at '" + path + "'");
+  }
+  return open.st_dev == named.st_dev && open.st_ino == named.st_ino;
+}
+
 class OsFile final : public File {
  public:
-  OsFile(BlockingPool& pool, std::shared_ptr<Descriptor> file) : pool_(pool), file_(std::move(file)) {}
+  OsFile(Runtime& runtime, BlockingPool& pool, std::shared_ptr<Descriptor> file, bool follow)
+      : runtime_(runtime), pool_(pool), file_(std::move(file)), follow_(follow) {}
 
   task<Result<std::size_t>> read_at(uint64_t offset, MutableBytes into) override {
     auto operation = [file = file_, offset, size = into.size()] { return read_some(*file, offset, size); };
@@ -90,56 +109,95 @@ class OsFile final : public File {
     return static_cast<uint64_t>(status.st_size);
   }
 
+  task<Status> lock(Instant deadline, Cancellation* cancel) override {
+    Duration pause = kShortestPause;
+    while (true) {
+      auto operation = [file = file_] { return try_lock(*file); };
+      auto taken = co_await pool_.run(std::move(operation));
+      if (!taken) co_return tl::unexpected(taken.error());
+      if (*taken) co_return Status();
+      if (runtime_.now() >= deadline) {
+        co_return fail(Errc::kTimeout, "locking '" + file_->path + "': somebody else has the lock");
+      }
+      const Instant next = runtime_.now() + runtime_.prng().between(pause / 2, pause);
+      const bool go_on = co_await runtime_.sleep_until(std::min(next, deadline), cancel);
+      if (!go_on) co_return fail(Errc::kCancelled, "locking '" + file_->path + "' was cancelled");
+      pause = std::min(pause * 2, kLongestPause);
+    }
+  }
+
+  task<Status> unlock() override {
+    auto operation = [file = file_]() -> Status {
+      file->locked = false;
+      if (::flock(file->fd, LOCK_UN) == 0) return {};
+      return fail_errno(errno, "unlocking '" + file->path + "'");
+    };
+    Status done = co_await pool_.run(std::move(operation));
+    co_return done;
+  }
+
+  task<Result<bool>> is_at(std::string path) override {
+    auto operation = [file = file_, path, follow = follow_] { return names_it(*file, path, follow); };
+    auto same = co_await pool_.run(std::move(operation));
+    co_return same;
+  }
+
+  int descriptor() const override { return file_->fd; }
+
  private:
+  Runtime& runtime_;
   BlockingPool& pool_;
   std::shared_ptr<Descriptor> file_;
+  bool follow_;
 };
+
+// What is no file, for a message; nothing for what is one.
+const char* other_kind(mode_t mode, bool devices) {
+  if (S_ISREG(mode)) return nullptr;
+  if (S_ISDIR(mode)) return "a folder";
+  if (S_ISFIFO(mode)) return "a named pipe";
+  if (S_ISSOCK(mode)) return "a socket";
+  return devices ? nullptr : "a device";
+}
+
+tl::unexpected<Error> refuse_to_open(int error, const std::string& path, OpenOptions options) {
+  struct stat status {};
+  const int looked = ::fstatat(AT_FDCWD, path.c_str(), &status, options.no_follow ? AT_SYMLINK_NOFOLLOW : 0);
+  if (error == ELOOP && looked == 0 && S_ISLNK(status.st_mode)) {
+    return fail(Errc::kInvalid, "opening '" + path + "': it is a symbolic link, and links are not followed here");
+  }
+  const char* kind = looked == 0 && (error == EISDIR || error == ENXIO) ? other_kind(status.st_mode, true) : nullptr;
+  if (kind != nullptr) return fail(Errc::kInvalid, "opening '" + path + "': it is " + kind + ", not a file");
+  return fail_errno(error, "opening '" + path + "'");
+}
+
+// Opening a named pipe would wait for its other end, so nothing is opened in a way that waits.
+Result<std::shared_ptr<Descriptor>> open_descriptor(const std::string& path, OpenOptions options) {
+  int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (options.write ? O_RDWR : O_RDONLY);
+  if (options.create) flags |= O_CREAT;
+  if (options.exclusive) flags |= O_EXCL;
+  if (options.truncate) flags |= O_TRUNC;
+  if (options.no_follow) flags |= O_NOFOLLOW;
+  const int fd = ::open(path.c_str(), flags, static_cast<mode_t>(options.mode));
+  if (fd < 0) return refuse_to_open(errno, path, options);
+  auto file = std::make_shared<Descriptor>(fd, path);
+  struct stat status {};
+  if (::fstat(fd, &status) != 0) return fail_errno(errno, "looking at '" + path + "'");
+  if (const char* kind = other_kind(status.st_mode, !options.no_follow)) {
+    return fail(Errc::kInvalid, "opening '" + path + "': it is " + kind + ", not a file");
+  }
+  ::fcntl(fd, F_SETFL, ::fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+  return file;
+}
 
 }  // namespace
 
-task<Result<std::unique_ptr<File>>> open_file(BlockingPool& pool, std::string path, OpenOptions options) {
-  auto operation = [path, options]() -> Result<std::shared_ptr<Descriptor>> {
-    int flags = O_CLOEXEC | (options.write ? O_RDWR : O_RDONLY);
-    if (options.create) flags |= O_CREAT;
-    if (options.exclusive) flags |= O_EXCL;
-    if (options.truncate) flags |= O_TRUNC;
-    const int fd = ::open(path.c_str(), flags, 0644);
-    if (fd < 0) return fail_errno(errno, "opening '" + path + "'");
-    return std::make_shared<Descriptor>(fd, path);
-  };
+task<Result<std::unique_ptr<File>>> open_file(Runtime& runtime, BlockingPool& pool, std::string path,
+                                              OpenOptions options) {
+  auto operation = [path, options] { return open_descriptor(path, options); };
   auto opened = co_await pool.run(std::move(operation));
   if (!opened) co_return tl::unexpected(opened.error());
-  co_return std::unique_ptr<File>(std::make_unique<OsFile>(pool, std::move(*opened)));
-}
-
-task<Status> rename_file(BlockingPool& pool, std::string from, std::string to) {
-  auto operation = [from, to]() -> Status {
-    if (::rename(from.c_str(), to.c_str()) == 0) return {};
-    return fail_errno(errno, "renaming '" + from + "' to '" + to + "'");
-  };
-  Status done = co_await pool.run(std::move(operation));
-  co_return done;
-}
-
-task<Status> remove_file(BlockingPool& pool, std::string path) {
-  auto operation = [path]() -> Status {
-    if (::unlink(path.c_str()) == 0) return {};
-    return fail_errno(errno, "removing '" + path + "'");
-  };
-  Status done = co_await pool.run(std::move(operation));
-  co_return done;
-}
-
-task<Status> sync_directory(BlockingPool& pool, std::string path) {
-  auto operation = [path]() -> Status {
-    const int fd = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (fd < 0) return fail_errno(errno, "opening folder '" + path + "'");
-    const Descriptor folder(fd, path);
-    if (::fsync(fd) == 0) return {};
-    return fail_errno(errno, "syncing folder '" + path + "'");
-  };
-  Status done = co_await pool.run(std::move(operation));
-  co_return done;
+  co_return std::unique_ptr<File>(std::make_unique<OsFile>(runtime, pool, std::move(*opened), !options.no_follow));
 }
 
 }  // namespace bellwether::runtime

@@ -9,10 +9,8 @@
 
 namespace bellwether::runtime {
 
-// `pool` must outlive the file.
-task<Result<std::unique_ptr<File>>> open_file(BlockingPool& pool, std::string path, OpenOptions options);
-task<Status> rename_file(BlockingPool& pool, std::string from, std::string to);
-task<Status> remove_file(BlockingPool& pool, std::string path);
-task<Status> sync_directory(BlockingPool& pool, std::string path);
+// `runtime` and `pool` must outlive the file.
+task<Result<std::unique_ptr<File>>> open_file(Runtime& runtime, BlockingPool& pool, std::string path,
+                                              OpenOptions options);
 
 }  // namespace bellwether::runtime

@@ -1,6 +1,9 @@
 #include "runtime/files.h"
 
 #include <gmock/gmock.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
 
 #include "runtime/stream_testing.h"
 #include "runtime/temporary_testing.h"
@@ -107,7 +110,45 @@ TEST_F(FilesTest, failures_name_the_file_and_the_reason) {
   const auto read_only = open(folder_.file("a", "x"), kRead);
   EXPECT_EQ(write(**read_only, 0, "y").error().code, Errc::kIo);
   EXPECT_FALSE(runtime_->run((*read_only)->truncate(0)));
-  EXPECT_FALSE(open(folder_.path(), kWrite));
+}
+
+TEST_F(FilesTest, what_is_no_file_is_named_and_never_waited_for) {
+  ASSERT_EQ(::mkfifo(folder_.path("pipe").c_str(), 0600), 0);
+  const int bound = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  folder_.path("socket").copy(address.sun_path, sizeof address.sun_path - 1);
+  ASSERT_EQ(::bind(bound, reinterpret_cast<const sockaddr*>(&address), sizeof address), 0);
+  ::close(bound);
+  for (const auto& [path, kind] :
+       {std::pair(folder_.path(), "a folder"), std::pair(folder_.path("pipe"), "a named pipe"),
+        std::pair(folder_.path("socket"), "a socket")}) {
+    for (const OpenOptions& options : {kRead, kWrite}) {
+      const auto opened = open(path, options);
+      ASSERT_FALSE(opened) << path;
+      EXPECT_EQ(opened.error().code, Errc::kInvalid);
+      EXPECT_THAT(opened.error().message, HasSubstr("'" + path + "': it is " + kind + ", not a file"));
+    }
+  }
+}
+
+TEST_F(FilesTest, links_and_devices_can_be_shut_out) {
+  const std::string link = folder_.path("link");
+  ASSERT_EQ(::symlink(folder_.file("a", "x").c_str(), link.c_str()), 0);
+  EXPECT_EQ(read(**open(link, kRead), 0, 5), "x");
+  const auto followed = open(link, {.write = true, .no_follow = true});
+  ASSERT_FALSE(followed);
+  EXPECT_EQ(followed.error().code, Errc::kInvalid);
+  EXPECT_THAT(followed.error().message, HasSubstr("'" + link + "': it is a symbolic link"));
+  EXPECT_THAT(open("/dev/null", {.write = true, .no_follow = true}).error().message, HasSubstr("it is a device"));
+  EXPECT_TRUE(open(folder_.path("a"), {.write = true, .no_follow = true}));
+}
+
+TEST_F(FilesTest, a_new_file_has_the_mode_that_was_asked_for) {
+  ASSERT_TRUE(open(folder_.path("a"), {.create = true, .write = true, .mode = 0600}));
+  struct stat status {};
+  ASSERT_EQ(::stat(folder_.path("a").c_str(), &status), 0);
+  EXPECT_EQ(status.st_mode & 0777, 0600U);
 }
 
 TEST_F(FilesTest, a_full_disk_is_told_apart) {

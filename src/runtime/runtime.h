@@ -20,6 +20,7 @@
 #include "base/time.h"
 #include "runtime/address.h"
 #include "runtime/cancellation.h"
+#include "runtime/file.h"
 #include "runtime/stream.h"
 #include "runtime/task.h"
 #include "runtime/timer_wheel.h"
@@ -47,27 +48,6 @@ class UdpSocket {
   virtual Status send(Endpoint to, Bytes bytes) = 0;
   virtual task<Result<Datagram>> receive(MutableBytes into, Cancellation* cancel) = 0;
   virtual Endpoint local() const = 0;
-};
-
-// A file. What was written is safe against a crash of the machine only once sync() has succeeded; after a failed sync()
-// nothing is known of what was written since the last one, and the file must not be trusted.
-class File {
- public:
-  virtual ~File() = default;
-  // Reads up to into.size() bytes at `offset`; fewer only at the end of the file.
-  virtual task<Result<std::size_t>> read_at(uint64_t offset, MutableBytes into) = 0;
-  // Writes all bytes or fails; after a failure some of them may have been written.
-  virtual task<Status> write_at(uint64_t offset, Bytes bytes) = 0;
-  virtual task<Status> truncate(uint64_t size) = 0;
-  virtual task<Status> sync() = 0;
-  virtual Result<uint64_t> size() = 0;
-};
-
-struct OpenOptions {
-  bool create = false;
-  bool exclusive = false;  // with create: kExists when it is there
-  bool truncate = false;
-  bool write = false;
 };
 
 struct ConnectOptions {
@@ -112,6 +92,14 @@ class Runtime {
   virtual task<Status> rename(std::string from, std::string to) = 0;
   virtual task<Status> remove(std::string path) = 0;
   virtual task<Status> sync_directory(std::string path) = 0;
+  // Makes a folder and those above it that are missing; each new name is durable. One that is there already is left as
+  // it is. `mode` is before the umask.
+  virtual task<Status> make_directory(std::string path, uint32_t mode) = 0;
+  // The names in a folder, sorted, without "." and ".."; kTooLarge when there are more than 100,000.
+  virtual task<Result<std::vector<std::string>>> list_directory(std::string path) = 0;
+  // The kind of network file system that the existing `path` is on ("nfs", "cifs", "fuse.sshfs"); empty for a local
+  // one.
+  virtual task<Result<std::string>> network_file_system(std::string path) = 0;
 
   // Runs `call(context)` on this runtime's loop, soon. From any thread. Returns false when the mailbox is full.
   virtual bool post(void (*call)(void* context), void* context) = 0;

@@ -20,13 +20,7 @@ class TemporaryFolder {
     path_ = "/tmp/bellwether-test-" + std::to_string(::getpid()) + "-" + std::to_string(made++);
     check(::mkdir(path_.c_str(), 0700) == 0, "a test may make a folder");
   }
-  ~TemporaryFolder() {
-    if (DIR* folder = ::opendir(path_.c_str())) {
-      while (const dirent* entry = ::readdir(folder)) ::unlink(path(entry->d_name).c_str());
-      ::closedir(folder);
-    }
-    ::rmdir(path_.c_str());
-  }
+  ~TemporaryFolder() { remove_all(path_); }
   TemporaryFolder(const TemporaryFolder&) = delete;
   TemporaryFolder& operator=(const TemporaryFolder&) = delete;
 
@@ -42,6 +36,17 @@ class TemporaryFolder {
   }
 
  private:
+  static void remove_all(const std::string& folder_path) {
+    if (DIR* folder = ::opendir(folder_path.c_str())) {
+      while (const dirent* entry = ::readdir(folder)) {
+        const std::string_view name = entry->d_name;
+        const std::string full = folder_path + "/" + std::string(name);
+        if (name != "." && name != ".." && ::unlink(full.c_str()) != 0) remove_all(full);
+      }
+      ::closedir(folder);
+    }
+    ::rmdir(folder_path.c_str());
+  }
   std::string path_;
 };
 

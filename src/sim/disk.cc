@@ -48,6 +48,7 @@ uint64_t Disk::used() const {
 
 Result<std::shared_ptr<Inode>> Disk::open(std::string_view path, runtime::OpenOptions options) {
   if (fails(settings_.open_error)) return fail(Errc::kIo, "opening " + quoted(path) + ": input/output error");
+  if (folders_.contains(path)) return fail(Errc::kInvalid, "opening " + quoted(path) + ": it is a folder, not a file");
   const auto found = names_.find(path);
   if (found == names_.end()) {
     if (!options.create) return fail(Errc::kNotFound, "opening " + quoted(path) + ": no such file");
@@ -143,6 +144,48 @@ Status Disk::remove(std::string_view path) {
   if (!exists(path)) return fail(Errc::kNotFound, "removing " + quoted(path) + ": no such file");
   change_name(path, nullptr, {});
   return {};
+}
+
+Status Disk::make_directory(std::string_view path) {
+  path = without_slash(path);
+  if (fails(settings_.write_error)) return fail(Errc::kIo, "making folder " + quoted(path) + ": input/output error");
+  if (exists(path)) return fail(Errc::kExists, "making folder " + quoted(path) + ": there is a file of that name");
+  for (; path.size() > 1; path = folder_of(path)) folders_.emplace(path);
+  return {};
+}
+
+Result<std::vector<std::string>> Disk::list_directory(std::string_view path) {
+  if (fails(settings_.read_error)) return fail(Errc::kIo, "reading folder " + quoted(path) + ": input/output error");
+  const std::string folder(without_slash(path));
+  const std::string prefix = folder.ends_with('/') ? folder : folder + "/";
+  std::set<std::string> found;
+  const auto note = [&](std::string_view below) {
+    if (!below.starts_with(prefix) || below.size() == prefix.size()) return;
+    below.remove_prefix(prefix.size());
+    found.emplace(below.substr(0, below.find('/')));
+  };
+  for (const auto& [name, inode] : names_) note(name);
+  for (const std::string& name : folders_) note(name);
+  if (found.empty() && !folders_.contains(folder)) {
+    return fail(Errc::kNotFound, "opening folder " + quoted(path) + ": no such folder");
+  }
+  return std::vector<std::string>(found.begin(), found.end());
+}
+
+bool Disk::try_lock(Inode& inode, const void* owner) {
+  if (inode.locked_by_ == nullptr) inode.locked_by_ = owner;
+  if (inode.locked_by_ == owner) return true;
+  BW_PROBE("sim: a file's lock is not free");
+  return false;
+}
+
+void Disk::unlock(Inode& inode, const void* owner) {
+  if (inode.locked_by_ == owner) inode.locked_by_ = nullptr;
+}
+
+bool Disk::is_at(std::string_view path, const Inode& inode) const {
+  const auto found = names_.find(path);
+  return found != names_.end() && found->second.get() == &inode;
 }
 
 Status Disk::sync_directory(std::string_view path, uint64_t upto) {

@@ -1,12 +1,14 @@
 // A simulated disk, as pessimistic as POSIX lets it be. What is written is seen by all at once, and is safe only after
 // a sync: when the power goes, each change since then survives, is lost, or is torn in sectors, whatever became of the
-// others. Names are changes too, safe once their folder is synced. Folders exist without being made.
+// others. Names are changes too, safe once their folder is synced. Folders exist without being made. Each file has one
+// lock, which an open file has or has not.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,6 +32,7 @@ struct DiskSettings {
   double write_error = 0;  // a part may have been written
   double sync_error = 0;   // some of what was to be synced is never written, not even by a later sync that succeeds
   uint64_t capacity = UINT64_MAX;  // bytes of all files together
+  std::string network_kind;        // what the machine says of its file system ("nfs"); empty: a local one
 };
 
 // A file without a name; lives as long as a name or an open file means it.
@@ -49,7 +52,8 @@ class Inode {
 
   std::vector<std::byte> seen_;  // what a read gives
   std::vector<std::byte> safe_;  // what is surely there after a loss of power
-  std::vector<Change> unsafe_;   // the changes from safe_ to seen_, but for those that a failed sync has dropped
+  const void* locked_by_ = nullptr;
+  std::vector<Change> unsafe_;  // the changes from safe_ to seen_, but for those that a failed sync has dropped
 };
 
 class Disk {
@@ -69,6 +73,13 @@ class Disk {
   Status truncate(Inode& inode, uint64_t size);
   Status rename(std::string_view from, std::string_view to);
   Status remove(std::string_view path);
+  // The names of what is directly in there; kNotFound when nothing is and the folder was never made.
+  Result<std::vector<std::string>> list_directory(std::string_view path);
+  Status make_directory(std::string_view path);
+  // Owners are open files. False when another one has the lock.
+  bool try_lock(Inode& inode, const void* owner);
+  void unlock(Inode& inode, const void* owner);
+  bool is_at(std::string_view path, const Inode& inode) const;
   // The number of the latest change of any kind. A sync covers the changes up to the one that was the latest when it
   // began.
   uint64_t last_change() const { return changes_; }
@@ -102,6 +113,7 @@ class Disk {
   uint64_t changes_ = 0;
   Names names_;
   Names safe_names_;
+  std::set<std::string, std::less<>> folders_;  // those that were made
   std::vector<NameChange> unsafe_names_;
 };
 

@@ -132,4 +132,19 @@ task<Status> SimRuntime::sync_directory(std::string path) {
   co_return node_.disk().sync_directory(path, upto);
 }
 
+task<Status> SimRuntime::make_directory(std::string path, uint32_t) {
+  co_await sleep(node_.disk().draw_sync_latency());
+  co_return node_.disk().make_directory(path);
+}
+
+task<Result<std::vector<std::string>>> SimRuntime::list_directory(std::string path) {
+  co_await sleep(node_.disk().draw_latency());
+  co_return node_.disk().list_directory(path);
+}
+
+task<Result<std::string>> SimRuntime::network_file_system(std::string) {
+  co_await sleep(node_.disk().draw_latency());
+  co_return node_.disk().settings().network_kind;
+}
+
 }  // namespace bellwether::sim

@@ -45,6 +45,9 @@ class SimRuntime final : public runtime::Runtime {
   runtime::task<Status> rename(std::string from, std::string to) override;
   runtime::task<Status> remove(std::string path) override;
   runtime::task<Status> sync_directory(std::string path) override;
+  runtime::task<Status> make_directory(std::string path, uint32_t mode) override;
+  runtime::task<Result<std::vector<std::string>>> list_directory(std::string path) override;
+  runtime::task<Result<std::string>> network_file_system(std::string path) override;
   // From the world's one thread only.
   bool post(void (*call)(void* context), void* context) override;
 
