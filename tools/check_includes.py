@@ -19,6 +19,9 @@ ROOMS = [
     ("src/base/*", "base", "", False),
     ("src/runtime/*", "runtime", "base", False),
     ("src/metrics/*", "metrics", "base", True),
+    ("src/election/*", "election", "base", True),
+    ("src/store/*", "store", "election client codec metrics runtime base", False),
+    ("src/lead/*", "lead", "store election report client codec metrics runtime base", False),
     ("src/scenario/*", "scenario", "base", True),
     ("src/plan/*", "plan", "scenario base", True),
     ("src/protocol/*/client*", "client", "codec runtime metrics base", False),
@@ -29,8 +32,8 @@ ROOMS = [
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
-    ("src/sim/*", "sim", f"node console target {UP_TO_REPORT}", False),
-    ("src/cli/*", "cli", f"sim node console target {UP_TO_REPORT}", False),
+    ("src/sim/*", "sim", f"node lead store election console target {UP_TO_REPORT}", False),
+    ("src/cli/*", "cli", f"sim node lead store election console target {UP_TO_REPORT}", False),
     ("target/*", "target", "codec runtime base", False),
 ]
 

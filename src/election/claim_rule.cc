@@ -1,0 +1,64 @@
+#include "election/claim_rule.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace bellwether::election {
+
+Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::string& token, Epoch floor) {
+  if (!seen_any_ || version_ != seen.version) {
+    seen_any_ = true;
+    version_ = seen.version;
+    since_ = now;
+  }
+  const LeaseRecord& record = seen.record;
+  longest_lease_ = std::max(longest_lease_, record.lease);
+  if (record.held() && record.token == token) return {Verdict::Kind::kOurs, now, "the record carries our token"};
+  if (seen.place.joined) return {Verdict::Kind::kInQueue, Instant::never(), "our claim waits in the queue"};
+  if (!seen.present || record.epoch < floor) return assess_absent(now, seen, floor);
+  if (!record.held()) return assess_free(now, record);
+  if (seen.sight == HolderSight::kDead) return {Verdict::Kind::kFree, now, "the holder is dead: " + seen.evidence};
+
+  const bool elsewhere = !settings_.region.empty() && !record.region.empty() && settings_.region != record.region;
+  const Duration wait = timing_.takeable_after(record.lease > Duration::zero() ? record.lease : unknown_lease());
+  const Instant free_at = since_ + wait + (elsewhere ? settings_.cross_region_wait : Duration::zero());
+  if (now < free_at) return {Verdict::Kind::kHeld, free_at, "held by " + record.holder};
+  return {Verdict::Kind::kFree, now,
+          "the lease of " + record.holder + " was not renewed for " + format_duration(now - since_)};
+}
+
+// Nothing there, or something older than what was there before.
+Verdict ClaimRule::assess_absent(Instant now, const Observation& seen, Epoch floor) const {
+  const bool forgotten = seen.present ? seen.record.epoch < floor : floor.value() > 0;
+  if (!forgotten && (!seen.may_have_lost_data || settings_.trust_empty)) {
+    return {Verdict::Kind::kFree, now, "nobody has held the key"};
+  }
+  const Instant free_at = since_ + timing_.takeable_after(unknown_lease());
+  const std::string what =
+      forgotten
+          ? "the store has lost data: epoch " + std::to_string(floor.value()) + " was seen before, now it shows " +
+                (seen.present ? "epoch " + std::to_string(seen.record.epoch.value()) : std::string("nothing"))
+          : "the store may have lost its data, so that the key may be held";
+  if (now < free_at) return {Verdict::Kind::kLostData, free_at, what};
+  return {Verdict::Kind::kFree, now,
+          what + "; nobody can hold the key any more after " + format_duration(now - since_)};
+}
+
+Verdict ClaimRule::assess_free(Instant now, const LeaseRecord& record) const {
+  const std::string cause = record.cause.empty() ? "released" : record.cause;
+  if (!record.heir.empty() && record.heir != settings_.holder) {
+    const Instant free_at = since_ + unknown_lease();
+    if (now < free_at) return {Verdict::Kind::kHeld, free_at, "kept for " + record.heir + ": " + cause};
+  }
+  const bool elsewhere = !settings_.region.empty() && !record.region.empty() && settings_.region != record.region;
+  if (elsewhere && record.heir != settings_.holder && now < since_ + settings_.cross_region_wait) {
+    return {Verdict::Kind::kHeld, since_ + settings_.cross_region_wait, "kept for region " + record.region};
+  }
+  return {Verdict::Kind::kFree, now, cause};
+}
+
+// Of a holder that we cannot see: the longest lease it may have.
+Duration ClaimRule::unknown_lease() const { return std::max(timing_.lease, longest_lease_); }
+
+}  // namespace bellwether::election

@@ -1,0 +1,57 @@
+// What keeps elections from following each other too fast. Both only ever delay, by a bounded time: a lone candidate
+// gets its turn.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+
+#include "base/prng.h"
+#include "base/time.h"
+
+namespace bellwether::election {
+
+// The n-th election within the window waits for a time drawn from the n-th range; later ones from the last.
+struct BackoffSettings {
+  Duration window = Duration::minutes(10);
+  struct Range {
+    Duration low;
+    Duration high;
+  };
+  Range first;
+  Range second{Duration::seconds(5), Duration::seconds(10)};
+  Range later{Duration::seconds(15), Duration::seconds(30)};
+};
+
+// So many changes of leader within the window are flapping; then nobody stands for the cool-down.
+struct FlapSettings {
+  std::size_t changes = 4;
+  Duration window = Duration::seconds(60);
+  Duration cooldown = Duration::seconds(30);
+};
+
+class Damping {
+ public:
+  Damping(std::optional<BackoffSettings> backoff, std::optional<FlapSettings> flap) : backoff_(backoff), flap_(flap) {}
+
+  // A holder was seen that is not the one before.
+  void leader_changed(Instant now);
+  // The key has become free at `now`: from when on this candidate may stand. Draws once for each vacancy.
+  Instant may_stand_from(Instant now, Prng& prng);
+
+  // Changes within the back-off's window (or the flap window when there is no back-off).
+  std::size_t recent_changes(Instant now) const;
+  bool cooling_down(Instant now) const { return now < cooldown_until_; }
+
+ private:
+  static constexpr std::size_t kMostRemembered = 64;
+  std::size_t changes_since(Instant from) const;
+
+  std::optional<BackoffSettings> backoff_;
+  std::optional<FlapSettings> flap_;
+  std::deque<Instant> changes_;
+  Instant cooldown_until_;
+};
+
+}  // namespace bellwether::election

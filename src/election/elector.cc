@@ -1,0 +1,181 @@
+#include "election/elector.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "base/units.h"
+#include "election/token.h"
+
+namespace bellwether::election {
+const char* to_string(EndReason reason) {
+  switch (reason) {
+    case EndReason::kResigned: return "resigned";
+    case EndReason::kExpired: return "expired";
+    case EndReason::kTaken: return "taken";
+    case EndReason::kLostData: return "store lost data";
+    case EndReason::kUnhealthy: return "unhealthy";
+  }
+  return "?";
+}
+
+Elector::Elector(ElectorConfig config, uint64_t seed)
+    : config_(std::move(config)),
+      prng_(seed),
+      rule_(config_.claim, config_.timing),
+      damping_(config_.backoff, config_.flap),
+      floor_(config_.floor),
+      token_(make_token(prng_)) {}
+
+void Elector::step(Instant now, const Event& event, Effects& out) {
+  // Whatever has happened, a term that is over is over before anything else is decided.
+  if (holds() && now >= ends_) {
+    const std::string last = "no renewal was confirmed within " + format_duration(config_.timing.renew_deadline);
+    end_term(now, renewing_ ? EndReason::kExpired : EndReason::kUnhealthy, last, out);
+  }
+  if (std::holds_alternative<Start>(event)) {
+    check(state_ == State::kIdle && !in_flight_);
+    state_ = State::kFollowing;
+    wish_.reset();
+    look(out);
+  } else if (std::holds_alternative<Tick>(event)) {
+    on_tick(now, out);
+  } else if (const auto* looked = std::get_if<Looked>(&event)) {
+    on_looked(now, looked->seen, out);
+  } else if (const auto* acted = std::get_if<Acted>(&event)) {
+    on_acted(now, acted->outcome, out);
+  } else if (std::holds_alternative<StoreChanged>(event)) {
+    if (in_flight_) {
+      look_again_ = true;
+    } else if (state_ == State::kFollowing || holds()) {
+      look(out);
+    }
+  } else if (std::holds_alternative<WorkStopped>(event)) {
+    work_stopped(now, out);
+  } else if (const auto* good = std::get_if<GoodEvidence>(&event)) {
+    config_.evidence.good(now, good->kind);
+  } else if (const auto* bad = std::get_if<BadEvidence>(&event)) {
+    config_.evidence.bad(now, bad->kind, bad->why);
+    const std::string cause = std::string("unhealthy: ") + to_string(bad->kind) + ": " + bad->why;
+    if (state_ == State::kLeading) drain(now, {.cause = cause, .heir = {}}, false, out);
+  } else if (const auto* resign = std::get_if<Resign>(&event)) {
+    on_resign(now, *resign, out);
+  } else if (const auto* retime = std::get_if<Retime>(&event)) {
+    config_.timing = retime->timing;
+    rule_.set_timing(retime->timing);
+  }
+}
+
+void Elector::on_tick(Instant now, Effects& out) {
+  if (now < wake_ || in_flight_) return;
+  wake_ = Instant::never();
+  if (state_ == State::kFollowing) {
+    if (seen_any_) verdict_ = rule_.assess(now, seen_, token_, floor_);
+    if (seen_any_ && !must_look_ && verdict_.kind == Verdict::Kind::kFree && config_.campaign) {
+      consider(now, out);
+    } else {
+      look(out);
+    }
+  } else if (holds()) {
+    if (now >= next_renewal_ && renewing_) renew(now, out);
+    schedule_term();
+  } else if (state_ == State::kReleasing) {
+    release(now, out);
+  }
+}
+
+void Elector::on_looked(Instant now, const Result<Observation>& seen, Effects& out) {
+  check(std::exchange(in_flight_, false), "an answer to a question that was asked");
+  const bool again = std::exchange(look_again_, false);
+  if (!seen) {
+    if (last_trouble_ != seen.error().message) note(true, "the store did not answer: " + seen.error().message, out);
+    last_trouble_ = seen.error().message;
+    BW_PROBE("election: a look fails");
+    if (config_.fail_open && !holds()) set_open(true, "the store did not answer: " + seen.error().message, out);
+  } else {
+    last_trouble_.clear();
+  }
+  if (std::exchange(release_waits_, false)) {
+    release(now, out);
+  } else if (state_ == State::kFollowing) {
+    if (wish_ && wish_->stay_out) {
+      follow(now, Duration::zero(), out);
+    } else if (!seen) {
+      wake_ = now + jittered(config_.timing.retry);
+    } else {
+      observe(now, *seen, out);
+      if (again) {
+        look(out);
+      } else {
+        consider(now, out);
+      }
+    }
+  } else if (holds()) {
+    if (seen) still_ours(now, *seen, out);
+    if (holds()) schedule_term();
+  }
+}
+
+void Elector::on_acted(Instant now, const Result<WriteOutcome>& outcome, Effects& out) {
+  check(std::exchange(in_flight_, false), "an answer to a question that was asked");
+  const bool again = std::exchange(look_again_, false);
+  if (!outcome) BW_PROBE("election: an act fails");
+  switch (state_) {
+    case State::kTaking: took(now, outcome, out); break;
+    case State::kLeading:
+    case State::kDraining: renewed(now, outcome, out); break;
+    case State::kReleasing:
+      if (std::exchange(release_waits_, false)) {
+        if (outcome && outcome->applied) version_ = outcome->after.version;
+        release(now, out);
+      } else {
+        released(now, outcome, out);
+      }
+      break;
+    case State::kStopping:
+      // The term ended while a renewal was on its way: what it left behind is what a release must expect.
+      if (outcome && outcome->applied) version_ = outcome->after.version;
+      break;
+    case State::kIdle:
+    case State::kFollowing: check(false, "nothing is acted in this state"); break;
+  }
+  if (again && !in_flight_ && (state_ == State::kFollowing || holds())) look(out);
+}
+
+void Elector::on_resign(Instant now, const Resign& wish, Effects& out) {
+  if (holds()) {
+    drain(now, wish, renewing_, out);
+    return;
+  }
+  if (!wish.stay_out) return;
+  wish_ = wish;
+  if (in_flight_ || state_ != State::kFollowing) return;  // the answer, or the end of the work, brings it about
+  if (seen_.place.joined) {
+    release(now, out);
+  } else {
+    follow(now, Duration::zero(), out);
+  }
+}
+
+void Elector::act(Instant now, WriteRequest::Kind kind, LeaseRecord record, Effects& out) {
+  check(!in_flight_);
+  in_flight_ = true;
+  sent_ = now;
+  sent_deadline_ = config_.timing.renew_deadline;
+  acting_ = kind;
+  Act effect;
+  effect.request.kind = kind;
+  effect.request.expected = kind == WriteRequest::Kind::kTake ? seen_.version : version_;
+  effect.request.record = std::move(record);
+  out.emplace_back(std::move(effect));
+}
+
+Duration Elector::jittered(Duration span) {
+  const auto low = static_cast<int64_t>(static_cast<double>(span.ns()) * (1 - config_.timing.jitter));
+  return Duration::nanos(prng_.between(low, span.ns()));
+}
+
+void Elector::note(bool warning, std::string text, Effects& out) { out.emplace_back(Note{warning, std::move(text)}); }
+
+}  // namespace bellwether::election

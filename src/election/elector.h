@@ -1,0 +1,141 @@
+// One candidate for one key: a state machine that campaigns, renews in time, notices when it has lost, and hands over
+// in good order. It does not know what its store is made of, and reads no clock: each step is told the time of the boot
+// clock, freshly read, and answers with effects.
+//
+// What it guarantees, given that its driver carries effects out in order and that clocks keep within the drift:
+//   - a term ends, by this machine's clock, before any other candidate that follows the same rules may begin one;
+//   - validity is counted from before the renewal was sent, so that a late answer never lengthens a term;
+//   - the key is released only after the work has stopped, and taken again only after that;
+//   - an error of the store never makes anybody leader.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/prng.h"
+#include "election/claim_rule.h"
+#include "election/damping.h"
+#include "election/elector_events.h"
+#include "election/evidence.h"
+
+namespace bellwether::election {
+
+struct ElectorConfig {
+  std::string key;
+  ClaimSettings claim;
+  LeaseTiming timing;
+  StoreTraits traits;
+  bool campaign = true;    // else only observe
+  bool fail_open = false;  // permit acting without proof when no other live holder is seen
+  std::optional<BackoffSettings> backoff;
+  std::optional<FlapSettings> flap;
+  Duration stable_for;  // so long after an election, requests to transfer are refused unless forced
+  Evidence evidence;    // with what is required
+  Epoch floor;          // the highest epoch known from an earlier life
+};
+
+class Elector {
+ public:
+  enum class State : uint8_t {
+    kIdle,       // before Start, and after staying out
+    kFollowing,  // somebody else's turn, or nobody's
+    kTaking,     // a claim is on its way
+    kLeading,
+    kDraining,   // leading, while the work stops in good order
+    kStopping,   // the term has ended before the work has
+    kReleasing,  // the record is being given back
+  };
+
+  // `seed` decides tokens and jitter; it must differ between candidates.
+  Elector(ElectorConfig config, uint64_t seed);
+
+  void step(Instant now, const Event& event, Effects& effects);
+  // When to send Tick at the latest; never() while only an answer can bring anything about.
+  Instant wake() const { return wake_; }
+
+  State state() const { return state_; }
+  bool holds() const { return state_ == State::kLeading || state_ == State::kDraining; }
+  Epoch epoch() const { return term_.epoch; }
+  Instant term_ends() const { return ends_; }
+  // The record seen last, with what it was taken to mean; for status screens.
+  const Observation& seen() const { return seen_; }
+  const Verdict& verdict() const { return verdict_; }
+  Epoch floor() const { return floor_; }
+  const ElectorConfig& config() const { return config_; }
+
+ private:
+  void on_tick(Instant now, Effects& out);
+  void on_looked(Instant now, const Result<Observation>& seen, Effects& out);
+  void on_acted(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
+  void on_resign(Instant now, const Resign& wish, Effects& out);
+
+  // elector_claim.cc: watching, standing, taking
+  void look(Effects& out);
+  void observe(Instant now, const Observation& seen, Effects& out);
+  void consider(Instant now, Effects& out);
+  void consider_vacancy(Instant now, Effects& out);
+  void adopt(Instant now, Effects& out);
+  void take(Instant now, Effects& out);
+  void took(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
+  void set_open(bool open, std::string why, Effects& out);
+  void raise_floor(Epoch seen, Effects& out);
+
+  // elector_term.cc: from being elected until the key is given back
+  void elected(Instant now, Effects& out);
+  void renew(Instant now, Effects& out);
+  void renewed(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
+  void still_ours(Instant now, const Observation& after, Effects& out);
+  void drain(Instant now, const Resign& wish, bool renewing, Effects& out);
+  void end_term(Instant now, EndReason reason, std::string why, Effects& out);
+  void work_stopped(Instant now, Effects& out);
+  void release(Instant now, Effects& out);
+  void released(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
+  void follow(Instant now, Duration wait, Effects& out);
+  void schedule_term();
+
+  void act(Instant now, WriteRequest::Kind kind, LeaseRecord record, Effects& out);
+  Duration jittered(Duration span);
+  static void note(bool warning, std::string text, Effects& out);
+
+  ElectorConfig config_;
+  Prng prng_;
+  ClaimRule rule_;
+  Damping damping_;
+
+  State state_ = State::kIdle;
+  Instant wake_ = Instant::never();
+
+  // What is in flight.
+  bool in_flight_ = false;
+  bool look_again_ = false;  // the store said that something changed meanwhile
+  Instant sent_;
+  Duration sent_deadline_;  // the renew deadline that goes with the record in flight
+  WriteRequest::Kind acting_ = WriteRequest::Kind::kTake;
+
+  // What was seen last.
+  bool seen_any_ = false;
+  bool must_look_ = false;  // what was seen may be outdated by an act of our own
+  Observation seen_;
+  Verdict verdict_;
+  Epoch floor_;
+  bool open_ = false;
+  std::string last_trouble_;             // noted once, not at each poll
+  std::optional<Instant> vacancy_from_;  // from when we stand for the present vacancy
+
+  // Our claim and term.
+  std::string token_;
+  LeaseRecord term_;  // as the store has it
+  Version version_;
+  Instant since_;
+  Instant ends_;
+  Instant next_renewal_;
+  bool renewing_ = true;
+  std::optional<Resign> wish_;
+  bool may_release_ = false;    // the record may still be ours although the term is over
+  bool release_waits_ = false;  // until what is in flight has been answered
+  int release_tries_ = 0;
+  Instant stay_back_until_;  // after giving the key up others go first
+};
+
+}  // namespace bellwether::election

@@ -1,0 +1,114 @@
+// What an Elector is told and what it asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "election/evidence.h"
+#include "election/lease_record.h"
+#include "election/lease_timing.h"
+
+namespace bellwether::election {
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+struct Start {};  // begin to observe, and to stand when campaigning
+struct Tick {};   // the time of wake() has come
+struct Looked {   // the answer to Look
+  Result<Observation> seen;
+};
+struct Acted {  // the answer to Act. An error means: perhaps it happened, perhaps not.
+  Result<WriteOutcome> outcome;
+};
+struct StoreChanged {};  // the store says that the key has changed: look at once
+struct WorkStopped {};   // nothing of the guarded work runs any more
+struct GoodEvidence {
+  EvidenceKind kind;
+};
+struct BadEvidence {
+  EvidenceKind kind;
+  std::string why;
+};
+struct Resign {  // give the key up, in good order
+  std::string cause;
+  std::string heir;       // who alone may take it for one lease; empty: anybody
+  bool stay_out = false;  // do not stand again
+  bool forced = true;     // also within the stability window
+};
+struct Retime {  // other times from the next renewal on
+  LeaseTiming timing;
+};
+
+using Event =
+    std::variant<Start, Tick, Looked, Acted, StoreChanged, WorkStopped, GoodEvidence, BadEvidence, Resign, Retime>;
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+// To be carried out in their order. At most one of Look and Act is in flight.
+
+struct Look {};
+struct Act {
+  WriteRequest request;
+};
+// The key is ours until `ends`: the work may begin. Unless `ends` has passed by now.
+struct Elected {
+  Epoch epoch;
+  Instant since;
+  Instant ends;
+};
+struct Renewed {
+  Instant ends;
+  Duration took;  // sent → answered
+};
+// Stop the work in good order, then say WorkStopped. The term goes on meanwhile, renewed unless `renewing` is false.
+struct Drain {
+  std::string cause;
+  bool renewing = true;
+};
+enum class EndReason : uint8_t {
+  kResigned,   // the work had stopped before
+  kExpired,    // no renewal was confirmed in time
+  kTaken,      // the store shows somebody else
+  kLostData,   // the store has forgotten us
+  kUnhealthy,  // renewals were withheld: no evidence that the work is sound
+};
+const char* to_string(EndReason reason);
+// The term is over; acts under it are out of order from now on. Unless the work has stopped already, its last act must
+// come before `stop_by`, and WorkStopped must follow.
+struct TermEnded {
+  Epoch epoch;
+  EndReason reason = EndReason::kResigned;
+  std::string why;
+  Instant stop_by;
+  bool work_runs = true;
+};
+// The store shows another holder, or none, or another epoch.
+struct LeaderChanged {
+  LeaseRecord record;
+  std::string evidence;
+};
+// Under fail policy `open`: acting without proof has become permitted, or not any more.
+struct FailOpen {
+  bool open = false;
+  std::string why;
+};
+// The highest epoch known has grown: to be kept over a restart.
+struct FloorRaised {
+  Epoch floor;
+};
+// For the log: what was decided on which evidence.
+struct Note {
+  bool warning = false;
+  std::string text;
+};
+// After Resign with stay_out: nothing is held, nothing is in flight.
+struct Stopped {};
+
+using Effect =
+    std::variant<Look, Act, Elected, Renewed, Drain, TermEnded, LeaderChanged, FailOpen, FloorRaised, Note, Stopped>;
+using Effects = std::vector<Effect>;
+
+}  // namespace bellwether::election

@@ -1,0 +1,217 @@
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "base/units.h"
+#include "election/elector.h"
+#include "election/token.h"
+
+namespace bellwether::election {
+namespace {
+
+constexpr int kReleaseTries = 3;
+
+}  // namespace
+
+void Elector::elected(Instant now, Effects& out) {
+  state_ = State::kLeading;
+  since_ = now;
+  ends_ = sent_ + sent_deadline_;
+  renewing_ = true;
+  may_release_ = false;
+  release_tries_ = 0;
+  wish_.reset();
+  next_renewal_ = sent_ + jittered(config_.timing.renew_every);
+  config_.evidence.begin(now);
+  set_open(false, "elected", out);
+  out.emplace_back(Elected{term_.epoch, since_, ends_});
+  schedule_term();
+}
+
+void Elector::renew(Instant now, Effects& out) {
+  if (const auto against = config_.evidence.against(now, true); against && state_ == State::kLeading) {
+    BW_PROBE("election: a renewal is withheld");
+    drain(now, {.cause = "unhealthy: " + *against, .heir = {}}, false, out);
+    return;
+  }
+  LeaseRecord record = term_;
+  ++record.renewal;
+  record.heir.clear();
+  if (config_.timing.lease < record.lease) {
+    // Others will wait for less than before, perhaps already when the answer to this is lost.
+    ends_ = std::min(ends_, now + config_.timing.renew_deadline);
+    out.emplace_back(Renewed{ends_, Duration::zero()});
+  }
+  record.lease = config_.timing.lease;
+  next_renewal_ = Instant::never();
+  act(now, WriteRequest::Kind::kRenew, std::move(record), out);
+}
+
+void Elector::renewed(Instant now, const Result<WriteOutcome>& outcome, Effects& out) {
+  if (!outcome) {
+    note(true, "a renewal was not confirmed: " + outcome.error().message, out);
+    next_renewal_ = now + jittered(config_.timing.retry);
+    schedule_term();
+    return;
+  }
+  if (!outcome->applied) {
+    still_ours(now, outcome->after, out);
+    if (holds()) {
+      next_renewal_ = now + jittered(config_.timing.retry) / 4;
+      schedule_term();
+    }
+    return;
+  }
+  observe(now, outcome->after, out);
+  term_ = outcome->after.record;
+  version_ = outcome->after.version;
+  ends_ = sent_ + sent_deadline_;
+  next_renewal_ = sent_ + jittered(config_.timing.renew_every);
+  if (now >= ends_) {
+    end_term(now, EndReason::kExpired, "the renewal was confirmed after its own end", out);
+    return;
+  }
+  out.emplace_back(Renewed{ends_, now - sent_});
+  schedule_term();
+}
+
+// The store shows something else than we left there, or may do so.
+void Elector::still_ours(Instant now, const Observation& after, Effects& out) {
+  const Epoch ours = term_.epoch;
+  observe(now, after, out);
+  if (after.record.held() && after.record.token == token_ && after.record.epoch == ours) {
+    // A renewal of ours whose answer was lost, or a word that an operator left for us.
+    term_ = after.record;
+    version_ = after.version;
+    if (after.record.heir.empty() || after.record.heir == config_.claim.holder) return;
+    drain(now, {.cause = after.record.cause, .heir = after.record.heir, .stay_out = false, .forced = false}, true, out);
+    return;
+  }
+  const bool forgotten = !after.present || after.record.epoch < ours;
+  if (forgotten) {
+    end_term(now, EndReason::kLostData,
+             "the store shows " +
+                 (after.present ? "epoch " + std::to_string(after.record.epoch.value()) : std::string("nothing")) +
+                 " where our epoch " + std::to_string(ours.value()) + " was",
+             out);
+  } else {
+    end_term(now, EndReason::kTaken,
+             (after.record.held() ? "held by " + after.record.holder : after.record.cause) + ", epoch " +
+                 std::to_string(after.record.epoch.value()),
+             out);
+  }
+}
+
+void Elector::drain(Instant now, const Resign& wish, bool renewing, Effects& out) {
+  if (!wish.forced && now < since_ + config_.stable_for) {
+    note(true,
+         "not handed over yet (" + wish.cause + "): this term is younger than " + format_duration(config_.stable_for),
+         out);
+    return;
+  }
+  const bool first = state_ == State::kLeading;
+  if (!first && wish_ && wish_->stay_out && !wish.stay_out) return;
+  wish_ = wish;
+  if (!first) return;
+  state_ = State::kDraining;
+  renewing_ = renewing;
+  out.emplace_back(Drain{wish.cause, renewing});
+  schedule_term();
+}
+
+void Elector::end_term(Instant now, EndReason reason, std::string why, Effects& out) {
+  check(holds());
+  state_ = State::kStopping;
+  may_release_ = reason == EndReason::kExpired || reason == EndReason::kUnhealthy;
+  const Instant stop_by = std::min(now, ends_) + config_.timing.stop_grace;
+  wake_ = Instant::never();
+  out.emplace_back(TermEnded{term_.epoch, reason, std::move(why), stop_by, true});
+}
+
+void Elector::work_stopped(Instant now, Effects& out) {
+  if (holds()) {
+    if (!wish_) wish_ = Resign{.cause = "released", .heir = {}};
+    may_release_ = true;
+    out.emplace_back(
+        TermEnded{term_.epoch, renewing_ ? EndReason::kResigned : EndReason::kUnhealthy, wish_->cause, now, false});
+    state_ = State::kStopping;
+  }
+  if (state_ != State::kStopping) return;
+  state_ = State::kReleasing;
+  if (in_flight_) {
+    release_waits_ = true;
+  } else {
+    release(now, out);
+  }
+}
+
+void Elector::release(Instant now, Effects& out) {
+  if (state_ == State::kFollowing) {  // a claim that waits in a queue, or one that was won while leaving
+    may_release_ = true;
+    version_ = seen_.version;
+    term_ = seen_.record;
+  }
+  state_ = State::kReleasing;
+  if (!may_release_) {
+    follow(now, jittered(config_.timing.retry), out);
+    return;
+  }
+  LeaseRecord record = term_;
+  record.holder.clear();
+  record.token.clear();
+  ++record.renewal;
+  record.heir = wish_ ? wish_->heir : std::string();
+  record.cause = wish_ && !wish_->cause.empty() ? wish_->cause : "released";
+  act(now, WriteRequest::Kind::kRelease, std::move(record), out);
+  wake_ = Instant::never();
+}
+
+void Elector::released(Instant now, const Result<WriteOutcome>& outcome, Effects& out) {
+  if (outcome && outcome->applied) {
+    observe(now, outcome->after, out);
+  } else if (++release_tries_ < kReleaseTries) {
+    if (!outcome) {
+      // Perhaps it happened; then the next try finds that the version has changed, and that is the end of it.
+      note(true, "the release was not answered: " + outcome.error().message, out);
+      wake_ = now + jittered(config_.timing.retry);
+      return;
+    }
+    if (outcome->after.record.held() && outcome->after.record.token == token_) {
+      version_ = outcome->after.version;
+      term_ = outcome->after.record;
+      release(now, out);
+      return;
+    }
+    observe(now, outcome->after, out);
+  } else {
+    note(true, "the key could not be released; others take it when its lease has run out", out);
+  }
+  follow(now, jittered(config_.timing.retry), out);
+}
+
+// The term, if there was one, is behind us.
+void Elector::follow(Instant now, Duration wait, Effects& out) {
+  const bool staying_out = wish_ && wish_->stay_out;
+  const bool gave_up = wish_.has_value();
+  wish_.reset();
+  token_ = make_token(prng_);
+  vacancy_from_.reset();
+  release_tries_ = 0;
+  seen_.place = {};
+  if (staying_out) {
+    state_ = State::kIdle;
+    wake_ = Instant::never();
+    seen_any_ = false;
+    set_open(false, "does not stand any more", out);
+    out.emplace_back(Stopped{});
+    return;
+  }
+  if (gave_up) stay_back_until_ = now + config_.timing.lease;
+  state_ = State::kFollowing;
+  wake_ = now + wait;
+}
+
+void Elector::schedule_term() { wake_ = renewing_ ? std::min(next_renewal_, ends_) : ends_; }
+
+}  // namespace bellwether::election

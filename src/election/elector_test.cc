@@ -1,0 +1,303 @@
+#include "election/elector.h"
+
+#include <deque>
+#include <gtest/gtest.h>
+
+namespace bellwether::election {
+namespace {
+
+// A register in memory, and one Elector that uses it at hand-picked times.
+struct Register {
+  bool present = false;
+  LeaseRecord record;
+  uint64_t version = 0;
+
+  Observation look() const {
+    Observation seen;
+    seen.present = present;
+    seen.record = record;
+    seen.version = std::to_string(version);
+    return seen;
+  }
+  WriteOutcome act(const WriteRequest& request) {
+    WriteOutcome outcome;
+    outcome.applied = request.expected == std::to_string(version);
+    if (outcome.applied) {
+      present = true;
+      record = request.record;
+      ++version;
+    }
+    outcome.after = look();
+    return outcome;
+  }
+};
+
+ElectorConfig config(std::string holder) {
+  ElectorConfig c;
+  c.key = "k";
+  c.claim.holder = std::move(holder);
+  c.timing = LeaseTiming::of(Duration::seconds(15));
+  c.timing.jitter = 0;
+  return c;
+}
+
+class Bench {
+ public:
+  Bench(Register& reg, ElectorConfig c, uint64_t seed = 1) : reg_(reg), elector(std::move(c), seed) {}
+
+  Effects step(const Event& event) {
+    Effects out;
+    elector.step(now, event, out);
+    for (const Effect& effect : out) all.push_back(effect);
+    return out;
+  }
+  // Carries out questions and answers until nothing is asked any more.
+  void settle(Effects effects) {
+    std::deque<Effect> todo(effects.begin(), effects.end());
+    while (!todo.empty()) {
+      const Effect effect = todo.front();
+      todo.pop_front();
+      Effects more;
+      if (std::holds_alternative<Look>(effect)) {
+        more = step(Looked{store_is_down ? Result<Observation>(fail(Errc::kTimeout, "down")) : reg_.look()});
+      } else if (const auto* act = std::get_if<Act>(&effect)) {
+        more = step(Acted{store_is_down ? Result<WriteOutcome>(fail(Errc::kTimeout, "down")) : reg_.act(act->request)});
+      }
+      todo.insert(todo.end(), more.begin(), more.end());
+    }
+  }
+  void tell(const Event& event) { settle(step(event)); }
+  // Lets time pass to `until`, ticking whenever the elector wants it.
+  void pass_to(Duration until) {
+    const Instant end = Instant::from_ns(0) + until;
+    while (elector.wake() <= end) {
+      now = std::max(now, elector.wake());
+      tell(Tick{});
+    }
+    now = end;
+  }
+  template <class T>
+  std::vector<T> of() const {
+    std::vector<T> found;
+    for (const Effect& effect : all) {
+      if (const auto* one = std::get_if<T>(&effect)) found.push_back(*one);
+    }
+    return found;
+  }
+
+  Register& reg_;
+  Elector elector;
+  Instant now = Instant::from_ns(0);
+  bool store_is_down = false;
+  Effects all;
+};
+
+TEST(Elector, a_free_key_is_taken_at_once_with_the_first_epoch) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  EXPECT_EQ(a.elector.state(), Elector::State::kLeading);
+  ASSERT_EQ(a.of<Elected>().size(), 1u);
+  EXPECT_EQ(a.of<Elected>()[0].epoch, Epoch(1));
+  EXPECT_EQ(a.of<Elected>()[0].ends, a.now + Duration::seconds(10));
+  EXPECT_EQ(reg.record.holder, "a");
+}
+
+TEST(Elector, a_term_counts_from_before_the_renewal_was_sent) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  a.now += Duration::seconds(5);
+  const Effects asked = a.step(Tick{});
+  ASSERT_EQ(asked.size(), 1u);
+  const auto request = std::get<Act>(asked[0]).request;
+  a.now += Duration::seconds(3);  // the answer takes its time
+  a.settle(a.step(Acted{reg.act(request)}));
+  EXPECT_EQ(a.elector.term_ends(), Instant::from_ns(0) + Duration::seconds(15));
+}
+
+TEST(Elector, without_a_confirmed_renewal_the_term_ends_at_its_deadline_and_not_later) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  a.store_is_down = true;
+  a.pass_to(Duration::millis(9999));
+  EXPECT_TRUE(a.elector.holds());
+  a.pass_to(Duration::seconds(10));
+  EXPECT_FALSE(a.elector.holds());
+  ASSERT_EQ(a.of<TermEnded>().size(), 1u);
+  EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kExpired);
+  EXPECT_LE(a.of<TermEnded>()[0].stop_by, Instant::from_ns(0) + Duration::millis(14850));
+}
+
+TEST(Elector, a_paused_holder_finds_its_term_over_before_anything_else) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  a.now += Duration::hours(1);
+  const Effects first = a.step(Tick{});
+  ASSERT_FALSE(first.empty());
+  EXPECT_TRUE(std::holds_alternative<TermEnded>(first[0]));
+}
+
+TEST(Elector, a_crashed_holder_is_succeeded_after_its_lease_as_seen_here) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  Bench b(reg, config("b"), 2);
+  b.tell(Start{});
+  EXPECT_FALSE(b.elector.holds());
+  b.pass_to(Duration::millis(15149));
+  EXPECT_FALSE(b.elector.holds());
+  b.pass_to(Duration::millis(15700));
+  EXPECT_TRUE(b.elector.holds());
+  EXPECT_EQ(b.elector.epoch(), Epoch(2));
+}
+
+TEST(Elector, a_healthy_holder_stays) {
+  Register reg;
+  Bench a(reg, config("a"));
+  Bench b(reg, config("b"), 2);
+  a.tell(Start{});
+  b.tell(Start{});
+  for (int s = 1; s < 3600; ++s) {
+    a.pass_to(Duration::seconds(s));
+    b.pass_to(Duration::seconds(s));
+  }
+  EXPECT_TRUE(a.elector.holds());
+  EXPECT_EQ(a.elector.epoch(), Epoch(1));
+  EXPECT_EQ(b.of<Elected>().size(), 0u);
+}
+
+TEST(Elector, the_key_is_released_only_after_the_work_has_stopped) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  a.tell(Resign{.cause = "going", .heir = {}, .stay_out = true});
+  EXPECT_EQ(a.of<Drain>().size(), 1u);
+  EXPECT_TRUE(reg.record.held());
+  a.pass_to(Duration::seconds(30));
+  EXPECT_TRUE(a.elector.holds()) << "it is renewed while the work winds up";
+  a.tell(WorkStopped{});
+  EXPECT_FALSE(reg.record.held());
+  EXPECT_EQ(reg.record.epoch, Epoch(1)) << "the epoch outlives the term";
+  EXPECT_EQ(a.of<Stopped>().size(), 1u);
+  ASSERT_EQ(a.of<TermEnded>().size(), 1u);
+  EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kResigned);
+}
+
+TEST(Elector, after_losing_it_does_not_stand_again_before_its_work_has_stopped) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  a.store_is_down = true;
+  a.pass_to(Duration::seconds(10));
+  a.store_is_down = false;
+  a.pass_to(Duration::seconds(100));
+  EXPECT_EQ(a.of<Elected>().size(), 1u);
+  a.tell(WorkStopped{});
+  a.pass_to(Duration::seconds(110));
+  ASSERT_EQ(a.of<Elected>().size(), 2u);
+  EXPECT_EQ(a.of<Elected>()[1].epoch, Epoch(2));
+}
+
+TEST(Elector, a_claim_whose_answer_was_lost_is_found_and_renewed_before_it_counts) {
+  Register reg;
+  Bench a(reg, config("a"));
+  Effects asked = a.step(Start{});
+  asked = a.step(Looked{reg.look()});
+  const auto claim = std::get<Act>(asked.back()).request;
+  reg.act(claim);
+  a.settle(a.step(Acted{fail(Errc::kTimeout, "lost")}));
+  EXPECT_FALSE(a.elector.holds());
+  a.pass_to(Duration::seconds(3));
+  EXPECT_TRUE(a.elector.holds());
+  EXPECT_EQ(a.elector.epoch(), Epoch(1));
+  EXPECT_GE(a.elector.term_ends(), Instant::from_ns(0) + Duration::seconds(11)) << "counted from the renewal";
+}
+
+TEST(Elector, a_store_that_forgot_ends_the_term_and_is_not_believed_for_a_lease) {
+  Register reg;
+  reg.present = true;
+  reg.record.epoch = Epoch(41);
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  ASSERT_EQ(a.elector.epoch(), Epoch(42));
+  reg = Register{};
+  reg.version = 1000;
+  a.pass_to(Duration::seconds(5));
+  ASSERT_EQ(a.of<TermEnded>().size(), 1u);
+  EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kLostData);
+  a.tell(WorkStopped{});
+  a.pass_to(Duration::seconds(20));
+  EXPECT_FALSE(a.elector.holds());
+  a.pass_to(Duration::seconds(25));
+  EXPECT_TRUE(a.elector.holds());
+  EXPECT_EQ(a.elector.epoch(), Epoch(43));
+}
+
+TEST(Elector, a_request_to_transfer_is_followed_and_the_heir_goes_first) {
+  Register reg;
+  Bench a(reg, config("a"));
+  Bench b(reg, config("b"), 2);
+  Bench c(reg, config("c"), 3);
+  a.tell(Start{});
+  b.tell(Start{});
+  c.tell(Start{});
+  reg.record.heir = "c";
+  reg.record.cause = "transferred to c by ops";
+  ++reg.version;
+  a.pass_to(Duration::seconds(6));
+  ASSERT_EQ(a.of<Drain>().size(), 1u);
+  a.tell(WorkStopped{});
+  EXPECT_FALSE(reg.record.held());
+  b.pass_to(Duration::seconds(8));
+  EXPECT_FALSE(b.elector.holds());
+  c.pass_to(Duration::seconds(8));
+  EXPECT_TRUE(c.elector.holds());
+  EXPECT_EQ(c.elector.epoch(), Epoch(2));
+}
+
+TEST(Elector, work_that_shows_no_progress_loses_the_key_on_purpose) {
+  Register reg;
+  ElectorConfig c = config("a");
+  c.evidence.require(EvidenceKind::kWork, Duration::seconds(4));
+  Bench a(reg, c);
+  a.tell(Start{});
+  a.pass_to(Duration::seconds(6));
+  ASSERT_EQ(a.of<Drain>().size(), 1u);
+  EXPECT_FALSE(a.of<Drain>()[0].renewing);
+  a.pass_to(Duration::seconds(10));
+  ASSERT_EQ(a.of<TermEnded>().size(), 1u) << "the work never stopped: nothing is renewed, nothing released";
+  EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kUnhealthy);
+  EXPECT_TRUE(reg.record.held());
+}
+
+TEST(Elector, an_error_of_the_store_never_elects) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.store_is_down = true;
+  a.tell(Start{});
+  a.pass_to(Duration::hours(1));
+  EXPECT_EQ(a.of<Elected>().size(), 0u);
+}
+
+TEST(Elector, failing_open_is_told_and_ends_when_another_holder_is_seen) {
+  Register reg;
+  ElectorConfig c = config("b");
+  c.fail_open = true;
+  Bench b(reg, c);
+  b.store_is_down = true;
+  b.tell(Start{});
+  ASSERT_EQ(b.of<FailOpen>().size(), 1u);
+  EXPECT_TRUE(b.of<FailOpen>()[0].open);
+  Bench a(reg, config("a"), 2);
+  a.tell(Start{});
+  b.store_is_down = false;
+  b.pass_to(Duration::seconds(3));
+  ASSERT_EQ(b.of<FailOpen>().size(), 2u);
+  EXPECT_FALSE(b.of<FailOpen>()[1].open);
+}
+
+}  // namespace
+}  // namespace bellwether::election

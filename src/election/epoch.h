@@ -1,0 +1,36 @@
+// Fencing tokens: numbers that grow with each change of who may act, and travel with every act so that whoever is acted
+// upon can refuse what comes too late. There are several kinds; they do not convert into each other, since comparing
+// one with another means nothing.
+#pragma once
+
+#include <compare>
+#include <cstdint>
+
+#include "base/strong_id.h"
+
+namespace bellwether::election {
+
+// Of a key: grows by at least one at each change of holder, for as long as the key is used. 0: nobody ever held it.
+using Epoch = StrongId<struct EpochTag, uint64_t>;
+// Of an elected group: a command is in order when its term is at least the one known.
+using Term = StrongId<struct TermTag, uint64_t>;
+// Of a job: grows with each owner of the job; in order when at least the one known.
+using JobFence = StrongId<struct JobFenceTag, uint64_t>;
+
+// Of one dispatch of a piece of work: in order only when greater than the one known, so that a repeated or late
+// dispatch never runs the work again.
+struct DispatchAttempt {
+  JobFence job;
+  uint32_t attempt = 0;
+  constexpr auto operator<=>(const DispatchAttempt&) const = default;
+};
+
+constexpr bool in_order(Epoch offered, Epoch known) { return offered >= known; }
+constexpr bool in_order(Term offered, Term known) { return offered >= known; }
+constexpr bool in_order(JobFence offered, JobFence known) { return offered >= known; }
+constexpr bool in_order(DispatchAttempt offered, DispatchAttempt known) { return offered > known; }
+
+// The next epoch after everything that is known of a key.
+constexpr Epoch next_epoch(Epoch a, Epoch b) { return Epoch((a < b ? b : a).value() + 1); }
+
+}  // namespace bellwether::election

@@ -1,0 +1,52 @@
+#include "election/evidence.h"
+
+#include <utility>
+
+#include "base/units.h"
+#include "election/lease_timing.h"
+
+namespace bellwether::election {
+
+const char* to_string(EvidenceKind kind) {
+  switch (kind) {
+    case EvidenceKind::kWork: return "work";
+    case EvidenceKind::kDisk: return "disk";
+    case EvidenceKind::kCommand: return "health command";
+  }
+  return "?";
+}
+
+void Evidence::require(EvidenceKind kind, Duration within) { sources_[static_cast<std::size_t>(kind)].within = within; }
+
+void Evidence::good(Instant now, EvidenceKind kind) {
+  Source& source = sources_[static_cast<std::size_t>(kind)];
+  source.last_good = now;
+  source.bad = false;
+  source.why.clear();
+}
+
+void Evidence::bad(Instant, EvidenceKind kind, std::string why) {
+  Source& source = sources_[static_cast<std::size_t>(kind)];
+  source.bad = true;
+  source.why = std::move(why);
+}
+
+void Evidence::begin(Instant now) {
+  for (Source& source : sources_) source.last_good = now;
+}
+
+std::optional<std::string> Evidence::against(Instant now, bool working) const {
+  for (std::size_t i = 0; i < kEvidenceKinds; ++i) {
+    const Source& source = sources_[i];
+    const auto kind = static_cast<EvidenceKind>(i);
+    if (kind == EvidenceKind::kWork && !working) continue;
+    if (source.bad) return std::string(to_string(kind)) + ": " + source.why;
+    if (working && source.within && now - source.last_good > *source.within) {
+      return std::string(to_string(kind)) + ": no sign of life for " + format_duration(now - source.last_good) +
+             " (asked for: " + format_duration(*source.within) + ")";
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace bellwether::election

@@ -1,0 +1,47 @@
+// Why a holder may be believed to do its work. Renewing a lease proves only that the thread that renews is alive; a
+// holder whose work hangs, or whose disk does not answer, is alive and useless (a grey failure). So a renewal needs
+// evidence, each kind not older than what was asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+
+namespace bellwether::election {
+
+enum class EvidenceKind : uint8_t {
+  kWork,     // the guarded work moves: it reported progress. Counts only while it runs.
+  kDisk,     // a small write to the disk of the work succeeded
+  kCommand,  // the user's health command said yes
+};
+inline constexpr std::size_t kEvidenceKinds = 3;
+const char* to_string(EvidenceKind kind);
+
+class Evidence {
+ public:
+  // From now on evidence of this kind must not be older than this.
+  void require(EvidenceKind kind, Duration within);
+  void good(Instant now, EvidenceKind kind);
+  // Explicit: what is said holds until good() of the same kind.
+  void bad(Instant now, EvidenceKind kind, std::string why);
+  // The work begins: what is required counts from here.
+  void begin(Instant now);
+
+  // What speaks against holding a key, or nothing. `working`: the work runs, so its progress counts.
+  std::optional<std::string> against(Instant now, bool working) const;
+
+ private:
+  struct Source {
+    std::optional<Duration> within;
+    Instant last_good;
+    bool bad = false;
+    std::string why;
+  };
+  std::array<Source, kEvidenceKinds> sources_;
+};
+
+}  // namespace bellwether::election

@@ -1,0 +1,91 @@
+// What a store holds for a key, what a look at it shows, and what may be asked of it. Every store, whatever it is made
+// of, is used as one thing: a register per key that is changed only when nobody else changed it in between
+// (compare-and-act). All rules about leadership live in the Elector; the stores only know how to read and to act.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "election/epoch.h"
+
+namespace bellwether::election {
+
+// Times of the wall clock are for people. No decision compares them with the clock of another machine.
+struct LeaseRecord {
+  std::string holder;    // who holds the key, for people and logs; empty: nobody
+  std::string token;     // random, new for each term: what proves that a record is ours
+  Epoch epoch;           // of the present term, or of the last one when nobody holds the key
+  uint64_t renewal = 0;  // grows with each renewal of a term
+  Duration lease;        // others wait until the record has not changed for so long
+  WallTime acquired_at;
+  WallTime renewed_at;
+  std::string region;  // of the holder
+  std::string heir;    // the only holder that may take the key for a while: set by a transfer
+  std::string cause;  // of the last change of holder: "elected", "released", "transferred to b by ops", "stolen by ops"
+
+  bool held() const { return !holder.empty(); }
+  bool operator==(const LeaseRecord&) const = default;
+};
+
+// Names one state of a key in its store: two equal versions are the same record. Opaque.
+using Version = std::string;
+
+// What the store can tell of the holder beyond its record.
+enum class HolderSight : uint8_t {
+  kUnknown,
+  kAlive,
+  kDead,  // proven: its process is gone, or the machine has started again since
+};
+
+// Where a claim stands that waits its turn in the store (kQueue).
+struct QueuePlace {
+  bool joined = false;
+  uint32_t ahead = 0;  // claims before ours; 0: ours is the first
+};
+
+struct Observation {
+  bool present = false;  // the store has a record of this key; else `record` is empty
+  LeaseRecord record;
+  Version version;  // of an absent record too
+  HolderSight sight = HolderSight::kUnknown;
+  bool foreign = false;  // written by a program that keeps no epoch; `record.epoch` is then what the store knows of it
+  // The store cannot tell whether it is new or has lost what it held: absence proves nothing here.
+  bool may_have_lost_data = false;
+  // The lowest epoch that the next term may have, where the store knows more than the record says.
+  Epoch floor;
+  // Where the store itself ends leases: how long this one lasts unless renewed.
+  std::optional<Duration> left;
+  QueuePlace place;
+  std::string evidence;  // in words: what was found that is out of the ordinary
+};
+
+// What is asked of a store. Each is one compare-and-act: it happens if the key is still in the state `expected`, and
+// else not at all.
+struct WriteRequest {
+  enum class Kind : uint8_t { kTake, kRenew, kRelease, kAmend };
+  Kind kind = Kind::kTake;
+  Version expected;
+  LeaseRecord record;  // as it is to be
+};
+
+struct WriteOutcome {
+  bool applied = false;
+  Observation after;  // what is there now; when not applied, what was in the way
+};
+
+// How claims work in a kind of store.
+enum class ClaimKind : uint8_t {
+  kRegister,  // whoever sees the key free writes itself into it
+  kQueue,     // claims stand in a queue in the store, which makes the first of them the holder
+};
+
+struct StoreTraits {
+  ClaimKind claim = ClaimKind::kRegister;
+  bool chooses_epoch = false;  // the store gives out epochs; else the Elector counts
+  Duration lease_min = Duration::millis(100);
+};
+
+}  // namespace bellwether::election

@@ -1,0 +1,91 @@
+#include "election/lease_timing.h"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace bellwether::election {
+namespace {
+
+Duration scaled(Duration span, double factor) {
+  return Duration::nanos(static_cast<int64_t>(std::llround(static_cast<double>(span.ns()) * factor)));
+}
+
+std::string percent(double share) {
+  std::array<char, 32> text{};
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), share * 100, std::chars_format::general, 4);
+  return std::string(text.data(), end.ptr) + " %";
+}
+
+tl::unexpected<Error> refuse(std::string message) { return fail(Errc::kInvalid, std::move(message)); }
+
+}  // namespace
+
+LeaseTiming LeaseTiming::of(Duration lease) {
+  LeaseTiming t;
+  t.lease = lease;
+  t.renew_every = lease / 3;
+  t.renew_deadline = lease * 2 / 3;
+  t.margin = std::clamp(lease / 15, Duration::millis(20), Duration::seconds(1));
+  const Duration usable = scaled(lease, 1 - t.drift);
+  t.stop_grace = std::max(usable - t.renew_deadline - t.margin, Duration::zero());
+  t.retry = lease * 2 / 15;
+  t.store_timeout = lease * 2 / 15;
+  return t;
+}
+
+Duration LeaseTiming::takeable_after(Duration lease_of_record) const { return scaled(lease_of_record, 1 + drift); }
+
+Status LeaseTiming::validate() const {
+  if (lease <= Duration::zero()) return refuse("the lease must be longer than 0");
+  if (lease > Duration::hours(24 * 365))
+    return refuse("the lease " + format_duration(lease) + " is longer than a year");
+  if (drift < 0 || drift >= 0.5)
+    return refuse("the clock drift must be from 0 to less than 50 %, not " + percent(drift));
+  if (jitter < 0 || jitter > 0.9) return refuse("the jitter must be from 0 to 90 %, not " + percent(jitter));
+  for (const auto& [name, span] : {std::pair{"renew interval", renew_every},
+                                   {"renew deadline", renew_deadline},
+                                   {"retry interval", retry},
+                                   {"store timeout", store_timeout}}) {
+    if (span <= Duration::zero()) return refuse(std::string("the ") + name + " must be longer than 0");
+  }
+  if (stop_grace < Duration::zero() || margin < Duration::zero()) return refuse("grace and margin cannot be negative");
+
+  const Duration usable = scaled(lease, 1 - drift);
+  const Duration needed = renew_deadline + stop_grace + margin;
+  if (needed > usable) {
+    return refuse("renew deadline " + format_duration(renew_deadline) + " + stop grace " + format_duration(stop_grace) +
+                  " + margin " + format_duration(margin) + " = " + format_duration(needed) + ", but the lease " +
+                  format_duration(lease) + " less " + percent(drift) + " clock drift is only " +
+                  format_duration(usable) +
+                  ": the old holder could still act when the next one begins. Lengthen the lease to at least " +
+                  format_duration(scaled(needed, 1 / (1 - drift))) + ", or shorten one of the others.");
+  }
+  if (renew_every + store_timeout > renew_deadline) {
+    return refuse("renew interval " + format_duration(renew_every) + " + store timeout " +
+                  format_duration(store_timeout) + " = " + format_duration(renew_every + store_timeout) +
+                  ", but the renew deadline is " + format_duration(renew_deadline) +
+                  ": a healthy holder would lose the key to one slow answer. Renew more often, or wait less for the "
+                  "store.");
+  }
+  return {};
+}
+
+std::vector<std::string> LeaseTiming::warnings() const {
+  std::vector<std::string> found;
+  if (lease < renew_every * 3) {
+    found.push_back("safety margin (lease / renew interval) is " + format_duration(lease) + " / " +
+                    format_duration(renew_every) + " < 3: two lost renewals end the term");
+  }
+  if (renew_every + retry + store_timeout * 2 > renew_deadline) {
+    found.push_back("only one renewal fits into the renew deadline: " + format_duration(renew_every) + " + " +
+                    format_duration(store_timeout) + ", then " + format_duration(retry) + " + " +
+                    format_duration(store_timeout) + " would end after " + format_duration(renew_deadline));
+  }
+  return found;
+}
+
+}  // namespace bellwether::election

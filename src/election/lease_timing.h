@@ -1,0 +1,46 @@
+// The times of a lease, and the arithmetic that makes them safe.
+//
+// A holder counts from the moment it sent a renewal; others count from the moment they saw its effect, which is later.
+// The holder's term ends after `renew_deadline`, its work is stopped within `stop_grace` after that, and all of it,
+// with a margin for being woken late, fits into the lease as the slowest permitted clock shows it:
+//
+//   renew_deadline + stop_grace + margin <= lease x (1 - drift)       (holder)
+//   others wait for lease x (1 + drift)                                (contender)
+//
+// So with two clocks that run within `drift` of true time, the last act of the old holder comes before the first one of
+// the new holder. The rule is the one of Gray and Cheriton (1989), with the stopping of the work added.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace bellwether::election {
+
+struct LeaseTiming {
+  Duration lease = Duration::seconds(15);
+  Duration renew_every = Duration::seconds(5);
+  Duration renew_deadline = Duration::seconds(10);
+  Duration stop_grace = Duration::millis(3850);
+  Duration margin = Duration::seconds(1);
+  Duration retry = Duration::seconds(2);          // between looks of a contender, and between failed renewals
+  Duration store_timeout = Duration::seconds(2);  // of one operation
+  double drift = 0.01;                            // how far a clock may run from true time, as a share
+  double jitter = 0.2;                            // each wait is drawn from [1 - jitter, 1] of its value
+
+  // All from the lease: renew every third of it, deadline at two thirds, the rest for stopping.
+  static LeaseTiming of(Duration lease);
+  // Refuses what cannot be safe, with the arithmetic that shows it.
+  Status validate() const;
+  // What is safe but unwise, one sentence each.
+  std::vector<std::string> warnings() const;
+
+  // How long the last act of a holder's work may come after the renewal that was sent last.
+  Duration last_act() const { return renew_deadline + stop_grace; }
+  // How long a record must have been seen unchanged before it may be taken. `lease` is the one in the record.
+  Duration takeable_after(Duration lease_of_record) const;
+};
+
+}  // namespace bellwether::election

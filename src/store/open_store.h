@@ -1,0 +1,16 @@
+// From a URL to a store.
+#pragma once
+
+#include <memory>
+#include <string_view>
+
+#include "base/result.h"
+#include "store/lease_store.h"
+
+namespace bellwether::store {
+
+// Fails when the URL is wrong, or when what it names cannot work (a lock directory on a network file system, a file of
+// credentials that cannot be read). Does not talk to a server yet. `runtime` must outlive the store.
+runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& runtime, std::string url);
+
+}  // namespace bellwether::store

@@ -1,0 +1,210 @@
+#include "store/store_url.h"
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+
+#include "base/bytes.h"
+#include "base/units.h"
+
+namespace bellwether::store {
+namespace {
+
+struct Scheme {
+  std::string_view name;
+  uint16_t port;  // 0: no server; everything after the scheme is a path
+  std::string_view help;
+};
+
+constexpr std::array kSchemes{
+    Scheme{"memory", 0, "memory:NAME                     this process only, for tests"},
+    Scheme{"flock", 0, "flock:DIRECTORY                 processes of this host (?profile=nip-le for NIP-LE programs)"},
+    Scheme{"file", 0, "file:PATH                       a lease file, also on a shared disk"},
+    Scheme{"redis", 6379, "redis://HOST:PORT/DB            Redis (rediss: with TLS)"},
+    Scheme{"rediss", 6379, ""},
+    Scheme{"etcd", 2379, "etcd://HOST:PORT,HOST:PORT      etcd v3 (etcds: with TLS)"},
+    Scheme{"etcds", 2379, ""},
+    Scheme{"k8s", 443, "k8s:NAMESPACE                   Lease objects of Kubernetes (kubeconfig or in-cluster)"},
+    Scheme{"postgres", 5432, "postgres://USER@HOST:PORT/DB    PostgreSQL"},
+};
+
+const Scheme* find_scheme(std::string_view name) {
+  const auto* found = std::find_if(kSchemes.begin(), kSchemes.end(), [&](const Scheme& s) { return s.name == name; });
+  return found == kSchemes.end() ? nullptr : found;
+}
+
+int hex(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  c = ascii_lower(c);
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+Result<std::string> decode(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out.push_back(text[i]);
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return fail(Errc::kInvalid, "'%' must be followed by two hexadecimal digits");
+    out.push_back(static_cast<char>(high * 16 + low));
+    i += 2;
+  }
+  return out;
+}
+
+std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+Result<HostPort> parse_host(std::string_view text, uint16_t default_port) {
+  HostPort host{.host = {}, .port = default_port};
+  std::string_view port;
+  if (text.starts_with('[')) {
+    const auto end = text.find(']');
+    if (end == std::string_view::npos) return fail(Errc::kInvalid, "the ']' of the address is missing");
+    host.host = text.substr(1, end - 1);
+    if (end + 1 < text.size()) {
+      if (text[end + 1] != ':') return fail(Errc::kInvalid, "after ']' comes ':' and the port");
+      port = text.substr(end + 2);
+    }
+  } else {
+    const auto colon = text.find(':');
+    if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
+      return fail(Errc::kInvalid, "an IPv6 address is written in brackets: [" + std::string(text) + "]");
+    }
+    host.host = text.substr(0, colon);
+    if (colon != std::string_view::npos) port = text.substr(colon + 1);
+  }
+  if (host.host.empty()) return fail(Errc::kInvalid, "the host is missing");
+  if (port.data() != nullptr) {
+    const auto number = parse_u64(port);
+    if (!number || *number == 0 || *number > 65535) return fail(Errc::kInvalid, quoted(port) + " is not a port");
+    host.port = static_cast<uint16_t>(*number);
+  }
+  return host;
+}
+
+Status parse_authority(std::string_view text, uint16_t default_port, StoreUrl& url) {
+  if (const auto at = text.rfind('@'); at != std::string_view::npos) {
+    const std::string_view user = text.substr(0, at);
+    if (user.find(':') != std::string_view::npos) {
+      return fail(Errc::kInvalid,
+                  "a password in the URL can be read by everybody on this machine: use ?password_file=FILE, or the "
+                  "variable that `bellwether lead --help` names");
+    }
+    auto decoded = decode(user);
+    if (!decoded) return tl::unexpected(decoded.error());
+    url.user = std::move(*decoded);
+    text.remove_prefix(at + 1);
+  }
+  while (!text.empty()) {
+    const auto comma = text.find(',');
+    auto host = parse_host(text.substr(0, comma), default_port);
+    if (!host) return tl::unexpected(host.error());
+    url.hosts.push_back(std::move(*host));
+    text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
+  }
+  return {};
+}
+
+Status parse_options(std::string_view text, StoreUrl& url) {
+  while (!text.empty()) {
+    const auto end = text.find('&');
+    const std::string_view one = text.substr(0, end);
+    const auto equals = one.find('=');
+    auto value = decode(equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1));
+    if (!value) return tl::unexpected(value.error());
+    const std::string name(one.substr(0, equals));
+    if (!url.options.emplace(name, std::move(*value)).second) {
+      return fail(Errc::kInvalid, "the option " + quoted(name) + " is given twice");
+    }
+    text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  }
+  return {};
+}
+
+Status parse_rest(std::string_view rest, const Scheme& scheme, StoreUrl& url) {
+  if (const auto question = rest.find('?'); question != std::string_view::npos) {
+    if (const auto wrong = parse_options(rest.substr(question + 1), url); !wrong) return wrong;
+    rest = rest.substr(0, question);
+  }
+  if (scheme.port == 0) {
+    if (rest.starts_with("///")) rest.remove_prefix(2);  // file:///tmp/x, as browsers write it
+    url.path = rest;
+    return {};
+  }
+  if (!rest.starts_with("//")) {
+    url.path = rest;
+    return {};
+  }
+  rest.remove_prefix(2);
+  const auto slash = rest.find('/');
+  if (const auto wrong = parse_authority(rest.substr(0, slash), scheme.port, url); !wrong) return wrong;
+  auto path = decode(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
+  if (!path) return tl::unexpected(path.error());
+  url.path = std::move(*path);
+  return {};
+}
+
+}  // namespace
+
+std::optional<std::string> StoreUrl::take(std::string_view name) {
+  const auto found = options.find(name);
+  if (found == options.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  options.erase(found);
+  return value;
+}
+
+Result<std::optional<bool>> StoreUrl::take_bool(std::string_view name) {
+  const auto value = take(name);
+  if (!value) return std::optional<bool>();
+  if (value->empty() || *value == "true" || *value == "yes" || *value == "1") return std::optional<bool>(true);
+  if (*value == "false" || *value == "no" || *value == "0") return std::optional<bool>(false);
+  return fail(Errc::kInvalid, text + ": " + std::string(name) + " is true or false, not " + quoted(*value));
+}
+
+Result<std::optional<Duration>> StoreUrl::take_duration(std::string_view name) {
+  const auto value = take(name);
+  if (!value) return std::optional<Duration>();
+  const auto parsed = parse_duration(*value);
+  if (!parsed)
+    return fail(Errc::kInvalid,
+                text + ": " + std::string(name) + ": " + quoted(*value) + " is not a time, such as 5s or 500ms");
+  return std::optional<Duration>(*parsed);
+}
+
+Status StoreUrl::nothing_left(std::string_view known) const {
+  if (options.empty()) return {};
+  return fail(Errc::kInvalid, text + ": unknown option " + quoted(options.begin()->first) +
+                                  "; known: " + (known.empty() ? "none" : std::string(known)));
+}
+
+Result<StoreUrl> parse_store_url(std::string_view text) {
+  StoreUrl url;
+  url.text = text;
+  const auto colon = text.find(':');
+  url.scheme = text.substr(0, colon == std::string_view::npos ? 0 : colon);
+  const Scheme* scheme = find_scheme(url.scheme);
+  if (scheme == nullptr) {
+    return fail(Errc::kInvalid, quoted(text) + ": " +
+                                    (url.scheme.empty() ? "this is not the URL of a store"
+                                                        : "there is no store " + quoted(url.scheme + ":")) +
+                                    ". Known are:\n" + store_schemes_help());
+  }
+  if (const auto wrong = parse_rest(text.substr(colon + 1), *scheme, url); !wrong) {
+    return fail(Errc::kInvalid, quoted(text) + ": " + wrong.error().message);
+  }
+  return url;
+}
+
+std::string store_schemes_help() {
+  std::string help;
+  for (const Scheme& scheme : kSchemes) {
+    if (!scheme.help.empty()) help += "  " + std::string(scheme.help) + "\n";
+  }
+  return help;
+}
+
+}  // namespace bellwether::store
