@@ -1,0 +1,105 @@
+"""PostgreSQL from the distribution's package, as a user without rights, with durable commits; and standbys."""
+
+import os
+import pwd
+import shutil
+
+from .daemon import Daemon, until
+
+BIN = "/usr/lib/postgresql/15/bin"  # another PostgreSQL may come first in PATH
+
+
+class Postgres(Daemon):
+    """`password` of its superuser `name` (scram-sha-256); without one, everybody is trusted.
+
+    `certificate`: (certificate, key, authority) files; only TLS is let in then. `replica_of`: whatever has a `port`
+    where its primary answers.
+    """
+
+    user = "postgres"
+
+    def __init__(self, folder, name="tester", password=None, certificate=None, replica_of=None):
+        super().__init__(folder)
+        self.name = name
+        self.password = password
+        self.certificate = certificate
+        self.replica_of = replica_of
+
+    @property
+    def url(self):
+        secret = f":{self.password}" if self.password else ""
+        tail = f"?sslmode=verify-full&sslrootcert={self.certificate[2]}" if self.certificate else ""
+        return f"postgres://{self.name}{secret}@127.0.0.1:{self.port}/postgres{tail}"
+
+    def prepare(self):
+        if self.data.exists():
+            return
+        if self.replica_of:
+            self.run(f"{BIN}/pg_basebackup", "-D", self.data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d",
+                     f"postgres://{self.name}{':' + self.password if self.password else ''}@127.0.0.1:"
+                     f"{self.replica_of.port}/postgres")
+            return
+        secret = self.folder / "password"
+        secret.write_text(self.password or "")
+        self.own(secret)
+        method = ["-A", "scram-sha-256", "--pwfile", secret] if self.password else ["-A", "trust"]
+        self.run(f"{BIN}/initdb", "-D", self.data, "-U", self.name, "-E", "UTF8", "--locale=C", "--no-sync",
+                 "--no-instructions", *method)
+
+    def command(self):
+        settings = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
+                    "shared_buffers": "16MB", "max_wal_size": "64MB", "log_min_messages": "warning",
+                    "autovacuum": "off", "wal_receiver_status_interval": "1s"}
+        if self.certificate:
+            for number, (setting, file) in enumerate(zip(("cert", "key", "ca"), self.certificate)):
+                copy = self.folder / f"tls-{setting}.pem"
+                shutil.copy(file, copy)
+                self.own(copy)
+                settings[f"ssl_{setting}_file"] = copy
+            settings["ssl"] = "on"
+            rules = self.data / "pg_hba.conf"
+            rules.write_text(rules.read_text().replace("\nhost ", "\nhostssl "))
+        return [f"{BIN}/postgres", "-D", self.data,
+                *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))]
+
+    def own(self, file):
+        """Makes the file private to the server's user."""
+        file.chmod(0o600)
+        if os.geteuid() == 0:
+            entry = pwd.getpwnam(self.user)
+            os.chown(file, entry.pw_uid, entry.pw_gid)
+
+    def ready(self):
+        return super().ready() and self.psql("select 1", check=False).returncode == 0
+
+    def psql(self, statement, check=True):
+        """The rows that a statement gives, a line each, columns between bars."""
+        return self.run(f"{BIN}/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.url, "-c", statement,
+                        check=check)
+
+    def read_only(self, on=True):
+        """Whether it refuses writes, as one does that has been failed over from, or whose disk is full."""
+        self.psql(f"alter system set default_transaction_read_only = {'on' if on else 'off'}")
+        self.psql("select pg_reload_conf()")
+        until("the new setting", lambda: self.psql("show default_transaction_read_only") == ("on" if on else "off"))
+
+    def sessions(self):
+        """How many client connections it has, but for the one that asks."""
+        return int(self.psql("select count(*) from pg_stat_activity where backend_type = 'client backend'"
+                             " and pid <> pg_backend_pid()"))
+
+    def end_sessions(self):
+        """Ends all client connections, as an administrator does."""
+        self.psql("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend'"
+                  " and pid <> pg_backend_pid()")
+
+    def wait_for_replica(self, primary):
+        """Until this standby has got all that the primary has written so far."""
+        written = primary.psql("select pg_current_wal_lsn()")
+        until("the standby's replay", lambda: self.psql(
+            f"select coalesce(pg_last_wal_replay_lsn() >= '{written}', false)") == "t")
+
+    def promote(self):
+        """Makes a standby a primary, with what it has got so far. The old one is not asked."""
+        self.psql("select pg_promote()")
+        self.replica_of = None
