@@ -11,6 +11,7 @@ struct epoll_event;
 namespace bellwether::runtime {
 
 class BlockingPool;
+class BootClock;
 class Resolver;
 
 // Anything but a stream that epoll reports on.
@@ -91,6 +92,7 @@ class EpollRuntime final : public Runtime {
   Instant woke_;              // when the last wait ended
   bool coarse_wait_ = false;  // epoll_pwait2 is not there: waits end up to 1 ms late
   std::unique_ptr<Mailbox> mailbox_;
+  std::unique_ptr<BootClock> boot_clock_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<BlockingPool> blocking_;
   void (*turn_observer_)(void*, Duration) = nullptr;

@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "runtime/address.h"
+#include "runtime/boot_timers.h"
 #include "runtime/cancellation.h"
 #include "runtime/file.h"
 #include "runtime/stream.h"
@@ -73,7 +74,8 @@ class Runtime {
     if (real_clock_) now_ = read_monotonic();
     return now_;
   }
-  // The clock that goes on while the machine sleeps: for leases and anything another machine relies on.
+  // The clock that goes on while the machine sleeps: for leases and anything another machine relies on. Read anew at
+  // each call.
   virtual Instant boot_now() = 0;
   virtual WallTime wall_now() = 0;
 
@@ -108,6 +110,9 @@ class Runtime {
   class Sleep;
   Sleep sleep_until(Instant deadline, Cancellation* cancel = nullptr);
   Sleep sleep(Duration span, Cancellation* cancel = nullptr);
+  // True when the boot clock came to `deadline`, false when cancelled first. A machine that slept past it wakes the
+  // sleeper when it wakes itself, which sleep_until() does not.
+  task<bool> sleep_until_boot(Instant deadline, Cancellation* cancel = nullptr);
   // co_await runtime.yield(): lets everything else run first, timers and network too.
   class Yield;
   Yield yield();
@@ -116,11 +121,14 @@ class Runtime {
   Runtime(uint64_t seed, Instant start, bool real_clock)
       : now_(start), timers_(start), prng_(seed), real_clock_(real_clock) {}
   static Instant read_monotonic();
+  // To be looked after by each runtime: advance() at next_deadline().
+  BootTimers& boot_timers() { return boot_timers_; }
 
   Instant now_;
 
  private:
   TimerWheel timers_;
+  BootTimers boot_timers_;
   Prng prng_;
   bool real_clock_;
 };

@@ -20,6 +20,8 @@ class Clock {
 
   // The first world time at which the monotonic clock shows at least `local`.
   Instant world_at(Instant local) const;
+  // The same for the boot clock.
+  Instant world_at_boot(Instant boot) const { return world_at(boot - boot_ahead_); }
 
   // From now on the clocks gain so many microseconds in each second of the world. REQUIRES more than -1,000,000: no
   // clock stands still.

@@ -96,6 +96,11 @@ void Node::set_drift(int64_t ppm) {
   if (is_running()) request_turn(runtime_->next_turn());
 }
 
+void Node::step_boot(Duration by) {
+  clock_.step_boot(by);
+  if (is_running()) request_turn(runtime_->next_turn());
+}
+
 // A turn may be asked for again at an earlier time; the events of the later requests then find that they are not the
 // ones that next_turn_ means.
 void Node::request_turn(Instant world) {

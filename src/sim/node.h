@@ -57,7 +57,7 @@ class Node {
   const Clock& clock() const { return clock_; }
   void set_drift(int64_t ppm);
   void step_wall(Duration by) { clock_.step_wall(by); }
-  void step_boot(Duration by) { clock_.step_boot(by); }
+  void step_boot(Duration by);
 
   Disk& disk() { return disk_; }
   TcpSettings& tcp() { return tcp_; }

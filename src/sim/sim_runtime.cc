@@ -66,13 +66,15 @@ void SimRuntime::turn() {
   in_turn_.clear();
   for (const auto& [call, context] : std::exchange(posts_, {})) call(context);
   timers().advance(now_);
+  boot_timers().advance(boot_now());
   timeline_.record(queue.drain(kResumesPerTurn));
   queue.move_to(left_);
 }
 
 Instant SimRuntime::next_turn() {
   if (!marked_.empty() || !posts_.empty()) return timeline_.now();
-  const Instant next_timer = node_.clock().world_at(timers().next_deadline());
+  const Instant next_timer = std::min(node_.clock().world_at(timers().next_deadline()),
+                                      node_.clock().world_at_boot(boot_timers().next_deadline()));
   return left_.empty() ? next_timer : std::min(next_timer, timeline_.now() + kBusyTurn);
 }
 
