@@ -71,6 +71,18 @@ TEST_F(BootClockTest, one_that_sleeps_shorter_wakes_first_whoever_lay_down_first
   EXPECT_TRUE(sleep_until(runtime_->boot_now() + Duration::millis(1))) << "the clock goes on";
 }
 
+TEST_F(BootClockTest, a_loop_that_waits_for_a_later_time_is_woken_for_an_earlier_one) {
+  std::vector<int> log;
+  const auto late = note(*runtime_, log, runtime_->boot_now() + Duration::hours(1), 2);
+  const auto wait = [](Runtime& of) -> task<bool> {
+    const bool slept = co_await of.sleep(Duration::millis(1));
+    co_return slept;
+  };
+  runtime_->run(wait(*runtime_));
+  runtime_->run(note(*runtime_, log, runtime_->boot_now() + Duration::millis(1), 1));
+  EXPECT_THAT(log, ElementsAre(1));
+}
+
 // What the kernel says of the timer descriptors of this process.
 std::vector<std::string> timer_descriptors() {
   std::vector<std::string> found;

@@ -16,6 +16,7 @@
 #include "runtime/file_systems.h"
 #include "runtime/files.h"
 #include "runtime/folders.h"
+#include "runtime/processes.h"
 #include "runtime/resolver.h"
 #include "runtime/sockets.h"
 
@@ -228,6 +229,10 @@ task<Result<std::vector<std::string>>> EpollRuntime::list_directory(std::string 
 task<Result<std::string>> EpollRuntime::network_file_system(std::string path) {
   return runtime::network_file_system(*blocking_, std::move(path));
 }
+
+ProcessIdentity EpollRuntime::self() { return identify_self(); }
+
+ProcessSight EpollRuntime::look_at_process(int64_t pid) { return runtime::look_at_process(pid); }
 
 bool EpollRuntime::post(void (*call)(void* context), void* context) { return mailbox_->post({call, context}); }
 

@@ -71,6 +71,8 @@ class EpollRuntime final : public Runtime {
   task<Status> make_directory(std::string path, uint32_t mode) override;
   task<Result<std::vector<std::string>>> list_directory(std::string path) override;
   task<Result<std::string>> network_file_system(std::string path) override;
+  ProcessIdentity self() override;
+  ProcessSight look_at_process(int64_t pid) override;
   bool post(void (*call)(void* context), void* context) override;
 
   // For the parts of this runtime.

@@ -22,6 +22,7 @@
 #include "runtime/boot_timers.h"
 #include "runtime/cancellation.h"
 #include "runtime/file.h"
+#include "runtime/process.h"
 #include "runtime/stream.h"
 #include "runtime/task.h"
 #include "runtime/timer_wheel.h"
@@ -102,6 +103,10 @@ class Runtime {
   // The kind of network file system that the existing `path` is on ("nfs", "cifs", "fuse.sshfs"); empty for a local
   // one.
   virtual task<Result<std::string>> network_file_system(std::string path) = 0;
+
+  // This process, and what can be seen of another one on this machine. Neither waits.
+  virtual ProcessIdentity self() = 0;
+  virtual ProcessSight look_at_process(int64_t pid) = 0;
 
   // Runs `call(context)` on this runtime's loop, soon. From any thread. Returns false when the mailbox is full.
   virtual bool post(void (*call)(void* context), void* context) = 0;

@@ -33,7 +33,8 @@ Node::Node(Timeline& timeline, Network& network, uint32_t index, std::string nam
       name_(std::move(name)),
       address_(address),
       clock_(timeline.now(), draw_start(timeline.prng(), draw_wall(timeline)), 0),
-      disk_(timeline) {
+      disk_(timeline),
+      processes_(name_) {
   network_.add_address(*this, address);
 }
 
@@ -43,6 +44,7 @@ void Node::power_on() {
   const WallTime wall = clock_.wall(timeline_.now());
   clock_ = Clock(timeline_.now(), draw_start(timeline_.prng(), wall), clock_.drift_ppm());
   sockets_ = std::make_unique<Sockets>(*this, timeline_);
+  processes_.power_on("boot-" + name_ + "-" + std::to_string(++boots_));
 }
 
 void Node::start(Main main, void* context) {
@@ -52,6 +54,7 @@ void Node::start(Main main, void* context) {
   main_ = main;
   context_ = context;
   ++process_number_;
+  processes_.begin_own(clock_.boot(timeline_.now()));
   next_turn_ = Instant::never();
   runtime_ = std::make_unique<SimRuntime>(*this, timeline_);
   request_turn(timeline_.now());
@@ -65,6 +68,7 @@ void Node::restart() {
 void Node::end_process() {
   process_ = {};
   runtime_.reset();
+  processes_.end_own();
   paused_ = false;
 }
 

@@ -11,6 +11,7 @@
 #include "sim/clock.h"
 #include "sim/disk.h"
 #include "sim/network.h"
+#include "sim/processes.h"
 #include "sim/sim_runtime.h"
 #include "sim/sockets.h"
 #include "sim/timeline.h"
@@ -60,6 +61,7 @@ class Node {
   void step_boot(Duration by);
 
   Disk& disk() { return disk_; }
+  Processes& processes() { return processes_; }
   TcpSettings& tcp() { return tcp_; }
   // REQUIRES has_power().
   Sockets& sockets() { return *sockets_; }
@@ -82,6 +84,8 @@ class Node {
   runtime::IpAddress address_;
   Clock clock_;
   Disk disk_;
+  Processes processes_;
+  uint64_t boots_ = 0;
   TcpSettings tcp_;
   std::unique_ptr<Sockets> sockets_;
 

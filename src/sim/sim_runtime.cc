@@ -82,6 +82,10 @@ Instant SimRuntime::boot_now() { return node_.clock().boot(timeline_.now()); }
 
 WallTime SimRuntime::wall_now() { return node_.clock().wall(timeline_.now()); }
 
+runtime::ProcessIdentity SimRuntime::self() { return node_.processes().self(); }
+
+runtime::ProcessSight SimRuntime::look_at_process(int64_t pid) { return node_.processes().look_at(pid); }
+
 bool SimRuntime::post(void (*call)(void* context), void* context) {
   if (posts_.size() >= kMailbox) return false;
   posts_.emplace_back(call, context);
