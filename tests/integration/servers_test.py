@@ -113,7 +113,7 @@ class EtcdServer(Test):
         secret.login = ("bob", "wrong")
         self.assertIn("authentication failed", secret.etcdctl("get", "key", check=False).stderr)
         self.assertEqual(strict.etcdctl("put", "key", "value"), "OK")
-        strict.certificate = theirs
+        strict.certificate = theirs[:2] + ours[2:]
         self.assertNotEqual(strict.etcdctl("get", "key", "--command-timeout=300ms", check=False).returncode, 0)
 
     def test_a_cluster_moves_its_lead_survives_one_member_and_takes_it_back_empty(self):
@@ -193,18 +193,23 @@ class AnyServer(Test):
             self.assertEqual(client.recv(100), b"+PONG\r\n")
         self.assertEqual(servers[1].psql("select 1"), "1")
 
-    def test_one_that_cannot_start_says_why(self):
+    def test_one_that_cannot_start_says_why_and_is_not_taken_for_another_on_its_port(self):
         first = self.up(Redis(self.folder / "a"))
         second = Redis(self.folder / "b")
+        self.addCleanup(second.stop)
         second.port = first.port
+        second.spawn()
+        self.assertTrue(first.ready())
+        self.assertFalse(second.ready())
         with self.assertRaisesRegex(AssertionError, "(?s)Redis on port .*already in use"):
-            second.start()
+            second.wait()
 
-    def test_all_its_processes_end_with_it(self):
+    def test_all_its_processes_end_with_it_even_when_they_are_paused(self):
         postgres = self.up(Postgres(self.folder / "a"))
         pids = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()
                 and parent_of(entry) == str(postgres.process.pid)]
         self.assertGreater(len(pids), 2)
+        postgres.pause()
         postgres.stop()
         self.assertEqual([pid for pid in pids if lives(pid)], [])
 
