@@ -13,6 +13,7 @@
 
 #include "runtime/blocking_pool.h"
 #include "runtime/boot_clock.h"
+#include "runtime/descriptor_wait.h"
 #include "runtime/file_systems.h"
 #include "runtime/files.h"
 #include "runtime/folders.h"
@@ -169,13 +170,19 @@ int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
                       next == Instant::never() ? -1 : static_cast<int>(std::min<int64_t>(ms, 1 << 30)));
 }
 
-Status EpollRuntime::watch(int fd, EventSource* source, uint32_t epoll_events) {
+Status EpollRuntime::watch_once(int fd, EventSource* source, uint32_t epoll_events) {
   epoll_event event{};
   event.events = epoll_events;
   event.data.u64 = reinterpret_cast<uint64_t>(source) | kSourceTag;
   if (::epoll_ctl(epoll_fd_, EPOLL_CTL_ADD, fd, &event) == 0) return {};
-  if (errno == EEXIST && ::epoll_ctl(epoll_fd_, EPOLL_CTL_MOD, fd, &event) == 0) return {};
   return fail_errno(errno, "watching a descriptor");
+}
+
+Status EpollRuntime::watch(int fd, EventSource* source, uint32_t epoll_events) {
+  Status watched = watch_once(fd, source, epoll_events);
+  if (watched || watched.error().code != Errc::kExists) return watched;
+  unwatch(fd);
+  return watch_once(fd, source, epoll_events);
 }
 
 Status EpollRuntime::watch_stream(SocketStream& stream) {
@@ -228,6 +235,11 @@ task<Result<std::vector<std::string>>> EpollRuntime::list_directory(std::string 
 }
 task<Result<std::string>> EpollRuntime::network_file_system(std::string path) {
   return runtime::network_file_system(*blocking_, std::move(path));
+}
+
+task<Result<Readiness>> EpollRuntime::wait_descriptor(int fd, bool read, bool write, Instant deadline,
+                                                      Cancellation* cancel) {
+  return runtime::wait_descriptor(*this, fd, read, write, deadline, cancel);
 }
 
 ProcessIdentity EpollRuntime::self() { return identify_self(); }

@@ -71,6 +71,8 @@ class EpollRuntime final : public Runtime {
   task<Status> make_directory(std::string path, uint32_t mode) override;
   task<Result<std::vector<std::string>>> list_directory(std::string path) override;
   task<Result<std::string>> network_file_system(std::string path) override;
+  task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
+                                          Cancellation* cancel) override;
   ProcessIdentity self() override;
   ProcessSight look_at_process(int64_t pid) override;
   bool post(void (*call)(void* context), void* context) override;
@@ -79,6 +81,8 @@ class EpollRuntime final : public Runtime {
   // Edge-triggered unless `epoll_events` says EPOLLONESHOT or the like; a second watch of one descriptor changes its
   // events.
   Status watch(int fd, EventSource* source, uint32_t epoll_events);
+  // The same, but a second watch is an error (kExists).
+  Status watch_once(int fd, EventSource* source, uint32_t epoll_events);
   Status watch_stream(SocketStream& stream);
   void unwatch(int fd);
 

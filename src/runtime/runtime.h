@@ -52,6 +52,12 @@ class UdpSocket {
   virtual Endpoint local() const = 0;
 };
 
+// What can be done with a descriptor without waiting; an end or an error counts as something to read and room to write.
+struct Readiness {
+  bool readable = false;
+  bool writable = false;
+};
+
 struct ConnectOptions {
   Duration timeout = Duration::seconds(10);
   bool no_delay = true;  // TCP_NODELAY
@@ -103,6 +109,13 @@ class Runtime {
   // The kind of network file system that the existing `path` is on ("nfs", "cifs", "fuse.sshfs"); empty for a local
   // one.
   virtual task<Result<std::string>> network_file_system(std::string path) = 0;
+
+  // Waits until a descriptor of some library can be read or written: for code that has a socket of its own (database
+  // clients). kTimeout at `deadline`, after which it looks once more, so that one in the past only looks; kExists when
+  // somebody waits for this descriptor already; kUnsupported in the simulator, where there are none. It must not be
+  // closed meanwhile.
+  virtual task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
+                                                  Cancellation* cancel) = 0;
 
   // This process, and what can be seen of another one on this machine. Neither waits.
   virtual ProcessIdentity self() = 0;

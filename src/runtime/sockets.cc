@@ -17,8 +17,8 @@ void set_no_delay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
-// A coroutine waiting for one edge-triggered descriptor that is not a stream.
-class Readiness final : public EventSource {
+// Has a coroutine wait for one edge-triggered descriptor that is not a stream.
+class Readable final : public EventSource {
  public:
   void on_events(uint32_t) override {
     ready_ = true;
@@ -31,18 +31,17 @@ class Readiness final : public EventSource {
 
   class Wait {
    public:
-    Wait(Readiness& readiness, Cancellation* cancel)
-        : readiness_(readiness), on_cancel_(cancel, &Wait::cancelled, this) {}
+    Wait(Readable& readable, Cancellation* cancel) : readable_(readable), on_cancel_(cancel, &Wait::cancelled, this) {}
     Wait(const Wait&) = delete;
     Wait& operator=(const Wait&) = delete;
     ~Wait() {
-      if (readiness_.waiter_ == &entry_) readiness_.waiter_ = nullptr;
+      if (readable_.waiter_ == &entry_) readable_.waiter_ = nullptr;
     }
-    bool await_ready() const { return readiness_.ready_ || cancelled_; }
+    bool await_ready() const { return readable_.ready_ || cancelled_; }
     void await_suspend(std::coroutine_handle<> waiting) {
-      check(readiness_.waiter_ == nullptr, "one waiter a descriptor");
+      check(readable_.waiter_ == nullptr, "one waiter a descriptor");
       entry_.handle = waiting;
-      readiness_.waiter_ = &entry_;
+      readable_.waiter_ = &entry_;
     }
     bool await_resume() const { return !cancelled_; }  // false: cancelled
 
@@ -50,9 +49,9 @@ class Readiness final : public EventSource {
     static void cancelled(void* self) {
       auto* wait = static_cast<Wait*>(self);
       wait->cancelled_ = true;
-      if (wait->readiness_.waiter_ == &wait->entry_) wait->readiness_.wake();
+      if (wait->readable_.waiter_ == &wait->entry_) wait->readable_.wake();
     }
-    Readiness& readiness_;
+    Readable& readable_;
     bool cancelled_ = false;
     RunQueue::Entry entry_;
     CancelCallback on_cancel_;
@@ -71,7 +70,7 @@ class SocketListener final : public Listener {
     runtime_.unwatch(fd_);
     ::close(fd_);
   }
-  Status watch() { return runtime_.watch(fd_, &readiness_, EPOLLIN | EPOLLET); }
+  Status watch() { return runtime_.watch(fd_, &readable_, EPOLLIN | EPOLLET); }
   Endpoint local() const override { return local_endpoint(fd_); }
 
   task<Result<std::unique_ptr<Stream>>> accept(Cancellation* cancel) override {
@@ -85,8 +84,8 @@ class SocketListener final : public Listener {
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
       if (errno != EAGAIN) co_return fail_errno(errno, "accepting a connection");
-      readiness_.clear();
-      const bool go_on = co_await readiness_.wait(cancel);
+      readable_.clear();
+      const bool go_on = co_await readable_.wait(cancel);
       if (!go_on) co_return fail(Errc::kCancelled, "accepting was cancelled");
     }
   }
@@ -94,7 +93,7 @@ class SocketListener final : public Listener {
  private:
   EpollRuntime& runtime_;
   int fd_;
-  Readiness readiness_;
+  Readable readable_;
 };
 
 class UdpDescriptor final : public UdpSocket {
@@ -104,7 +103,7 @@ class UdpDescriptor final : public UdpSocket {
     runtime_.unwatch(fd_);
     ::close(fd_);
   }
-  Status watch() { return runtime_.watch(fd_, &readiness_, EPOLLIN | EPOLLET); }
+  Status watch() { return runtime_.watch(fd_, &readable_, EPOLLIN | EPOLLET); }
   Endpoint local() const override { return local_endpoint(fd_); }
 
   Status send(Endpoint to, Bytes bytes) override {
@@ -121,8 +120,8 @@ class UdpDescriptor final : public UdpSocket {
       if (n >= 0) co_return Datagram{from.endpoint(), static_cast<std::size_t>(n)};
       if (errno == EINTR || errno == ECONNREFUSED) continue;  // a refusal belongs to an earlier send
       if (errno != EAGAIN) co_return fail_errno(errno, "receiving a datagram");
-      readiness_.clear();
-      const bool go_on = co_await readiness_.wait(cancel);
+      readable_.clear();
+      const bool go_on = co_await readable_.wait(cancel);
       if (!go_on) co_return fail(Errc::kCancelled, "receiving was cancelled");
     }
   }
@@ -130,7 +129,7 @@ class UdpDescriptor final : public UdpSocket {
  private:
   EpollRuntime& runtime_;
   int fd_;
-  Readiness readiness_;
+  Readable readable_;
 };
 
 }  // namespace

@@ -82,6 +82,10 @@ Instant SimRuntime::boot_now() { return node_.clock().boot(timeline_.now()); }
 
 WallTime SimRuntime::wall_now() { return node_.clock().wall(timeline_.now()); }
 
+task<Result<runtime::Readiness>> SimRuntime::wait_descriptor(int, bool, bool, Instant, Cancellation*) {
+  co_return fail(Errc::kUnsupported, "a simulated process has no descriptors");
+}
+
 runtime::ProcessIdentity SimRuntime::self() { return node_.processes().self(); }
 
 runtime::ProcessSight SimRuntime::look_at_process(int64_t pid) { return node_.processes().look_at(pid); }
