@@ -6,6 +6,7 @@ import json
 import os
 import ssl
 import threading
+import time
 
 from lib import product
 from lib.certificates import Authority
@@ -208,6 +209,12 @@ class Outages(Double):
         self.kubernetes.inject(close=True, applied=True)
         self.assertRaises((http.client.HTTPException, ConnectionError), self.ask, "DELETE", f"{LEASES}/job")
         self.assertIsNone(self.kubernetes.lease("job"))
+
+    def test_a_late_answer(self):
+        self.kubernetes.inject(delay=0.2, methods=("GET",))
+        before = time.monotonic()
+        self.assertEqual(self.ask("GET", LEASES).code, 200)
+        self.assertGreaterEqual(time.monotonic() - before, 0.2)
 
     def test_it_goes_away_and_comes_back_with_or_without_its_data(self):
         made = self.create(lease())

@@ -59,6 +59,18 @@ class NipLe(Test):
         first.resume()
         first.wait_for("observer")
 
+    def test_a_release_empties_its_own_claim_and_no_other(self):
+        first = self.join("first")
+        first.wait_for("leader")
+        first.end()
+        self.assertEqual((self.folder / "locks" / "k.lock").read_text(), "")
+        second = self.join("second", "--refresh", "60")
+        second.wait_for("leader")
+        successor = json.dumps({**self.claim, "instance_id": "third"})
+        self.put(successor)
+        second.end()
+        self.assertEqual((self.folder / "locks" / "k.lock").read_text(), successor)
+
     def test_what_may_be_taken(self):
         now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
         alive = {"instance_id": "other", "pid": os.getpid(), "claimed_at": now}

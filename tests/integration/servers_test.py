@@ -93,6 +93,25 @@ class EtcdServer(Test):
         self.assertEqual(etcd.etcdctl("get", "key"), "")
         self.assertLess(etcd.revision(), revision)
 
+    def test_its_own_tools_elect_and_lock(self):
+        """What they print and leave behind is what the product must contend with."""
+        etcd = self.up(Etcd(self.folder / "a"))
+
+        def elect(proposal):
+            process = etcd.begin(*etcd.client(), "elect", "job", proposal)
+            self.addCleanup(product.end, process)
+            return process, product.Reader(process.stdout)
+
+        first, said = elect("first")
+        self.assertRegex(said.wait_for("job/"), "^job/[0-9a-f]+$")
+        second, later = elect("second")
+        until("the second's key", lambda: len(etcd.etcdctl("get", "job/", "--prefix", "--keys-only").split()) == 2)
+        self.assertEqual(later.lines, [])
+        product.interrupt(first)
+        later.wait_for("second")
+        self.assertEqual(etcd.run(*etcd.client(), "lock", "other", "echo", "inside"), "inside")
+        self.assertIsNone(second.poll())
+
     def test_a_quota_ends_in_an_alarm_and_room_can_be_made(self):
         etcd = self.up(Etcd(self.folder / "a", quota=4 << 20))
         etcd.fill()

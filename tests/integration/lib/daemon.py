@@ -179,6 +179,11 @@ class Daemon:
             raise AssertionError(self.complaint(f"{command} ended with {done.returncode}: {done.stdout}{done.stderr}"))
         return done.stdout.rstrip("\n") if check else done
 
+    def begin(self, *command):
+        """Starts a client tool that goes on for a while; the caller ends it, and it dies with this process."""
+        return subprocess.Popen(self.as_user(command), cwd=self.folder, env=self.environment(), text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
     def as_user(self, command):
         """The command with the rights of `user`, which dies with this process."""
         rights = []
