@@ -68,8 +68,11 @@ class RedisServer(Test):
 
     def test_passwords_users_and_tls(self):
         ours, theirs = self.certificates()
-        secret, strict = self.up(Redis(self.folder / "a", password="pass", users={"bob": "bobs"}),
-                                 Redis(self.folder / "b", certificate=ours, client_certificates=True))
+        secret, strict, lenient = self.up(
+            Redis(self.folder / "a", password="pass", users={"bob": "bobs"}),
+            Redis(self.folder / "b", certificate=ours, client_certificates=True),
+            Redis(self.folder / "c", certificate=ours))
+        self.assertEqual(lenient.cli("SET", "key", "value"), "OK")
         self.assertEqual(secret.url, f"redis://:pass@127.0.0.1:{secret.port}/0")
         self.assertIn("NOAUTH", secret.run("redis-cli", "-p", secret.port, "GET", "x"))
         self.assertEqual(secret.run("redis-cli", "-p", secret.port, "--user", "bob", "--pass", "bobs",
@@ -122,8 +125,10 @@ class EtcdServer(Test):
 
     def test_users_and_tls(self):
         ours, theirs = self.certificates()
-        secret, strict = self.up(Etcd(self.folder / "a"),
-                                 Etcd(self.folder / "b", certificate=ours, client_certificates=True))
+        secret, strict, lenient = self.up(
+            Etcd(self.folder / "a"), Etcd(self.folder / "b", certificate=ours, client_certificates=True),
+            Etcd(self.folder / "c", certificate=ours))
+        self.assertEqual(lenient.etcdctl("put", "key", "value"), "OK")
         secret.enable_auth("pass", {"bob": "bobs"})
         self.assertEqual(secret.etcdctl("put", "key", "value"), "OK")
         secret.login = ("bob", "bobs")

@@ -40,8 +40,9 @@ class Etcd(Daemon):
                    "--election-timeout", 500]
         if self.certificate:
             certificate, key, authority = self.certificate
-            command += ["--cert-file", certificate, "--key-file", key, "--trusted-ca-file", authority]
-            command += ["--client-cert-auth"] if self.client_certificates else []
+            command += ["--cert-file", certificate, "--key-file", key]
+            if self.client_certificates:
+                command += ["--client-cert-auth", "--trusted-ca-file", authority]
         if self.quota:
             command += ["--quota-backend-bytes", self.quota]
         return command
@@ -65,7 +66,8 @@ class Etcd(Daemon):
         command = ["etcdctl", "--endpoints", ",".join(ends) or self.origin]
         if self.certificate:
             certificate, key, authority = self.certificate
-            command += ["--cacert", authority, "--cert", certificate, "--key", key]
+            command += ["--cacert", authority]
+            command += ["--cert", certificate, "--key", key] if self.client_certificates else []
         if self.login:
             command += ["--user", ":".join(self.login)]
         return list(map(str, command))

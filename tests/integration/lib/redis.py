@@ -55,7 +55,8 @@ class Redis(Daemon):
             command += ["--no-auth-warning", "-a", self.password]
         if self.certificate:
             certificate, key, authority = self.certificate
-            command += ["--tls", "--cacert", authority, "--cert", certificate, "--key", key]
+            command += ["--tls", "--cacert", authority]
+            command += ["--cert", certificate, "--key", key] if self.client_certificates else []
         return self.run(*command, *arguments, check=check)
 
     def fill(self, full=True):
