@@ -73,7 +73,9 @@ class RedisServer(Test):
             Redis(self.folder / "b", certificate=ours, client_certificates=True),
             Redis(self.folder / "c", certificate=ours))
         self.assertEqual(lenient.cli("SET", "key", "value"), "OK")
-        self.assertEqual(secret.url, f"redis://:pass@127.0.0.1:{secret.port}/0")
+        self.assertEqual(strict.url, f"rediss://127.0.0.1:{strict.port}/0")
+        scheme, _, file = secret.url_at(7, "bob").partition("?password_file=")
+        self.assertEqual((scheme, Path(file).read_text()), ("redis://bob@127.0.0.1:7/0", "bobs"))
         self.assertIn("NOAUTH", secret.run("redis-cli", "-p", secret.port, "GET", "x"))
         self.assertEqual(secret.run("redis-cli", "-p", secret.port, "--user", "bob", "--pass", "bobs",
                                     "--no-auth-warning", "ACL", "WHOAMI"), "bob")
@@ -189,7 +191,8 @@ class PostgresServer(Test):
         ours, theirs = self.certificates()
         postgres = self.up(Postgres(self.folder / "a", password="pass", certificate=ours))
         self.assertEqual(postgres.psql("select ssl from pg_stat_ssl where pid = pg_backend_pid()"), "t")
-        url = postgres.url
+        url = postgres.connection(postgres.port)
+        self.assertTrue(postgres.url.startswith(f"postgres://tester@127.0.0.1:{postgres.port}/postgres?password_file="))
         for wrong, complaint in ((url.replace(":pass@", ":nope@"), "authentication failed"),
                                  (url.replace("verify-full", "disable"), "no encryption"),
                                  (url.replace(str(ours[2]), str(theirs[2])), "certificate verify failed")):

@@ -168,6 +168,25 @@ class Daemon:
     def __exit__(self, *_):
         self.stop()
 
+    # --- how the product is told of it ---
+
+    @property
+    def url(self):
+        return self.url_at(self.port)
+
+    def url_at(self, port, user=None):
+        """The product's URL of it when it is reached through another port, such as a Cut's; as another user."""
+        raise NotImplementedError
+
+    def password_option(self, password, user=None):
+        """The end of a URL that says where the password is; nothing when there is none."""
+        if not password:
+            return ""
+        file = self.folder / f"password-of-{user or 'all'}"
+        file.write_text(password)
+        file.chmod(0o600)
+        return f"?password_file={file}"
+
     # --- tools ---
 
     def run(self, *command, input=None, check=True, seconds=PATIENCE):

@@ -17,6 +17,7 @@ class Etcd(Daemon):
         self.peer_port = free_port()
         self.members = [self]  # of its cluster
         self.joins = False  # it is a new member of a cluster that exists
+        self.users = {}  # passwords, once there is authentication
         self.login = None  # (user, password) of the root of an etcd with authentication
 
     @property
@@ -27,9 +28,11 @@ class Etcd(Daemon):
     def peer(self):
         return f"http://127.0.0.1:{self.peer_port}"
 
-    @property
-    def url(self):
-        return f"{'etcds' if self.certificate else 'etcd'}://127.0.0.1:{self.port}"
+    def url_at(self, port, user=None):
+        """`port`: one, or several of a cluster."""
+        ports = port if isinstance(port, (list, tuple)) else [port]
+        return (f"{'etcds' if self.certificate else 'etcd'}://{user + '@' if user else ''}"
+                f"{','.join(f'127.0.0.1:{one}' for one in ports)}{self.password_option(self.users.get(user), user)}")
 
     def command(self):
         command = ["etcd", "--name", self.name, "--data-dir", self.data, "--logger", "zap", "--log-level", "warn",
@@ -104,6 +107,7 @@ class Etcd(Daemon):
         self.etcdctl("auth", "enable")
         for member in self.members:
             member.login = ("root", password)
+            member.users = {"root": password, **(users or {})}
 
     def fill(self):
         """Writes until the quota is reached; every write fails then, until make_room()."""
@@ -139,8 +143,7 @@ class EtcdCluster:
 
     @property
     def url(self):
-        first, *others = (member.url for member in self.members)
-        return ",".join([first, *(other.split("://")[1] for other in others)])
+        return self.members[0].url_at([member.port for member in self.members])
 
     def etcdctl(self, *arguments, **more):
         return self.running()[0].etcdctl(*arguments, **more)

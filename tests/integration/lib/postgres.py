@@ -25,19 +25,22 @@ class Postgres(Daemon):
         self.certificate = certificate
         self.replica_of = replica_of
 
-    @property
-    def url(self):
+    def url_at(self, port, user=None):
+        return (f"postgres://{user or self.name}@127.0.0.1:{port}/postgres"
+                f"{'' if user else self.password_option(self.password)}")
+
+    def connection(self, port):
+        """A URL for PostgreSQL's own tools."""
         secret = f":{self.password}" if self.password else ""
         tail = f"?sslmode=verify-full&sslrootcert={self.certificate[2]}" if self.certificate else ""
-        return f"postgres://{self.name}{secret}@127.0.0.1:{self.port}/postgres{tail}"
+        return f"postgres://{self.name}{secret}@127.0.0.1:{port}/postgres{tail}"
 
     def prepare(self):
         if self.data.exists():
             return
         if self.replica_of:
             self.run(f"{BIN}/pg_basebackup", "-D", self.data, "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d",
-                     f"postgres://{self.name}{':' + self.password if self.password else ''}@127.0.0.1:"
-                     f"{self.replica_of.port}/postgres")
+                     self.connection(self.replica_of.port))
             return
         secret = self.folder / "password"
         secret.write_text(self.password or "")
@@ -74,8 +77,8 @@ class Postgres(Daemon):
 
     def psql(self, statement, check=True):
         """The rows that a statement gives, a line each, columns between bars."""
-        return self.run(f"{BIN}/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d", self.url, "-c", statement,
-                        check=check)
+        return self.run(f"{BIN}/psql", "-X", "-q", "-A", "-t", "-v", "ON_ERROR_STOP=1", "-d",
+                        self.connection(self.port), "-c", statement, check=check)
 
     def read_only(self, on=True):
         """Whether it refuses writes, as one does that has been failed over from, or whose disk is full."""

@@ -43,10 +43,10 @@ class Redis(Daemon):
     def ready(self):
         return super().ready() and self.cli("PING", check=False).stdout.strip() == "PONG"
 
-    @property
-    def url(self):
-        secret = f":{self.password}@" if self.password else ""
-        return f"{'rediss' if self.certificate else 'redis'}://{secret}127.0.0.1:{self.port}/0"
+    def url_at(self, port, user=None):
+        password = self.users[user] if user else self.password
+        return (f"{'rediss' if self.certificate else 'redis'}://{user + '@' if user else ''}127.0.0.1:{port}/0"
+                f"{self.password_option(password, user)}")
 
     def cli(self, *arguments, check=True):
         """What redis-cli prints for this command; an error answer raises when `check`."""
