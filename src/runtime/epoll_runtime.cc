@@ -20,6 +20,7 @@
 #include "runtime/processes.h"
 #include "runtime/resolver.h"
 #include "runtime/sockets.h"
+#include "runtime/spawn.h"
 
 namespace bellwether::runtime {
 namespace {
@@ -116,7 +117,8 @@ EpollRuntime::EpollRuntime(Options options, int epoll_fd, int event_fd)
       woke_(now_),
       mailbox_(std::make_unique<Mailbox>(event_fd, options.mailbox)),
       resolver_(std::make_unique<Resolver>(*this, std::move(options.name_servers))),
-      blocking_(std::make_unique<BlockingPool>(*this)) {}
+      blocking_(std::make_unique<BlockingPool>(*this)),
+      orphans_(std::make_shared<Orphans>()) {}
 
 EpollRuntime::~EpollRuntime() {
   blocking_.reset();
@@ -235,6 +237,10 @@ task<Result<std::vector<std::string>>> EpollRuntime::list_directory(std::string 
 }
 task<Result<std::string>> EpollRuntime::network_file_system(std::string path) {
   return runtime::network_file_system(*blocking_, std::move(path));
+}
+
+task<Result<std::unique_ptr<Child>>> EpollRuntime::spawn(SpawnOptions options) {
+  return spawn_child(*this, *blocking_, orphans_, std::move(options));
 }
 
 task<Result<Readiness>> EpollRuntime::wait_descriptor(int fd, bool read, bool write, Instant deadline,

@@ -12,6 +12,7 @@ namespace bellwether::runtime {
 
 class BlockingPool;
 class BootClock;
+class Orphans;
 class Resolver;
 
 // Anything but a stream that epoll reports on.
@@ -71,6 +72,7 @@ class EpollRuntime final : public Runtime {
   task<Status> make_directory(std::string path, uint32_t mode) override;
   task<Result<std::vector<std::string>>> list_directory(std::string path) override;
   task<Result<std::string>> network_file_system(std::string path) override;
+  task<Result<std::unique_ptr<Child>>> spawn(SpawnOptions options) override;
   task<Result<Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
                                           Cancellation* cancel) override;
   ProcessIdentity self() override;
@@ -101,6 +103,7 @@ class EpollRuntime final : public Runtime {
   std::unique_ptr<BootClock> boot_clock_;
   std::unique_ptr<Resolver> resolver_;
   std::unique_ptr<BlockingPool> blocking_;
+  std::shared_ptr<Orphans> orphans_;
   void (*turn_observer_)(void*, Duration) = nullptr;
   void* turn_context_ = nullptr;
 };

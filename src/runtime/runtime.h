@@ -21,6 +21,7 @@
 #include "runtime/address.h"
 #include "runtime/boot_timers.h"
 #include "runtime/cancellation.h"
+#include "runtime/child.h"
 #include "runtime/file.h"
 #include "runtime/process.h"
 #include "runtime/stream.h"
@@ -109,6 +110,9 @@ class Runtime {
   // The kind of network file system that the existing `path` is on ("nfs", "cifs", "fuse.sshfs"); empty for a local
   // one.
   virtual task<Result<std::string>> network_file_system(std::string path) = 0;
+
+  // Starts a program. kNotFound when there is none of that name, kRefused when it may not be executed.
+  virtual task<Result<std::unique_ptr<Child>>> spawn(SpawnOptions options) = 0;
 
   // Waits until a descriptor of some library can be read or written: for code that has a socket of its own (database
   // clients). kTimeout at `deadline`, after which it looks once more, so that one in the past only looks; kExists when

@@ -15,6 +15,9 @@ namespace bellwether::runtime {
 struct TlsClientOptions {
   bool verify = true;
   std::string ca_file;            // PEM; empty: the system's certificates
+  std::string ca_pem;             // the certificates themselves, instead of a file
+  std::string certificate_file;   // PEM, with its chain: what this client shows when it is asked; empty: nothing
+  std::string key_file;           // PEM, of that certificate
   std::vector<std::string> alpn;  // in order of preference
 };
 

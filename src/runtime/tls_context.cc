@@ -70,6 +70,40 @@ X509Ptr make_certificate(EVP_PKEY* key, const std::vector<std::string>& names) {
   return certificate;
 }
 
+// The certificates of a text, as those to trust.
+bool trust_pem(SSL_CTX* context, const std::string& pem) {
+  BIO* memory = BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size()));
+  std::size_t trusted = 0;
+  while (const X509Ptr certificate{PEM_read_bio_X509(memory, nullptr, nullptr, nullptr)}) {
+    if (X509_STORE_add_cert(SSL_CTX_get_cert_store(context), certificate.get()) == 1) ++trusted;
+  }
+  BIO_free(memory);
+  if (trusted > 0) ERR_clear_error();  // the end of the text counts as an error
+  return trusted > 0;
+}
+
+Status trust(SSL_CTX* context, const TlsClientOptions& options) {
+  if (!options.ca_pem.empty()) {
+    if (trust_pem(context, options.ca_pem)) return {};
+    return fail(Errc::kTls, "the CA certificates that were given cannot be read: " + tls_error_text());
+  }
+  const bool loaded = options.ca_file.empty()
+                          ? SSL_CTX_set_default_verify_paths(context) == 1
+                          : SSL_CTX_load_verify_locations(context, options.ca_file.c_str(), nullptr) == 1;
+  if (loaded) return {};
+  return fail(Errc::kTls, "the CA certificates in '" + options.ca_file + "' cannot be read: " + tls_error_text());
+}
+
+Status use_certificate(SSL_CTX* context, const std::string& certificate_file, const std::string& key_file) {
+  if (SSL_CTX_use_certificate_chain_file(context, certificate_file.c_str()) != 1) {
+    return fail(Errc::kTls, "the certificate '" + certificate_file + "' cannot be read: " + tls_error_text());
+  }
+  if (SSL_CTX_use_PrivateKey_file(context, key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
+    return fail(Errc::kTls, "the key '" + key_file + "' cannot be used: " + tls_error_text());
+  }
+  return {};
+}
+
 }  // namespace
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
@@ -97,12 +131,11 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientOptions& o
   made->verify_ = options.verify;
   if (options.verify) {
     SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, nullptr);
-    const bool loaded = options.ca_file.empty()
-                            ? SSL_CTX_set_default_verify_paths(made->context_) == 1
-                            : SSL_CTX_load_verify_locations(made->context_, options.ca_file.c_str(), nullptr) == 1;
-    if (!loaded) {
-      return fail(Errc::kTls, "the CA certificates in '" + options.ca_file + "' cannot be read: " + tls_error_text());
-    }
+    if (auto trusted = trust(made->context_, options); !trusted) return tl::unexpected(trusted.error());
+  }
+  if (!options.certificate_file.empty()) {
+    const auto used = use_certificate(made->context_, options.certificate_file, options.key_file);
+    if (!used) return tl::unexpected(used.error());
   }
   if (auto set = made->set_alpn(options.alpn, false); !set) return tl::unexpected(set.error());
   return made;
@@ -114,12 +147,8 @@ Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerOptions& o
   if (made->context_ == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
   common_settings(made->context_);
   SSL_CTX_set_num_tickets(made->context_, 0);
-  if (SSL_CTX_use_certificate_chain_file(made->context_, options.certificate_file.c_str()) != 1) {
-    return fail(Errc::kTls, "the certificate '" + options.certificate_file + "' cannot be read: " + tls_error_text());
-  }
-  if (SSL_CTX_use_PrivateKey_file(made->context_, options.key_file.c_str(), SSL_FILETYPE_PEM) != 1) {
-    return fail(Errc::kTls, "the key '" + options.key_file + "' cannot be used: " + tls_error_text());
-  }
+  const auto used = use_certificate(made->context_, options.certificate_file, options.key_file);
+  if (!used) return tl::unexpected(used.error());
   if (auto set = made->set_alpn(options.alpn, true); !set) return tl::unexpected(set.error());
   return made;
 }

@@ -12,6 +12,7 @@
 #include "sim/disk.h"
 #include "sim/network.h"
 #include "sim/processes.h"
+#include "sim/programs.h"
 #include "sim/sim_runtime.h"
 #include "sim/sockets.h"
 #include "sim/timeline.h"
@@ -62,6 +63,7 @@ class Node {
 
   Disk& disk() { return disk_; }
   Processes& processes() { return processes_; }
+  Programs& programs() { return programs_; }
   TcpSettings& tcp() { return tcp_; }
   // REQUIRES has_power().
   Sockets& sockets() { return *sockets_; }
@@ -85,6 +87,7 @@ class Node {
   Clock clock_;
   Disk disk_;
   Processes processes_;
+  Programs programs_;
   uint64_t boots_ = 0;
   TcpSettings tcp_;
   std::unique_ptr<Sockets> sockets_;

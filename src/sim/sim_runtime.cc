@@ -22,6 +22,8 @@ constexpr std::size_t kResumesPerTurn = 4096;
 constexpr Duration kBusyTurn = Duration::micros(50);
 constexpr Duration kNameDelayMin = Duration::micros(200);
 constexpr Duration kNameDelayMax = Duration::millis(30);
+constexpr Duration kStartMin = Duration::micros(300);
+constexpr Duration kStartMax = Duration::millis(5);
 constexpr Duration kNameTimeout = Duration::seconds(5);
 
 }  // namespace
@@ -81,6 +83,11 @@ Instant SimRuntime::next_turn() {
 Instant SimRuntime::boot_now() { return node_.clock().boot(timeline_.now()); }
 
 WallTime SimRuntime::wall_now() { return node_.clock().wall(timeline_.now()); }
+
+task<Result<std::unique_ptr<runtime::Child>>> SimRuntime::spawn(runtime::SpawnOptions options) {
+  co_await sleep(timeline_.prng().between(kStartMin, kStartMax));
+  co_return node_.programs().start(*this, options);
+}
 
 task<Result<runtime::Readiness>> SimRuntime::wait_descriptor(int, bool, bool, Instant, Cancellation*) {
   co_return fail(Errc::kUnsupported, "a simulated process has no descriptors");

@@ -48,6 +48,7 @@ class SimRuntime final : public runtime::Runtime {
   runtime::task<Status> make_directory(std::string path, uint32_t mode) override;
   runtime::task<Result<std::vector<std::string>>> list_directory(std::string path) override;
   runtime::task<Result<std::string>> network_file_system(std::string path) override;
+  runtime::task<Result<std::unique_ptr<runtime::Child>>> spawn(runtime::SpawnOptions options) override;
   runtime::task<Result<runtime::Readiness>> wait_descriptor(int fd, bool read, bool write, Instant deadline,
                                                             Cancellation* cancel) override;
   runtime::ProcessIdentity self() override;
