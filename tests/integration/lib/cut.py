@@ -85,11 +85,15 @@ class Cut:
 
     def close(self):
         with self.state:
+            if self.closed:
+                return
             self.closed = True
             self.state.notify_all()
-        self.stop_listening()
         self.drain_backlog()
+        self.stop_listening()
         self.reset()
+        self.waker.close()
+        self.wakened.close()
 
     def __enter__(self):
         return self
@@ -110,6 +114,8 @@ class Cut:
         self.halt()
         if listener:
             listener.close()
+            for filler in self.fillers.values():
+                filler.close()
             self.fillers = {}
 
     def accept(self):

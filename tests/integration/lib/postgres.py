@@ -1,12 +1,19 @@
 """PostgreSQL from the distribution's package, as a user without rights, with durable commits; and standbys."""
 
+import contextlib
 import os
 import pwd
 import shutil
+import subprocess
+import tempfile
+import weakref
+from pathlib import Path
 
 from .daemon import Daemon, until
 
 BIN = "/usr/lib/postgresql/15/bin"  # another PostgreSQL may come first in PATH
+MEMORY = Path("/dev/shm")
+ROOM = 1 << 29  # bytes that must be free there
 
 
 class Postgres(Daemon):
@@ -20,6 +27,11 @@ class Postgres(Daemon):
 
     def __init__(self, folder, name="tester", password=None, certificate=None, replica_of=None):
         super().__init__(folder)
+        memory = memory_folder()
+        if memory:
+            weakref.finalize(self, shutil.rmtree, memory, ignore_errors=True)
+            self.own(memory, 0o700)
+            self.data = memory / "data"
         self.name = name
         self.password = password
         self.certificate = certificate
@@ -52,7 +64,8 @@ class Postgres(Daemon):
     def command(self):
         settings = {"port": self.port, "listen_addresses": "127.0.0.1", "unix_socket_directories": "",
                     "shared_buffers": "16MB", "max_wal_size": "64MB", "log_min_messages": "warning",
-                    "autovacuum": "off", "wal_receiver_status_interval": "1s"}
+                    "autovacuum": "off", "wal_receiver_status_interval": "1s",
+                    "dynamic_shared_memory_type": "mmap"}
         if self.certificate:
             for number, (setting, file) in enumerate(zip(("cert", "key", "ca"), self.certificate)):
                 copy = self.folder / f"tls-{setting}.pem"
@@ -65,9 +78,17 @@ class Postgres(Daemon):
         return [f"{BIN}/postgres", "-D", self.data,
                 *(word for name, value in settings.items() for word in ("-c", f"{name}={value}"))]
 
-    def own(self, file):
+    def stop(self):
+        super().stop()
+        # What a killed server leaves in the kernel is removed by its next start only, and there may be none.
+        lock = self.data / "postmaster.pid"
+        lines = lock.read_text().splitlines() if lock.exists() else []
+        if len(lines) > 6:
+            subprocess.run(["ipcrm", "-m", lines[6].split()[1]], stderr=subprocess.DEVNULL, check=False)
+
+    def own(self, file, mode=0o600):
         """Makes the file private to the server's user."""
-        file.chmod(0o600)
+        file.chmod(mode)
         if os.geteuid() == 0:
             entry = pwd.getpwnam(self.user)
             os.chown(file, entry.pw_uid, entry.pw_gid)
@@ -106,3 +127,20 @@ class Postgres(Daemon):
         """Makes a standby a primary, with what it has got so far. The old one is not asked."""
         self.psql("select pg_promote()")
         self.replica_of = None
+
+
+def memory_folder():
+    """A temporary folder in memory, or None when there is not much of it.
+
+    It outlives a crash of the server as a disk does. On a disk that others use too, PostgreSQL takes many seconds to
+    start after a crash, for it first flushes each of a thousand files. Folders of tests that were killed are removed.
+    """
+    if not MEMORY.is_dir() or shutil.disk_usage(MEMORY).free < ROOM:
+        return None
+    for left in MEMORY.glob("bellwether-test-*-*"):
+        pid = left.name.split("-")[2]
+        if pid.isdigit() and not Path(f"/proc/{pid}").exists():
+            shutil.rmtree(left, ignore_errors=True)
+    with contextlib.suppress(OSError):
+        return Path(tempfile.mkdtemp(prefix=f"bellwether-test-{os.getpid()}-", dir=MEMORY))
+    return None
