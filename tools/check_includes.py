@@ -12,7 +12,7 @@ from pathlib import Path
 
 import house
 
-UP_TO_REPORT = "report aggregate vuser client codec plan scenario metrics runtime base"
+UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics runtime base"
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
@@ -21,8 +21,9 @@ ROOMS = [
     ("src/metrics/*", "metrics", "base", True),
     ("src/election/*", "election", "base", True),
     ("src/store/*", "store", "election client codec metrics runtime base", False),
-    ("src/lead/*", "lead", "store election report client codec metrics runtime base", False),
-    ("src/scenario/*", "scenario", "base", True),
+    ("src/lead/*", "lead", "store election yaml report client codec metrics runtime base", False),
+    ("src/yaml/*", "yaml", "base", True),
+    ("src/scenario/*", "scenario", "yaml base", True),
     ("src/plan/*", "plan", "scenario base", True),
     ("src/protocol/*/client*", "client", "codec runtime metrics base", False),
     ("src/protocol/*/connection*", "client", "codec runtime metrics base", False),

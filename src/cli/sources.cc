@@ -8,7 +8,7 @@
 
 #include "base/units.h"
 #include "plan/load.h"
-#include "scenario/diagnostic.h"
+#include "scenario/document.h"
 
 namespace bellwether::cli {
 namespace {

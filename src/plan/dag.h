@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "scenario/diagnostic.h"
+#include "scenario/document.h"
 #include "scenario/model.h"
 
 namespace bellwether::plan {

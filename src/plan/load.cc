@@ -2,9 +2,9 @@
 
 #include "base/check.h"
 #include "plan/compile.h"
+#include "scenario/document.h"
 #include "scenario/environment.h"
 #include "scenario/names.h"
-#include "scenario/node.h"
 #include "scenario/parse.h"
 
 namespace bellwether::plan {
@@ -43,7 +43,8 @@ void check_sets(const scenario::Sources& sources, const scenario::Environment& e
 tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sources& sources) {
   check(sources.outside != nullptr, "the scenario may ask for a file or a variable");
   scenario::Diagnostics diagnostics(sources.file_name);
-  const std::optional<scenario::Node> root = scenario::parse_yaml(sources.text, diagnostics);
+  const std::optional<scenario::Node> root =
+      scenario::parse_yaml(sources.text, diagnostics, "a long body can stand in a file of its own: body: {file: PATH}");
   if (!root) return tl::unexpected(diagnostics.take());
   const auto environment = scenario::Environment::resolve(env_of(*root), sources, diagnostics);
   check_sets(sources, environment, diagnostics);

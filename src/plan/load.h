@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "plan/plan.h"
-#include "scenario/diagnostic.h"
+#include "scenario/document.h"
 #include "scenario/sources.h"
 
 namespace bellwether::plan {

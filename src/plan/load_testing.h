@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "plan/load.h"
-#include "scenario/diagnostic.h"
+#include "scenario/document.h"
 #include "scenario/sources.h"
 
 namespace bellwether::plan {

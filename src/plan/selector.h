@@ -6,7 +6,7 @@
 
 #include "plan/metric.h"
 #include "plan/plan.h"
-#include "scenario/diagnostic.h"
+#include "scenario/document.h"
 
 namespace bellwether::plan {
 

@@ -6,8 +6,8 @@
 
 #include "plan/plan.h"
 #include "plan/scope.h"
+#include "scenario/document.h"
 #include "scenario/model.h"
-#include "scenario/node.h"
 #include "scenario/section.h"
 
 namespace bellwether::plan {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "base/result.h"
-#include "scenario/node.h"
+#include "scenario/document.h"
 #include "scenario/sources.h"
 
 namespace bellwether::scenario {

@@ -10,8 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "scenario/diagnostic.h"
-#include "scenario/node.h"
+#include "scenario/document.h"
 #include "scenario/section.h"
 
 namespace bellwether::scenario {

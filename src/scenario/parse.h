@@ -2,8 +2,8 @@
 // scenario is worth compiling only if nothing was reported.
 #pragma once
 
+#include "scenario/document.h"
 #include "scenario/model.h"
-#include "scenario/node.h"
 #include "scenario/section.h"
 #include "scenario/sources.h"
 

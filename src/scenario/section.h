@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "base/time.h"
+#include "scenario/document.h"
 #include "scenario/environment.h"
-#include "scenario/node.h"
 
 namespace bellwether::scenario {
 

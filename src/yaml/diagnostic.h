@@ -1,4 +1,5 @@
-// What is wrong with a scenario, said so that its writer can mend it at once: where, what was found, what was expected.
+// What is wrong with a YAML file, said so that its writer can mend it at once: where, what was found, what was
+// expected.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-namespace bellwether::scenario {
+namespace bellwether::yaml {
 
-// A place in the scenario file, counted from 1. Line 0: no place in the file (the command line, for example).
+// A place in the file, counted from 1. Line 0: no place in the file (the command line, for example).
 struct Mark {
   int line = 0;
   int column = 0;
@@ -65,4 +66,4 @@ class Diagnostics {
   std::vector<Diagnostic> list_;
 };
 
-}  // namespace bellwether::scenario
+}  // namespace bellwether::yaml

@@ -6,9 +6,9 @@
 #include <string_view>
 #include <vector>
 
-#include "scenario/diagnostic.h"
+#include "yaml/diagnostic.h"
 
-namespace bellwether::scenario {
+namespace bellwether::yaml {
 
 struct Node {
   enum class Kind : unsigned char { kNull, kScalar, kList, kMap };
@@ -40,6 +40,6 @@ constexpr std::size_t kTextBytesMax = 16u << 20;  // all scalars and keys, copie
 
 // Parses one YAML document. Syntax errors, exceeded limits and keys given twice go to `diagnostics`; nothing is
 // returned when the document cannot be used at all. An empty document is a null node.
-std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics);
+std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large = {});
 
-}  // namespace bellwether::scenario
+}  // namespace bellwether::yaml

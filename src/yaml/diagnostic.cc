@@ -1,11 +1,11 @@
-#include "scenario/diagnostic.h"
+#include "yaml/diagnostic.h"
 
 #include <algorithm>
 #include <tuple>
 
 #include "base/bytes.h"
 
-namespace bellwether::scenario {
+namespace bellwether::yaml {
 
 std::string format(const Diagnostic& diagnostic) {
   std::string out = diagnostic.file;
@@ -77,4 +77,4 @@ std::vector<Diagnostic> Diagnostics::take() {
   return std::move(list_);
 }
 
-}  // namespace bellwether::scenario
+}  // namespace bellwether::yaml

@@ -5,9 +5,9 @@
 #include <yaml-cpp/exceptions.h>
 #include <yaml-cpp/parser.h>
 
-#include "scenario/node.h"
+#include "yaml/node.h"
 
-namespace bellwether::scenario {
+namespace bellwether::yaml {
 namespace {
 
 // Thrown through yaml-cpp, which has no other way to be stopped early; caught in parse_yaml.
@@ -131,7 +131,7 @@ class Builder : public YAML::EventHandler {
     if (nodes_ > kNodesMax || text_bytes_ > kTextBytesMax) {
       throw Refused{
           node.mark,
-          {.message = "the scenario is too large",
+          {.message = "the document is too large",
            .expected = "at most " + std::to_string(kNodesMax) + " values and " + std::to_string(kTextBytesMax >> 20) +
                        " MiB of text, copies by aliases "
                        "included"}};
@@ -203,10 +203,10 @@ std::string describe(const Node& node) {
   return {};
 }
 
-std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics) {
+std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large) {
   if (text.size() > kFileBytesMax) {
     diagnostics.add({}, {.message = "the file is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB",
-                         .hint = "a long body can stand in a file of its own: body: {file: PATH}"});
+                         .hint = std::move(hint_when_too_large)});
     return std::nullopt;
   }
   Builder builder(diagnostics);
@@ -218,7 +218,7 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics) 
     Builder rest(diagnostics);
     if (parser.HandleNextDocument(rest)) {
       diagnostics.add(rest.take_root().mark,
-                      {.message = "a second document begins here", .expected = "one scenario in a file"});
+                      {.message = "a second document begins here", .expected = "one document in a file"});
     }
     return root;
   } catch (const Refused& refused) {
@@ -230,4 +230,4 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics) 
   return std::nullopt;
 }
 
-}  // namespace bellwether::scenario
+}  // namespace bellwether::yaml
