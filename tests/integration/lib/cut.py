@@ -134,7 +134,8 @@ class Cut:
                 continue
             with contextlib.suppress(OSError):
                 client, address = listener.accept()
-                if self.fillers.pop(address[1], None):
+                if filler := self.fillers.pop(address[1], None):
+                    filler.close()
                     client.close()
                 else:
                     self.accepted += 1
