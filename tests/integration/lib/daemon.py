@@ -204,7 +204,7 @@ class Daemon:
                                 stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def as_user(self, command):
-        """The command with the rights of `user`, which dies with this process."""
+        """The command with the rights of `user`, which dies with the thread that starts it, so with this process."""
         rights = []
         if self.user and os.geteuid() == 0:
             rights = ["--reuid", self.user, "--regid", self.user, "--init-groups"]
