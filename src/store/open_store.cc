@@ -1,7 +1,10 @@
 #include "store/open_store.h"
 
+#include <cstdlib>
 #include <utility>
 
+#include "store/file/lease_file_store.h"
+#include "store/host/host_store.h"
 #include "store/memory/memory_store.h"
 #include "store/store_url.h"
 
@@ -13,12 +16,26 @@ Result<std::unique_ptr<LeaseStore>> open_memory(runtime::Runtime& runtime, const
   return std::make_unique<MemoryStore>(runtime, MemoryStore::named(url.path));
 }
 
+const char* environment(const char* name) { return std::getenv(name); }
+
 }  // namespace
 
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& runtime, std::string text) {
   auto url = parse_store_url(text);
   if (!url) co_return tl::unexpected(url.error());
   if (url->scheme == "memory") co_return open_memory(runtime, *url);
+  if (url->scheme == "flock") {
+    auto options = host_store_options(std::move(*url), &environment);
+    if (!options) co_return tl::unexpected(options.error());
+    auto store = co_await open_host_store(runtime, std::move(*options));
+    co_return store;
+  }
+  if (url->scheme == "file") {
+    auto options = lease_file_options(std::move(*url));
+    if (!options) co_return tl::unexpected(options.error());
+    auto store = co_await open_lease_file_store(runtime, std::move(*options));
+    co_return store;
+  }
   co_return fail(Errc::kUnsupported, text + ": this build has no store of the scheme '" + url->scheme + ":'");
 }
 

@@ -1,0 +1,263 @@
+#include "store/disk/disk_register.h"
+
+#include <algorithm>
+
+#include "base/probe.h"
+#include "store/disk/sha256.h"
+#include "store/disk/waiting.h"
+
+namespace bellwether::store {
+namespace {
+
+using election::Epoch;
+using election::LeaseRecord;
+using election::Observation;
+using election::WriteOutcome;
+using election::WriteRequest;
+using runtime::File;
+using runtime::task;
+using State = std::shared_ptr<const RegisterState>;
+using Kind = WriteRequest::Kind;
+
+// What cannot be read is perhaps being written by a program that takes no lock: it is read again so often, so far
+// apart.
+constexpr int kMoreLooks = 4;
+constexpr Duration kBetweenLooks = Duration::millis(25);
+
+void take_in_claim(ClaimForm form, Found& found) {
+  if (!found.text.present) return;
+  if (found.text.text.empty()) {
+    found.trouble = "it is empty";
+  } else if (found.text.too_long) {
+    found.trouble = "it is longer than 64 KiB";
+  } else if (auto claim = read_claim(form, found.text.text)) {
+    found.claim = std::move(*claim);
+  } else {
+    found.trouble = claim.error().message;
+  }
+}
+
+void take_in_ledger(const std::string& key, const FileText& text, Found& found) {
+  found.ledger_present = text.present;
+  if (!text.present) return;
+  auto ledger = text.too_long ? fail(Errc::kTooLarge, "it is longer than 64 KiB") : read_ledger(text.text);
+  if (!ledger) {
+    found.ledger_trouble = ledger.error().message;
+  } else if (ledger->key != key) {
+    found.ledger_trouble = "it belongs to the key '" + ledger->key + "'";
+  } else {
+    found.ledger = std::move(*ledger);
+  }
+}
+
+// The claim comes first: a claim is never there before its ledger, so that no ledger is missed that was there in time.
+task<Result<Found>> find(State state, File* locked) {
+  Found found;
+  Result<FileText> text = fail(Errc::kInvalid, "not read");
+  if (locked != nullptr && state->files.lock == state->files.claim) {
+    text = co_await read_text(*locked);
+  } else {
+    text = co_await read_text(state->runtime, state->files.claim);
+  }
+  if (!text) co_return tl::unexpected(text.error());
+  found.text = std::move(*text);
+  take_in_claim(state->rules.form(), found);
+  const auto ledger = co_await read_text(state->runtime, state->files.ledger);
+  if (!ledger) co_return tl::unexpected(ledger.error());
+  take_in_ledger(state->key, *ledger, found);
+  co_return found;
+}
+
+bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }
+
+task<Result<Observation>> look_now(State state, Instant deadline) {
+  auto found = co_await find(state, nullptr);
+  if (!found) co_return tl::unexpected(found.error());
+  const bool released = found->text.text.empty() && state->rules.form() == ClaimForm::kLockFile;
+  for (int i = 0; i < kMoreLooks && may_be_torn(*found) && !released; ++i) {
+    BW_PROBE("store: a claim that makes no sense is read again");
+    co_await state->runtime.sleep(kBetweenLooks);
+    found = co_await find(state, nullptr);
+    if (!found) co_return tl::unexpected(found.error());
+  }
+  if (may_be_torn(*found)) {
+    // Whoever writes under the lock has finished when we have it.
+    const runtime::OpenOptions options{.no_follow = true};
+    auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
+    if (locked) {
+      found = co_await find(state, locked->get());
+      if (!found) co_return tl::unexpected(found.error());
+    } else if (locked.error().code != Errc::kNotFound) {
+      co_return tl::unexpected(locked.error());
+    }
+  }
+  if (const auto may = state->rules.may_show(state->files, *found); !may) co_return tl::unexpected(may.error());
+  co_return state->rules.understand(state->files, *found);
+}
+
+// The claim as it is to be written.
+DiskClaim next_claim(const RegisterState& state, const Found& found, const Observation& seen,
+                     const WriteRequest& request) {
+  const WallTime now = state.runtime.wall_now();
+  DiskClaim claim;
+  claim.record = request.record;
+  claim.record.acquired_at = request.kind == Kind::kTake ? now : seen.record.acquired_at;
+  claim.record.renewed_at = now;
+  if (request.kind != Kind::kAmend) {
+    claim.process = state.runtime.self();
+    return claim;
+  }
+  // An operator's word changes neither whose claim it is nor how fresh it is.
+  claim.record.renewed_at = seen.record.renewed_at;
+  if (found.claim) {
+    claim.process = found.claim->process;
+  } else if (found.ledger) {
+    claim.process = found.ledger->last.process;
+  }
+  return claim;
+}
+
+// What would not be read back as it is must not be written.
+Status can_be_read_back(const DiskClaim& claim) {
+  const auto back = read_claim(ClaimForm::kOneLine, write_claim(ClaimForm::kOneLine, claim));
+  const LeaseRecord& r = claim.record;
+  if (back && !back->foreign && back->record.holder == r.holder && back->record.heir == r.heir) return {};
+  return fail(Errc::kInvalid, "the claim of '" + r.holder +
+                                  "' cannot be written: names must be UTF-8 and short, and an epoch below 2^53");
+}
+
+bool ledger_must_know(const Found& found, const WriteRequest& request) {
+  return request.kind != Kind::kRenew || !found.ledger || found.ledger->floor < request.record.epoch ||
+         found.ledger->last.record.token != request.record.token;
+}
+
+task<Status> write_down(State state, Found found, DiskClaim claim, bool with_ledger, File& locked) {
+  if (with_ledger) {
+    KeyLedger ledger;
+    ledger.key = state->key;
+    ledger.serial = found.ledger ? found.ledger->serial + 1 : 1;
+    ledger.floor = std::max(highest_epoch(found), claim.record.epoch);
+    ledger.last = claim;
+    const RegisterFiles& files = state->files;
+    Status kept = co_await write_beside(state->runtime, files.ledger, write_ledger(ledger), files.mode);
+    if (!kept) co_return kept;
+    kept = co_await put_in_place(state->runtime, files.ledger);
+    if (!kept) co_return kept;
+  }
+  Status done = co_await state->rules.put(state->files, locked, found, std::move(claim));
+  co_return done;
+}
+
+task<Result<std::unique_ptr<File>>> lock_register(State state, Instant deadline) {
+  const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
+  auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
+  if (locked || locked.error().code != Errc::kNotFound) co_return locked;
+  const Status made = co_await state->runtime.make_directory(folder_of(state->files.lock), state->files.folder_mode);
+  if (!made) co_return tl::unexpected(made.error());
+  locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
+  co_return locked;
+}
+
+task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant deadline) {
+  auto locked = co_await lock_register(state, deadline);
+  if (!locked) co_return tl::unexpected(locked.error());
+  auto found = co_await find(state, locked->get());
+  if (!found) co_return tl::unexpected(found.error());
+  auto seen = state->rules.understand(state->files, *found);
+  if (!seen) co_return tl::unexpected(seen.error());
+  if (seen->version != request.expected) co_return WriteOutcome{false, std::move(*seen)};
+
+  const bool takes = request.kind == Kind::kTake;
+  if (takes && request.record.epoch <= highest_epoch(*found)) {
+    co_return fail(Errc::kInvalid, "epoch " + std::to_string(request.record.epoch.value()) + " of '" + state->key +
+                                       "' was given out before");
+  }
+  if (const auto may = state->rules.may_write(state->files, *found, request); !may)
+    co_return tl::unexpected(may.error());
+  const DiskClaim claim = next_claim(*state, *found, *seen, request);
+  if (const auto can = can_be_read_back(claim); !can) co_return tl::unexpected(can.error());
+  if (state->runtime.now() >= deadline) {
+    co_return fail(Errc::kTimeout, "'" + state->files.claim + "' was read, but there was no time left to write it");
+  }
+  const bool with_ledger = ledger_must_know(*found, request);
+  const Status written = co_await write_down(state, *found, claim, with_ledger, **locked);
+  if (!written) co_return tl::unexpected(written.error());
+  found = co_await find(state, locked->get());
+  if (!found) co_return tl::unexpected(found.error());
+  auto after = state->rules.understand(state->files, *found);
+  if (!after) co_return tl::unexpected(after.error());
+  co_return WriteOutcome{true, std::move(*after)};
+}
+
+}  // namespace
+
+election::Version version_of(ClaimForm form, const Found& found) {
+  // An empty lock file is as good as none: who only opens it to lock it makes it.
+  const bool nothing = form == ClaimForm::kLockFile ? found.text.text.empty() : !found.text.present;
+  const std::string text = nothing ? "-" : sha256_hex(found.text.text).substr(0, 32);
+  return text + "@" + std::to_string(found.ledger ? found.ledger->serial : 0);
+}
+
+Epoch highest_epoch(const Found& found) {
+  const Epoch of_claim = found.claim ? found.claim->record.epoch : Epoch();
+  return found.ledger ? std::max(found.ledger->floor, of_claim) : of_claim;
+}
+
+Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_loss) {
+  if (found.ledger || accept_loss) return {};
+  const bool ours = found.claim ? !found.claim->foreign : found.text.text.find("\"token\"") != std::string::npos;
+  if (!found.ledger_present && !ours) return {};
+  BW_PROBE("store: the file of a key's epoch is lost");
+  return fail(Errc::kIo, "'" + files.ledger + "', which keeps the highest epoch of this key, is " +
+                             (found.ledger_present ? "damaged (" + found.ledger_trouble + ")" : "missing") +
+                             ", and an epoch must never be given out twice. Restore it from a backup that is surely "
+                             "the latest; or stop all candidates, and start one with ?accept_epoch_loss=true in the "
+                             "URL of the store, which goes on from epoch " +
+                             std::to_string(highest_epoch(found).value()) + ", the highest that is still known here");
+}
+
+template <class T>
+struct DiskKey::Call {
+  std::shared_ptr<runtime::Event> done = std::make_shared<runtime::Event>();
+  std::optional<Result<T>> result;
+};
+
+template <class T>
+task<void> DiskKey::finish(task<Result<T>> work, std::shared_ptr<Call<T>> call) {
+  Result<T> result = co_await work;
+  call->result.emplace(std::move(result));
+  call->done->set();
+}
+
+// `begin` starts the work; it is called once nothing else is on its way.
+template <class T, class Begin>
+task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellation* cancel) {
+  const std::string& path = state_->files.claim;
+  if (unfinished_ != nullptr) {
+    const Errc waited = co_await wait_for(state_->runtime, *unfinished_, deadline, cancel);
+    if (waited != Errc::kOk) co_return fail(waited, "an earlier change of '" + path + "' is still on its way");
+  }
+  const auto call = std::make_shared<Call<T>>();
+  unfinished_ = call->done;
+  background_.spawn(finish(begin(), call));
+  const Errc waited = co_await wait_for(state_->runtime, *call->done, deadline, cancel);
+  if (call->result) co_return std::move(*call->result);
+  BW_PROBE("store: a disk is too slow");
+  co_return fail(waited, "the disk of '" + path + "' did not answer in time");
+}
+
+task<Result<Observation>> DiskKey::look(Instant deadline, runtime::Cancellation* cancel) {
+  auto begin = [this, deadline] { return look_now(state_, deadline); };
+  auto seen = co_await run<Observation>(begin, deadline, cancel);
+  co_return seen;
+}
+
+task<Result<WriteOutcome>> DiskKey::act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) {
+  auto begin = [this, deadline, &request] { return act_now(state_, std::move(request), deadline); };
+  auto outcome = co_await run<WriteOutcome>(begin, deadline, cancel);
+  co_return outcome;
+}
+
+task<bool> DiskKey::changed(runtime::Cancellation*) { co_return false; }
+
+}  // namespace bellwether::store

@@ -1,0 +1,99 @@
+// One key on a disk as a register that is read, and changed when nobody else changed it: what the lock files and the
+// lease files have in common. The claim stands in a file that other programs know; beside it our ledger keeps what must
+// not be lost (key_ledger.h). Reading takes no lock, unless what is read makes no sense. Changing is read, compare and
+// write under one exclusive lock, in an order that a crash may interrupt anywhere: first the ledger, then the claim.
+//
+// A piece of work that outlasts its deadline, because the disk hangs, is not broken off: a write that is on its way
+// would come out of nowhere after the lock was given back. It goes on by itself and keeps the lock; the caller gets
+// kTimeout, and the next call waits until it is over.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "runtime/event.h"
+#include "runtime/scope.h"
+#include "store/disk/disk_claim.h"
+#include "store/disk/key_ledger.h"
+#include "store/disk/small_file.h"
+#include "store/lease_store.h"
+
+namespace bellwether::store {
+
+struct RegisterFiles {
+  std::string claim;
+  std::string lock;  // what is locked; may be the file of the claim itself
+  std::string ledger;
+  uint32_t mode = 0600;         // of files that are made, before the umask
+  uint32_t folder_mode = 0700;  // of the folder
+};
+
+// What was found of a key.
+struct Found {
+  FileText text;                   // the file of the claim
+  std::optional<DiskClaim> claim;  // what it says, when it can be read
+  std::string trouble;             // why it cannot be read
+  bool ledger_present = false;
+  std::optional<KeyLedger> ledger;  // when it can be read
+  std::string ledger_trouble;
+};
+
+// What the two kinds of files do differently. Belongs to the store, which outlives its keys.
+class RegisterRules {
+ public:
+  virtual ~RegisterRules() = default;
+  virtual ClaimForm form() const = 0;
+  virtual Result<election::Observation> understand(const RegisterFiles& files, const Found& found) const = 0;
+  // Refuses what must not be believed, however well it can be read.
+  virtual Status may_show(const RegisterFiles& files, const Found& found) const = 0;
+  // Writes the claim, durably, after the ledger. `locked` is the locked file.
+  virtual runtime::task<Status> put(const RegisterFiles& files, runtime::File& locked, const Found& found,
+                                    DiskClaim claim) const = 0;
+  // Refuses what must not be asked for in this state; the version fits already.
+  virtual Status may_write(const RegisterFiles& files, const Found& found,
+                           const election::WriteRequest& request) const = 0;
+};
+
+// Names the state that was found.
+election::Version version_of(ClaimForm form, const Found& found);
+// As much as was lost is told to the operator: an error when the ledger is gone although epochs were given out here.
+// `accept_loss`: go on from what the claim says.
+Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_loss);
+// The highest epoch that the files know of, 0 when none was given out.
+election::Epoch highest_epoch(const Found& found);
+
+// Shared with the work that goes on by itself.
+struct RegisterState {
+  runtime::Runtime& runtime;
+  const RegisterRules& rules;
+  RegisterFiles files;
+  std::string key;
+};
+
+class DiskKey final : public StoreKey {
+ public:
+  // `background` takes over what outlasts its caller; it and the rules must outlive the key.
+  DiskKey(runtime::Scope& background, RegisterState state)
+      : background_(background), state_(std::make_shared<const RegisterState>(std::move(state))) {}
+
+  runtime::task<Result<election::Observation>> look(Instant deadline, runtime::Cancellation* cancel) override;
+  runtime::task<Result<election::WriteOutcome>> act(election::WriteRequest request, Instant deadline,
+                                                    runtime::Cancellation* cancel) override;
+  runtime::task<bool> changed(runtime::Cancellation* cancel) override;
+
+ private:
+  template <class T>
+  struct Call;
+  template <class T>
+  static runtime::task<void> finish(runtime::task<Result<T>> work, std::shared_ptr<Call<T>> call);
+  template <class T, class Begin>
+  runtime::task<Result<T>> run(Begin begin, Instant deadline, runtime::Cancellation* cancel);
+
+  runtime::Scope& background_;
+  std::shared_ptr<const RegisterState> state_;
+  std::shared_ptr<runtime::Event> unfinished_;  // the end of the last piece of work
+};
+
+}  // namespace bellwether::store

@@ -1,0 +1,152 @@
+#include "store/file/lease_file_store.h"
+
+#include <utility>
+
+#include "base/probe.h"
+#include "store/disk/key_file.h"
+#include "store/disk/listing.h"
+#include "store/file/quarantine.h"
+
+namespace bellwether::store {
+namespace {
+
+using election::WriteRequest;
+using runtime::Runtime;
+using runtime::task;
+
+constexpr std::string_view kDefaultKey = "default";
+constexpr std::string_view kEnding = ".json";
+constexpr uint32_t kMode = 0644;
+constexpr uint32_t kFolderMode = 0755;
+
+class LeaseFileRules final : public RegisterRules {
+ public:
+  LeaseFileRules(Runtime& runtime, LeaseFileRulesOptions options) : runtime_(runtime), options_(options) {}
+
+  ClaimForm form() const override { return ClaimForm::kLeaseFile; }
+
+  Result<election::Observation> understand(const RegisterFiles& files, const Found& found) const override {
+    LeaseFileView view{runtime_.self(), {}};
+    const DiskClaim* claim = claim_in_question(found);
+    if (claim != nullptr && claim->process.pid != 0) view.holder = runtime_.look_at_process(claim->process.pid);
+    return understand_lease_file(files, found, options_, view);
+  }
+
+  Status may_show(const RegisterFiles& files, const Found& found) const override {
+    return check_clock(files, found, options_.skew, runtime_.wall_now());
+  }
+
+  // A holder whose own clock was set back goes on; nobody else touches a lease from the future.
+  Status may_write(const RegisterFiles& files, const Found& found, const WriteRequest& request) const override {
+    using Kind = WriteRequest::Kind;
+    if (request.kind == Kind::kRenew || request.kind == Kind::kRelease) return {};
+    const bool foreign = found.claim && found.claim->foreign;
+    if (request.kind == Kind::kAmend && request.record.held() && foreign) {
+      return fail(Errc::kUnsupported,
+                  "the key is held by a program that cannot be asked to hand it over; it can only "
+                  "be stolen");
+    }
+    return may_show(files, found);
+  }
+
+  task<Status> put(const RegisterFiles& files, runtime::File&, const Found& found, DiskClaim claim) const override {
+    const DiskClaim written = as_written(std::move(claim));
+    Status done = co_await write_beside(runtime_, files.claim, write_claim(ClaimForm::kLeaseFile, written), kMode);
+    if (!done) co_return done;
+    // Programs that take no lock may have written since: as late as possible, this is noticed.
+    const auto now = co_await read_text(runtime_, files.claim);
+    if (!now) co_return tl::unexpected(now.error());
+    if (now->present != found.text.present || now->text != found.text.text) {
+      BW_PROBE("store: another program wrote the lease file at the same time");
+      co_return fail(Errc::kReset, "another program wrote '" + files.claim + "' at the same time");
+    }
+    if (found.text.present && !found.claim) {
+      done = co_await put_aside(runtime_, files.claim);
+      if (!done) co_return done;
+    }
+    done = co_await put_in_place(runtime_, files.claim);
+    co_return done;
+  }
+
+ private:
+  Runtime& runtime_;
+  LeaseFileRulesOptions options_;
+};
+
+class LeaseFileStore final : public LeaseStore {
+ public:
+  LeaseFileStore(Runtime& runtime, LeaseFileOptions options)
+      : runtime_(runtime), options_(std::move(options)), rules_(runtime, options_.rules) {}
+
+  const election::StoreTraits& traits() const override { return traits_; }
+  std::string describe() const override { return "file:" + options_.path + (options_.folder ? "/" : ""); }
+
+  Result<std::unique_ptr<StoreKey>> open(std::string key) override {
+    std::string path = options_.path;
+    if (options_.folder) {
+      const auto name = file_name_of_key(key);
+      if (!name) return tl::unexpected(name.error());
+      path += "/" + *name + std::string(kEnding);
+    } else if (key == kDefaultKey || key == path.substr(path.rfind('/') + 1)) {
+      key = kDefaultKey;
+    } else {
+      return fail(Errc::kInvalid, "'" + path + "' is one lease file and keeps one key, which is called '" +
+                                      std::string(kDefaultKey) + "', not '" + key +
+                                      "'; to keep a file for each key, name a folder: file:FOLDER/");
+    }
+    RegisterFiles files{path, path + ".lock", path + ".epoch", kMode, kFolderMode};
+    return std::make_unique<DiskKey>(background_, RegisterState{runtime_, rules_, std::move(files), std::move(key)});
+  }
+
+  task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
+                                            runtime::Cancellation* cancel) override {
+    if (options_.folder) {
+      const FolderOfKeys folder{options_.path, kEnding, ".json.epoch"};
+      auto listed = co_await list_keys(runtime_, *this, folder, std::move(prefix), most, deadline, cancel);
+      co_return listed;
+    }
+    std::vector<ListedKey> listed;
+    if (most == 0 || !kDefaultKey.starts_with(prefix)) co_return listed;
+    const auto key = open(std::string(kDefaultKey));
+    auto seen = co_await (*key)->look(deadline, cancel);
+    if (!seen) co_return tl::unexpected(seen.error());
+    if (seen->present) listed.push_back({std::string(kDefaultKey), std::move(*seen)});
+    co_return listed;
+  }
+
+ private:
+  Runtime& runtime_;
+  LeaseFileOptions options_;
+  LeaseFileRules rules_;
+  election::StoreTraits traits_;
+  runtime::Scope background_;  // last: what is on its way uses the rules
+};
+
+}  // namespace
+
+Result<LeaseFileOptions> lease_file_options(StoreUrl url) {
+  LeaseFileOptions options;
+  const auto skew = url.take_duration("skew");
+  if (!skew) return tl::unexpected(skew.error());
+  options.rules.skew = skew->value_or(options.rules.skew);
+  const auto loss = url.take_bool("accept_epoch_loss");
+  if (!loss) return tl::unexpected(loss.error());
+  options.rules.accept_epoch_loss = loss->value_or(false);
+  if (const auto wrong = url.nothing_left("skew, accept_epoch_loss"); !wrong) return tl::unexpected(wrong.error());
+  if (url.path.empty()) return fail(Errc::kInvalid, url.text + ": name the lease file, or a folder: file:FOLDER/");
+  options.path = url.path;
+  while (options.path.size() > 1 && options.path.ends_with('/')) {
+    options.path.pop_back();
+    options.folder = true;
+  }
+  return options;
+}
+
+task<Result<std::unique_ptr<LeaseStore>>> open_lease_file_store(Runtime& runtime, LeaseFileOptions options) {
+  const auto kind = co_await network_file_system_of(runtime, options.path);
+  if (!kind) co_return tl::unexpected(kind.error());
+  options.rules.one_machine = kind->empty();
+  co_return std::unique_ptr<LeaseStore>(std::make_unique<LeaseFileStore>(runtime, std::move(options)));
+}
+
+}  // namespace bellwether::store

@@ -1,0 +1,161 @@
+#include "store/host/host_store.h"
+
+#include <utility>
+
+#include "base/units.h"
+#include "store/disk/key_file.h"
+#include "store/disk/listing.h"
+
+namespace bellwether::store {
+namespace {
+
+using election::WriteRequest;
+using runtime::Runtime;
+using runtime::task;
+
+constexpr std::string_view kLockEnding = ".lock";
+constexpr const char* kKnownOptions = "profile, refresh, id, allow_network_fs, accept_epoch_loss";
+
+class HostRules final : public RegisterRules {
+ public:
+  HostRules(Runtime& runtime, HostRulesOptions options) : runtime_(runtime), options_(std::move(options)) {}
+
+  ClaimForm form() const override { return ClaimForm::kLockFile; }
+
+  Result<election::Observation> understand(const RegisterFiles& files, const Found& found) const override {
+    HostView view{runtime_.self(), {}, runtime_.wall_now()};
+    const int64_t pid = process_in_question(found, options_.nip_le).pid;
+    if (found.claim || pid != 0) view.holder = runtime_.look_at_process(pid);
+    return understand_host(files, found, options_, view);
+  }
+
+  Status may_write(const RegisterFiles&, const Found& found, const WriteRequest& request) const override {
+    if (request.kind == WriteRequest::Kind::kAmend && request.record.held() && found.claim && found.claim->foreign) {
+      return fail(Errc::kUnsupported,
+                  "the key is held by a program that cannot be asked to hand it over; it can only "
+                  "be stolen");
+    }
+    if (options_.nip_le && request.record.held() && request.record.lease > options_.stale_after()) {
+      return fail(Errc::kInvalid, "in the profile nip-le other programs take a key that was not renewed for " +
+                                      format_duration(options_.stale_after()) + "; a lease of " +
+                                      format_duration(request.record.lease) + " is longer");
+    }
+    return {};
+  }
+
+  Status may_show(const RegisterFiles&, const Found&) const override { return {}; }
+
+  // A free key is an empty file: nothing else is free to every program that knows the format. It is never removed and
+  // never replaced, because others lock this very file.
+  task<Status> put(const RegisterFiles&, runtime::File& locked, const Found&, DiskClaim claim) const override {
+    std::string text = claim.record.held() ? write_claim(ClaimForm::kLockFile, claim) : std::string();
+    Status done = co_await overwrite_text(locked, std::move(text));
+    co_return done;
+  }
+
+ private:
+  Runtime& runtime_;
+  HostRulesOptions options_;
+};
+
+class HostStore final : public LeaseStore {
+ public:
+  HostStore(Runtime& runtime, HostStoreOptions options)
+      : runtime_(runtime), options_(std::move(options)), rules_(runtime, options_.rules) {}
+
+  const election::StoreTraits& traits() const override { return traits_; }
+  std::string describe() const override {
+    return "flock:" + options_.folder + (options_.rules.nip_le ? "?profile=nip-le" : "");
+  }
+
+  Result<std::unique_ptr<StoreKey>> open(std::string key) override {
+    const auto name = file_name_of_key(key);
+    if (!name) return tl::unexpected(name.error());
+    const std::string base = options_.folder + "/" + *name;
+    const std::string lock = base + std::string(kLockEnding);
+    RegisterFiles files{.claim = lock, .lock = lock, .ledger = base + ".epoch"};
+    return std::make_unique<DiskKey>(background_, RegisterState{runtime_, rules_, std::move(files), std::move(key)});
+  }
+
+  task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
+                                            runtime::Cancellation* cancel) override {
+    const FolderOfKeys folder{options_.folder, kLockEnding, ".epoch"};
+    auto listed = co_await list_keys(runtime_, *this, folder, std::move(prefix), most, deadline, cancel);
+    co_return listed;
+  }
+
+ private:
+  Runtime& runtime_;
+  HostStoreOptions options_;
+  HostRules rules_;
+  election::StoreTraits traits_;
+  runtime::Scope background_;  // last: what is on its way uses the rules
+};
+
+std::string variable(Environment environment, const char* name) {
+  const char* value = environment(name);
+  return value == nullptr ? std::string() : std::string(value);
+}
+
+Result<std::string> folder_from(const StoreUrl& url, bool nip_le, Environment environment) {
+  const std::string home = variable(environment, "HOME");
+  std::string folder = url.path;
+  if (folder == "~" || folder.starts_with("~/")) folder = home + folder.substr(1);
+  if (folder.empty() && nip_le) folder = home + "/.buzz/leader-locks";
+  if (folder.empty()) {
+    const std::string state = variable(environment, "XDG_STATE_HOME");
+    folder = (state.starts_with('/') ? state : home + "/.local/state") + "/bellwether/locks";
+  }
+  while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
+  const bool needs_home = url.path.empty() || url.path.starts_with('~');
+  if (needs_home && home.empty() && !folder.starts_with(variable(environment, "XDG_STATE_HOME") + "/b")) {
+    return fail(Errc::kInvalid, url.text + ": the variable HOME is not set, so name the folder: flock:DIRECTORY");
+  }
+  return folder;
+}
+
+}  // namespace
+
+Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environment) {
+  HostStoreOptions options;
+  const std::string profile = url.take("profile").value_or("");
+  if (!profile.empty() && profile != "nip-le") {
+    return fail(Errc::kInvalid, url.text + ": there is no profile '" + profile + "'; known: nip-le");
+  }
+  options.rules.nip_le = profile == "nip-le";
+  const auto refresh = url.take_duration("refresh");
+  if (!refresh) return tl::unexpected(refresh.error());
+  if (*refresh) options.rules.refresh = **refresh;
+  if (*refresh && (!options.rules.nip_le || **refresh <= Duration::zero())) {
+    return fail(Errc::kInvalid, url.text + ": refresh is a time of the profile nip-le, longer than 0");
+  }
+  const auto network = url.take_bool("allow_network_fs");
+  if (!network) return tl::unexpected(network.error());
+  options.allow_network = network->value_or(false);
+  const auto loss = url.take_bool("accept_epoch_loss");
+  if (!loss) return tl::unexpected(loss.error());
+  options.rules.accept_epoch_loss = loss->value_or(false);
+  const auto id = url.take("id");
+  if (options.rules.nip_le) options.rules.own_id = id.value_or(variable(environment, "BUZZ_INSTANCE_ELECTION_ID"));
+  if (const auto wrong = url.nothing_left(kKnownOptions); !wrong) return tl::unexpected(wrong.error());
+  auto folder = folder_from(url, options.rules.nip_le, environment);
+  if (!folder) return tl::unexpected(folder.error());
+  options.folder = std::move(*folder);
+  return options;
+}
+
+task<Result<std::unique_ptr<LeaseStore>>> open_host_store(Runtime& runtime, HostStoreOptions options) {
+  const auto kind = co_await network_file_system_of(runtime, options.folder);
+  if (!kind) co_return tl::unexpected(kind.error());
+  if (!kind->empty() && !options.allow_network) {
+    co_return fail(Errc::kUnsupported,
+                   "the folder '" + options.folder + "' is on a network file system (" + *kind +
+                       "), where a lock may hold on one machine only and a process id may be one of another machine. "
+                       "Use a folder on a disk of this host, or a store for several hosts; ?allow_network_fs=true "
+                       "takes the risk");
+  }
+  options.rules.one_machine = kind->empty();
+  co_return std::unique_ptr<LeaseStore>(std::make_unique<HostStore>(runtime, std::move(options)));
+}
+
+}  // namespace bellwether::store
