@@ -13,6 +13,7 @@ inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in
 
 void add_run(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
+void add_sim(CLI::App& app, int& exit_code);
 void add_target(CLI::App& app, int& exit_code);
 
 }  // namespace bellwether::cli

@@ -14,9 +14,12 @@ Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::strin
   }
   const LeaseRecord& record = seen.record;
   longest_lease_ = std::max(longest_lease_, record.lease);
-  if (record.held() && record.token == token) return {Verdict::Kind::kOurs, now, "the record carries our token"};
+  const bool doubtful = seen.may_have_lost_data && !settings_.trust_empty;
+  if (record.held() && record.token == token && !doubtful) {
+    return {Verdict::Kind::kOurs, now, "the record carries our token"};
+  }
   if (seen.place.joined) return {Verdict::Kind::kInQueue, Instant::never(), "our claim waits in the queue"};
-  if (!seen.present || record.epoch < floor) return assess_absent(now, seen, floor);
+  if (!seen.present || record.epoch < floor || doubtful) return assess_doubtful(now, seen, floor);
   if (!record.held()) return assess_free(now, record);
   if (seen.sight == HolderSight::kDead) return {Verdict::Kind::kFree, now, "the holder is dead: " + seen.evidence};
 
@@ -28,21 +31,24 @@ Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::strin
           "the lease of " + record.holder + " was not renewed for " + format_duration(now - since_)};
 }
 
-// Nothing there, or something older than what was there before.
-Verdict ClaimRule::assess_absent(Instant now, const Observation& seen, Epoch floor) const {
-  const bool forgotten = seen.present ? seen.record.epoch < floor : floor.value() > 0;
+// Nothing there, something older than what was there before, or a store that may not know what it held.
+Verdict ClaimRule::assess_doubtful(Instant now, const Observation& seen, Epoch floor) const {
+  const Epoch known = std::max(floor, Epoch(seen.floor.value() > 0 ? seen.floor.value() - 1 : 0));
+  // A store that gives out epochs removes what is released, and has forgotten only if it would repeat one. Elsewhere
+  // the record of a key stays once it was held.
+  const bool removed = chooses_epoch_ ? seen.floor <= floor && floor.value() > 0 : known.value() > 0;
+  const bool forgotten = seen.present ? seen.record.epoch < floor : removed;
   if (!forgotten && (!seen.may_have_lost_data || settings_.trust_empty)) {
     return {Verdict::Kind::kFree, now, "nobody has held the key"};
   }
+  std::string what = "the store may have lost data, so that somebody may hold the key";
+  if (forgotten) {
+    what = "the store has lost data: epoch " + std::to_string(known.value()) + " was there before, now it shows " +
+           (seen.present ? "epoch " + std::to_string(seen.record.epoch.value()) : std::string("nothing"));
+  }
   const Instant free_at = since_ + timing_.takeable_after(unknown_lease());
-  const std::string what =
-      forgotten
-          ? "the store has lost data: epoch " + std::to_string(floor.value()) + " was seen before, now it shows " +
-                (seen.present ? "epoch " + std::to_string(seen.record.epoch.value()) : std::string("nothing"))
-          : "the store may have lost its data, so that the key may be held";
   if (now < free_at) return {Verdict::Kind::kLostData, free_at, what};
-  return {Verdict::Kind::kFree, now,
-          what + "; nobody can hold the key any more after " + format_duration(now - since_)};
+  return {Verdict::Kind::kFree, now, what + "; nobody can hold it any more after " + format_duration(now - since_)};
 }
 
 Verdict ClaimRule::assess_free(Instant now, const LeaseRecord& record) const {

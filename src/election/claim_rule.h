@@ -33,7 +33,8 @@ struct Verdict {
 
 class ClaimRule {
  public:
-  ClaimRule(ClaimSettings settings, const LeaseTiming& timing) : settings_(std::move(settings)), timing_(timing) {}
+  ClaimRule(ClaimSettings settings, const LeaseTiming& timing, bool store_chooses_epoch)
+      : settings_(std::move(settings)), timing_(timing), chooses_epoch_(store_chooses_epoch) {}
 
   // What `seen`, which arrived at `now`, means for a contender with this token. `floor`: the highest epoch ever seen.
   Verdict assess(Instant now, const Observation& seen, const std::string& token, Epoch floor);
@@ -42,12 +43,13 @@ class ClaimRule {
   void set_timing(const LeaseTiming& timing) { timing_ = timing; }
 
  private:
-  Verdict assess_absent(Instant now, const Observation& seen, Epoch floor) const;
+  Verdict assess_doubtful(Instant now, const Observation& seen, Epoch floor) const;
   Verdict assess_free(Instant now, const LeaseRecord& record) const;
   Duration unknown_lease() const;
 
   ClaimSettings settings_;
   LeaseTiming timing_;
+  bool chooses_epoch_;
   bool seen_any_ = false;
   Version version_;
   Instant since_;

@@ -23,7 +23,7 @@ const char* to_string(EndReason reason) {
 Elector::Elector(ElectorConfig config, uint64_t seed)
     : config_(std::move(config)),
       prng_(seed),
-      rule_(config_.claim, config_.timing),
+      rule_(config_.claim, config_.timing, config_.traits.chooses_epoch),
       damping_(config_.backoff, config_.flap),
       floor_(config_.floor),
       token_(make_token(prng_)) {}
@@ -72,7 +72,8 @@ void Elector::on_tick(Instant now, Effects& out) {
   wake_ = Instant::never();
   if (state_ == State::kFollowing) {
     if (seen_any_) verdict_ = rule_.assess(now, seen_, token_, floor_);
-    if (seen_any_ && !must_look_ && verdict_.kind == Verdict::Kind::kFree && config_.campaign) {
+    if (seen_any_ && !must_look_ && verdict_.kind == Verdict::Kind::kFree && config_.campaign &&
+        (!vacancy_from_ || *vacancy_from_ <= now)) {
       consider(now, out);
     } else {
       look(out);
@@ -166,6 +167,7 @@ void Elector::act(Instant now, WriteRequest::Kind kind, LeaseRecord record, Effe
   acting_ = kind;
   Act effect;
   effect.request.kind = kind;
+  effect.request.token = token_;
   effect.request.expected = kind == WriteRequest::Kind::kTake ? seen_.version : version_;
   effect.request.record = std::move(record);
   out.emplace_back(std::move(effect));

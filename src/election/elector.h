@@ -52,10 +52,11 @@ class Elector {
 
   void step(Instant now, const Event& event, Effects& effects);
   // When to send Tick at the latest; never() while only an answer can bring anything about.
-  Instant wake() const { return wake_; }
+  Instant wake() const { return !in_flight_ ? wake_ : holds() ? ends_ : Instant::never(); }
 
   State state() const { return state_; }
   bool holds() const { return state_ == State::kLeading || state_ == State::kDraining; }
+  const std::string& token() const { return token_; }
   Epoch epoch() const { return term_.epoch; }
   Instant term_ends() const { return ends_; }
   // The record seen last, with what it was taken to mean; for status screens.

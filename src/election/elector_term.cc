@@ -30,9 +30,14 @@ void Elector::elected(Instant now, Effects& out) {
 }
 
 void Elector::renew(Instant now, Effects& out) {
-  if (const auto against = config_.evidence.against(now, true); against && state_ == State::kLeading) {
+  if (const auto against = config_.evidence.against(now, true)) {
     BW_PROBE("election: a renewal is withheld");
-    drain(now, {.cause = "unhealthy: " + *against, .heir = {}}, false, out);
+    if (state_ == State::kLeading) {
+      drain(now, {.cause = "unhealthy: " + *against, .heir = {}}, false, out);
+    } else {
+      renewing_ = false;
+      note(true, "no renewal while the work winds up: " + *against, out);
+    }
     return;
   }
   LeaseRecord record = term_;

@@ -30,7 +30,9 @@ struct LeaseRecord {
   bool operator==(const LeaseRecord&) const = default;
 };
 
-// Names one state of a key in its store: two equal versions are the same record. Opaque.
+// Names one state of a key in its store: two equal versions are the same record, in the same history of the store. A
+// store that goes on from an older copy of itself shows the old record under a new version, for else somebody who saw
+// that record long ago would believe that it had not changed since. Opaque.
 using Version = std::string;
 
 // What the store can tell of the holder beyond its record.
@@ -52,9 +54,11 @@ struct Observation {
   Version version;  // of an absent record too
   HolderSight sight = HolderSight::kUnknown;
   bool foreign = false;  // written by a program that keeps no epoch; `record.epoch` is then what the store knows of it
-  // The store cannot tell whether it is new or has lost what it held: absence proves nothing here.
+  // The store cannot tell whether it has lost something that it held: it is new or emptied, or goes on from an older
+  // copy of itself. Neither absence nor a release proves anything then.
   bool may_have_lost_data = false;
-  // The lowest epoch that the next term may have, where the store knows more than the record says.
+  // The lowest epoch that the next term may have, where the store knows more than the record says. A store that gives
+  // out epochs says it whenever the key is absent.
   Epoch floor;
   // Where the store itself ends leases: how long this one lasts unless renewed.
   std::optional<Duration> left;
@@ -67,6 +71,7 @@ struct Observation {
 struct WriteRequest {
   enum class Kind : uint8_t { kTake, kRenew, kRelease, kAmend };
   Kind kind = Kind::kTake;
+  std::string token;  // of the claim that acts; a release's record does not carry it any more
   Version expected;
   LeaseRecord record;  // as it is to be
 };

@@ -1,0 +1,63 @@
+// One contender in a leadership world: an Elector, the clock it lives by, the work it guards, and what it keeps on its
+// disk. Its times are local; those of the world are named so.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "election/elector.h"
+
+namespace bellwether::sim {
+
+struct Contender {
+  // The clock: local = base_local + (world - base_world) x rate.
+  Instant base_world;
+  Instant base_local;
+  double rate = 1;
+  Instant local(Instant world) const {
+    return base_local + Duration::nanos(static_cast<int64_t>(static_cast<double>((world - base_world).ns()) * rate));
+  }
+  // The first world time at which the clock shows at least this.
+  Instant world_at(Instant when) const {
+    if (when == Instant::never()) return Instant::never();
+    const double span = static_cast<double>((when - base_local).ns()) / rate;
+    return base_world + Duration::nanos(static_cast<int64_t>(span) + 1);
+  }
+  void set_rate(Instant world, double new_rate) {
+    base_local = local(world);
+    base_world = world;
+    rate = new_rate;
+  }
+
+  uint32_t index = 0;
+  uint32_t life = 0;  // grows with each start
+  bool up = false;
+  bool paused = false;
+  bool suspended = false;  // paused with the whole machine
+  std::optional<election::Elector> elector;
+  uint64_t wake_number = 0;
+
+  // What is in flight: the answer to an older question is thrown away.
+  uint64_t question = 0;
+  bool asking = false;
+  Instant asked_local;
+
+  // The guarded work, and the guardian that kills it in time even when the elector's process gets no turns.
+  bool working = false;
+  bool winding_up = false;
+  bool hung = false;
+  uint64_t work_number = 0;
+  election::Epoch work_epoch;
+  Instant term_ends;  // local; as the guard shows it
+  Instant kill_at;    // local; no act of the work comes later
+  bool kept_leading = false;
+  Duration believed_longer;  // by the mistake of counting from the answer
+
+  std::vector<election::Event> missed;  // what came while it was paused
+  election::Epoch kept_floor;           // on its disk
+};
+
+}  // namespace bellwether::sim

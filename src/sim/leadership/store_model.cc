@@ -1,0 +1,207 @@
+#include "sim/leadership/store_model.h"
+
+#include <algorithm>
+
+#include "base/probe.h"
+
+namespace bellwether::sim {
+namespace {
+
+using election::ClaimKind;
+using election::Epoch;
+using election::Observation;
+using election::WriteOutcome;
+using election::WriteRequest;
+using Kind = WriteRequest::Kind;
+
+constexpr std::size_t kMostPast = 8;
+
+}  // namespace
+
+std::string_view to_string(Mechanism mechanism) {
+  switch (mechanism) {
+    case Mechanism::kHostLock: return "flock";
+    case Mechanism::kLeaseFile: return "file";
+    case Mechanism::kRedis: return "redis";
+    case Mechanism::kEtcd: return "etcd";
+    case Mechanism::kKubernetes: return "k8s";
+    case Mechanism::kPostgres: return "postgres";
+  }
+  return "?";
+}
+
+election::StoreTraits StoreModel::traits() const {
+  election::StoreTraits traits;
+  if (mechanism_ == Mechanism::kEtcd) {
+    traits.claim = ClaimKind::kQueue;
+    traits.chooses_epoch = true;
+  }
+  return traits;
+}
+
+Observation StoreModel::look(uint32_t who, const std::string& token, Instant now) {
+  if (mechanism_ == Mechanism::kEtcd) return look_queue(who, token, now);
+  Observation seen;
+  seen.present = present_;
+  seen.record = record_;
+  // As the real stores do: in which history of the store, who, which epoch, which renewal.
+  seen.version = std::to_string(history_) + "." + record_.token + "." + std::to_string(epoch_.value()) + "." +
+                 std::to_string(record_.renewal) + "." + record_.heir + (present_ ? "" : "-");
+  if (holder_dead_ && present_ && record_.held()) {
+    seen.sight = election::HolderSight::kDead;
+    seen.evidence = "its process is gone";
+  }
+  const bool honest = mistake_ != LeadershipMistake::kEpochInMemory;
+  seen.may_have_lost_data = !known_whole_ && honest;
+  // The epoch lives apart from the record; a store that may have lost it begins above whatever it can have been.
+  if (honest) seen.floor = Epoch(known_whole_ ? epoch_.value() + 1 : std::max(epoch_.value() + 1, clock_epoch(now)));
+  return seen;
+}
+
+// Grows faster than anybody is elected, so that an epoch counted from it has not been used before.
+uint64_t StoreModel::clock_epoch(Instant now) const {
+  return 1'000'000 + static_cast<uint64_t>(now.ns() / Duration::millis(1).ns());
+}
+
+WriteOutcome StoreModel::act(uint32_t who, const WriteRequest& request, Instant now) {
+  if (mechanism_ == Mechanism::kEtcd) return act_queue(who, request, now);
+  WriteOutcome outcome;
+  const Observation before = look(who, request.token, now);
+  outcome.applied = before.version == request.expected;
+  if (mistake_ == LeadershipMistake::kIgnoresExpectedVersion && request.kind == Kind::kTake) outcome.applied = true;
+  if (mistake_ == LeadershipMistake::kReleaseDeletesUnseen && request.kind == Kind::kRelease) outcome.applied = true;
+  if (mistake_ == LeadershipMistake::kDeadProcessTakenBlindly && request.kind == Kind::kTake &&
+      mechanism_ == Mechanism::kHostLock) {
+    outcome.applied = true;
+  }
+  if (outcome.applied) apply(request);
+  outcome.after = look(who, request.token, now);
+  return outcome;
+}
+
+void StoreModel::apply(const WriteRequest& request) {
+  past_.push_back({present_, record_, epoch_});
+  if (past_.size() > kMostPast) past_.erase(past_.begin());
+  present_ = true;
+  record_ = request.record;
+  if (request.kind == Kind::kTake || request.kind == Kind::kRenew) holder_dead_ = false;
+  if (request.kind == Kind::kTake) known_whole_ = true;
+  epoch_ = std::max(epoch_, record_.epoch);
+  if (mistake_ == LeadershipMistake::kReleaseErasesEpoch && request.kind == Kind::kRelease) {
+    present_ = false;
+    record_ = {};
+    epoch_ = Epoch();
+  }
+}
+
+void StoreModel::process_died(const std::string& token, bool pid_in_use) {
+  if (mechanism_ != Mechanism::kHostLock || !present_ || record_.token != token) return;
+  if (pid_in_use && mistake_ == LeadershipMistake::kPidAloneMeansAlive) return;
+  holder_dead_ = true;
+}
+
+void StoreModel::record_deleted() {
+  if (!present_ || mechanism_ == Mechanism::kEtcd) return;
+  BW_PROBE("leadership: somebody deletes the record by hand");
+  present_ = false;
+  record_ = {};
+  holder_dead_ = false;
+}
+
+void StoreModel::crash(Prng& prng, Instant now) {
+  switch (mechanism_) {
+    case Mechanism::kHostLock:
+    case Mechanism::kLeaseFile:
+    case Mechanism::kKubernetes: break;  // every answered write was on the disk
+    case Mechanism::kEtcd:
+      // Leases begin anew when the leader changes; claims that nobody renews go away later.
+      for (Claim& claim : queue_) claim.expires = now + claim.lease;
+      BW_PROBE("leadership: etcd begins its leases anew");
+      break;
+    case Mechanism::kRedis:
+      if (prng.chance(0.4)) {
+        BW_PROBE("leadership: a store comes back empty");
+        present_ = false;
+        record_ = {};
+        epoch_ = Epoch();
+        known_whole_ = false;
+        ++history_;
+        past_.clear();
+        break;
+      }
+      [[fallthrough]];
+    case Mechanism::kPostgres:
+      if (!past_.empty() && prng.chance(0.5)) {
+        BW_PROBE("leadership: a store comes back with an older state");
+        const Past& past = past_[prng.below(past_.size())];
+        present_ = past.present;
+        record_ = past.record;
+        epoch_ = past.epoch;
+        known_whole_ = false;  // another server, another history: it knows that
+        ++history_;
+        past_.clear();
+      }
+      break;
+  }
+}
+
+// --- etcd: a queue of claims, each bound to a lease that the server ends
+// -----------------------------------------------
+
+void StoreModel::expire_claims(Instant now) {
+  std::erase_if(queue_, [&](const Claim& claim) { return claim.expires <= now; });
+}
+
+Observation StoreModel::look_queue(uint32_t who, const std::string& token, Instant now) {
+  expire_claims(now);
+  const auto own =
+      std::find_if(queue_.begin(), queue_.end(), [&](const Claim& c) { return c.who == who && c.token == token; });
+  Observation seen;
+  seen.version = "-" + std::to_string(revision_);
+  if (own != queue_.end()) {
+    own->expires = now + own->lease;
+    seen.place.joined = true;
+    seen.place.ahead = static_cast<uint32_t>(own - queue_.begin());
+  }
+  seen.floor = Epoch(revision_ + 1);
+  if (queue_.empty()) return seen;
+  const Claim& first = queue_.front();
+  seen.present = true;
+  seen.version = std::to_string(first.revision);
+  seen.record.holder = first.holder;
+  seen.record.token = first.token;
+  seen.record.epoch = Epoch(first.revision);
+  seen.record.lease = first.lease;
+  return seen;
+}
+
+WriteOutcome StoreModel::act_queue(uint32_t who, const WriteRequest& request, Instant now) {
+  expire_claims(now);
+  WriteOutcome outcome;
+  const auto own = std::find_if(queue_.begin(), queue_.end(),
+                                [&](const Claim& c) { return c.who == who && c.token == request.token; });
+  const bool first = own != queue_.end() && own == queue_.begin();
+  switch (request.kind) {
+    case Kind::kTake:
+      if (own == queue_.end()) {
+        queue_.push_back(
+            {who, request.token, request.record.holder, ++revision_, request.record.lease, now + request.record.lease});
+      }
+      outcome.applied = queue_.front().who == who && queue_.front().token == request.token;
+      break;
+    case Kind::kRenew:
+      if (own != queue_.end()) own->expires = now + own->lease;
+      outcome.applied = first && std::to_string(own->revision) == request.expected;
+      break;
+    case Kind::kRelease:
+      outcome.applied = own != queue_.end();
+      if (own != queue_.end()) queue_.erase(own);
+      ++revision_;
+      break;
+    case Kind::kAmend: break;
+  }
+  outcome.after = look_queue(who, request.token, now);
+  return outcome;
+}
+
+}  // namespace bellwether::sim

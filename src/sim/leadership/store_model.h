@@ -1,0 +1,77 @@
+// The stores of leases as models: what each kind promises, and how it breaks that when it crashes, fails over or is
+// emptied. Only one key; times are of the world.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/time.h"
+#include "election/lease_record.h"
+#include "sim/leadership/mistake.h"
+
+namespace bellwether::sim {
+
+enum class Mechanism : uint8_t { kHostLock, kLeaseFile, kRedis, kEtcd, kKubernetes, kPostgres };
+inline constexpr std::array kMechanisms{Mechanism::kHostLock, Mechanism::kLeaseFile,  Mechanism::kRedis,
+                                        Mechanism::kEtcd,     Mechanism::kKubernetes, Mechanism::kPostgres};
+std::string_view to_string(Mechanism mechanism);
+
+class StoreModel {
+ public:
+  StoreModel(Mechanism mechanism, LeadershipMistake mistake) : mechanism_(mechanism), mistake_(mistake) {}
+
+  election::StoreTraits traits() const;
+  // `token`: of the claim of whoever looks.
+  election::Observation look(uint32_t who, const std::string& token, Instant now);
+  election::WriteOutcome act(uint32_t who, const election::WriteRequest& request, Instant now);
+
+  // A process of a holder is gone (host lock only); `pid_in_use`: its number belongs to somebody else now.
+  void process_died(const std::string& token, bool pid_in_use);
+  // It comes back with what it had kept, with an older state, or with nothing; which of them a mechanism permits is
+  // its own matter.
+  void crash(Prng& prng, Instant now);
+  // Somebody deletes what expires by hand (DEL, kubectl delete lease, rm).
+  void record_deleted();
+
+ private:
+  struct Claim {
+    uint32_t who;
+    std::string token;
+    std::string holder;
+    uint64_t revision;
+    Duration lease;
+    Instant expires;
+  };
+  election::Observation look_queue(uint32_t who, const std::string& token, Instant now);
+  election::WriteOutcome act_queue(uint32_t who, const election::WriteRequest& request, Instant now);
+  void apply(const election::WriteRequest& request);
+  void expire_claims(Instant now);
+  uint64_t clock_epoch(Instant now) const;
+
+  Mechanism mechanism_;
+  LeadershipMistake mistake_;
+
+  // Register.
+  bool present_ = false;
+  election::LeaseRecord record_;
+  election::Epoch epoch_;    // kept apart from the record
+  uint64_t history_ = 1;     // grows when the store goes on from less than it had
+  bool known_whole_ = true;  // the marker of the store is there
+  bool holder_dead_ = false;
+  struct Past {
+    bool present;
+    election::LeaseRecord record;
+    election::Epoch epoch;
+  };
+  std::vector<Past> past_;  // what an older copy may have
+
+  // Queue.
+  std::vector<Claim> queue_;
+  uint64_t revision_ = 1;
+};
+
+}  // namespace bellwether::sim
