@@ -1,0 +1,169 @@
+#include "lead/policy/policy.h"
+
+#include <algorithm>
+#include <array>
+#include <map>
+
+#include "base/units.h"
+#include "lead/policy/sheet_reader.h"
+#include "store/store_url.h"
+#include "yaml/node.h"
+
+namespace bellwether::lead {
+namespace {
+
+using yaml::Diagnostics;
+using yaml::in_quotes;
+using yaml::Node;
+
+constexpr std::array<std::string_view, 2> kTopKeys{"leader_election", "store"};
+constexpr std::array<std::string_view, 10> kLoopKeys{"poll_interval", "lock_key",     "lock_ttl",     "renew_every",
+                                                     "release_mode",  "longest_tick", "takeover_slo", "stale_window",
+                                                     "guards",        "store"};
+constexpr std::array<std::string_view, 2> kReleaseModes{"ttl_hold", "explicit"};
+constexpr Duration kShortestTtl = Duration::millis(100);
+
+bool is_loop_name(std::string_view text) {
+  constexpr std::size_t kLongest = 100;
+  return !text.empty() && text.size() <= kLongest && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-' ||
+           c == '.' || c == ':' || c == '/';
+  });
+}
+
+std::string read_store(const SheetSection& section) {
+  const Node* node = section.find("store");
+  const auto url = section.text("store");
+  if (!url) return {};
+  if (const auto parsed = store::parse_store_url(*url); !parsed) {
+    section.diagnostics().add(node->mark, {.message = "wrong value of " + section.what(*node),
+                                           .found = in_quotes(*url),
+                                           .expected = "the URL of a store, such as redis://127.0.0.1:6379",
+                                           .hint = parsed.error().message});
+  }
+  return *url;
+}
+
+// What two values that are right on their own say together.
+void check_times(const SheetSection& section, const LoopPolicy& loop) {
+  const Node& ttl = *section.find("lock_ttl");
+  const Node* renew = section.find("renew_every");
+  if (loop.renew_every >= loop.lock_ttl) {
+    section.diagnostics().add(
+        (renew == nullptr ? ttl : *renew).place(),
+        {.message = "'renew_every' " + format_duration(loop.renew_every) + " is not shorter than 'lock_ttl' " +
+                    format_duration(loop.lock_ttl) + " in " + section.where() +
+                    ": the lock would lapse before its first renewal",
+         .expected = "less than " + format_duration(loop.lock_ttl) + "; 0s to never renew",
+         .hint = "a third of the TTL is usual: renew_every: " + format_duration(loop.lock_ttl / 3)});
+  }
+  if (loop.release_mode == ReleaseMode::kTtlHold && loop.lock_ttl < loop.poll_interval) {
+    section.diagnostics().add(
+        ttl.place(),
+        {.message = "'lock_ttl' " + format_duration(loop.lock_ttl) + " is shorter than 'poll_interval' " +
+                    format_duration(loop.poll_interval) + " in " + section.where() +
+                    ", whose 'release_mode' is ttl_hold: the lock would lapse between two ticks of its holder",
+         .expected = "at least " + format_duration(loop.poll_interval),
+         .hint = "two poll intervals are usual: lock_ttl: " + format_duration(loop.poll_interval * 2)});
+  }
+}
+
+std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) {
+  const std::size_t before = diagnostics.size();
+  LoopPolicy loop;
+  loop.name = node.key;
+  loop.place = node.place();
+  if (!is_loop_name(loop.name)) {
+    diagnostics.add(node.place(), {.message = "a loop cannot have this name",
+                                   .found = in_quotes(loop.name),
+                                   .expected = "letters, digits and any of _ - . : /, at most 100"});
+  }
+  const SheetSection section(node, "loop " + in_quotes(node.key), diagnostics, kLoopKeys);
+  if (!node.is_map()) return std::nullopt;
+  const Duration shortest = Duration::nanos(1);
+  const auto poll = section.required_duration("poll_interval", shortest, "30s");
+  const auto ttl = section.required_duration("lock_ttl", kShortestTtl, "60s");
+  if (const auto key = section.required_text("lock_key", kLockKeyBytesMax)) loop.lock_key = *key;
+  if (const auto mode = section.choice("release_mode", kReleaseModes)) {
+    loop.release_mode = *mode == 0 ? ReleaseMode::kTtlHold : ReleaseMode::kExplicit;
+  }
+  const auto renew = section.duration("renew_every", Duration::zero());
+  loop.longest_tick = section.duration("longest_tick", shortest).value_or(Duration::zero());
+  loop.takeover_slo = section.duration("takeover_slo", shortest);
+  loop.stale_window = section.duration("stale_window", shortest);
+  loop.guards = section.texts("guards");
+  loop.store = read_store(section);
+  if (!poll || !ttl || diagnostics.size() != before) return std::nullopt;
+  loop.poll_interval = *poll;
+  loop.lock_ttl = *ttl;
+  loop.renew_every = renew.value_or(*ttl / 3);
+  check_times(section, loop);
+  return loop;
+}
+
+// Two loops under one key of one store would take turns instead of both running.
+void check_keys(const std::vector<LoopPolicy>& loops, const Node& election, Diagnostics& diagnostics) {
+  std::map<std::pair<std::string, std::string>, const LoopPolicy*> owners;
+  for (const LoopPolicy& loop : loops) {
+    const auto [first, is_new] = owners.emplace(std::pair(loop.store, loop.lock_key), &loop);
+    if (is_new) continue;
+    if (diagnostics.full()) return;
+    const auto node = std::find_if(election.items.begin(), election.items.end(),
+                                   [&](const Node& item) { return item.key == loop.name; });
+    yaml::Mark place = loop.place;
+    if (node != election.items.end()) {
+      for (const Node& item : node->items) {
+        if (item.key == "lock_key") place = item.place();
+      }
+    }
+    const LoopPolicy& other = *first->second;
+    diagnostics.add(
+        place, {.message = "loop " + in_quotes(loop.name) + " has the 'lock_key' of loop " + in_quotes(other.name) +
+                           " (line " + std::to_string(other.place.line) + "): only one of the two could run at a time",
+                .found = in_quotes(loop.lock_key),
+                .expected = "a key of its own, or another 'store'"});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(ReleaseMode mode) { return kReleaseModes[mode == ReleaseMode::kTtlHold ? 0 : 1]; }
+
+PolicyReading parse_policy(std::string_view text, const std::string& file) {
+  PolicyReading reading;
+  Diagnostics diagnostics(file);
+  Policy policy;
+  policy.file = file;
+  const auto root = yaml::parse_yaml(text, diagnostics, "split the policy by store or by service");
+  if (root) {
+    const SheetSection top(*root, "the policy", diagnostics, kTopKeys);
+    const std::string store = root->is_map() ? read_store(top) : std::string();
+    const Node* election = top.find("leader_election");
+    if (root->is_map() && (election == nullptr || !election->is_map() || election->items.empty())) {
+      diagnostics.add(
+          election == nullptr ? root->mark : election->place(),
+          {.message = "the policy has no loops", .expected = "'leader_election:' with at least one loop below it"});
+    } else if (election != nullptr && election->items.size() > kLoopsMax) {
+      diagnostics.add(election->items[kLoopsMax].place(),
+                      {.message = "the policy has more than " + format_count(kLoopsMax) + " loops",
+                       .expected = "at most " + format_count(kLoopsMax),
+                       .hint = "split the policy by store or by service"});
+    } else if (election != nullptr) {
+      for (const Node& item : election->items) {
+        if (diagnostics.full()) break;
+        auto loop = read_loop(item, diagnostics);
+        if (!loop) continue;
+        if (loop->store.empty()) loop->store = store;
+        policy.loops.push_back(std::move(*loop));
+      }
+      check_keys(policy.loops, *election, diagnostics);
+    }
+  }
+  reading.errors = diagnostics.take();
+  if (!reading.errors.empty()) return reading;
+  reading.warnings = warn_about(policy);
+  reading.policy = std::move(policy);
+  return reading;
+}
+
+}  // namespace bellwether::lead

@@ -1,0 +1,69 @@
+// The policy sheet: every loop of a control plane that must run exactly once, with its key, its times and the takeover
+// that is promised, in one YAML file that people review, `bellwether budget` checks, and the loops run by.
+//
+//   store: redis://127.0.0.1:6379                  # for the loops that name none
+//   leader_election:
+//     scheduler_reconciler:
+//       poll_interval: 30s
+//       lock_key: cordum:reconciler:default
+//       lock_ttl: 60s
+//       renew_every: 20s                           # 0s: never; default: lock_ttl / 3
+//       release_mode: ttl_hold                     # or explicit: give the key back after each tick
+//       longest_tick: 10s
+//       takeover_slo: 95s
+//       stale_window: 2m
+//       guards: sys:jobs                           # or a list: what only the holder may change
+//
+// Pure: the text comes in, the sheet or what is wrong with it goes out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "yaml/diagnostic.h"
+
+namespace bellwether::lead {
+
+enum class ReleaseMode : unsigned char {
+  kTtlHold,   // the key is kept between ticks: whoever holds it ticks at each of its polls
+  kExplicit,  // the key is given back after each tick
+};
+std::string_view to_string(ReleaseMode mode);
+
+struct LoopPolicy {
+  std::string name;
+  yaml::Mark place;  // of the name, in the file
+  Duration poll_interval;
+  std::string lock_key;
+  Duration lock_ttl;
+  Duration renew_every;  // while a tick runs; zero: never
+  ReleaseMode release_mode = ReleaseMode::kTtlHold;
+  Duration longest_tick;                 // zero: not said
+  std::optional<Duration> takeover_slo;  // the longest time without a holder after a crash
+  std::optional<Duration> stale_window;  // the longest time between two ticks, over a crash
+  std::vector<std::string> guards;
+  std::string store;  // a URL; empty: not said in the sheet
+};
+
+struct Policy {
+  std::string file;
+  std::vector<LoopPolicy> loops;  // in the order of the file
+};
+
+struct PolicyReading {
+  std::optional<Policy> policy;            // nothing when there are errors
+  std::vector<yaml::Diagnostic> errors;    // in the order of the file
+  std::vector<yaml::Diagnostic> warnings;  // what works, but will hurt one day
+};
+
+// Limits: 1 MiB of text (yaml/node.h), this many loops, this many bytes of a lock key.
+inline constexpr std::size_t kLoopsMax = 10'000;
+inline constexpr std::size_t kLockKeyBytesMax = 1024;
+
+// `file` is only for messages.
+PolicyReading parse_policy(std::string_view text, const std::string& file);
+
+}  // namespace bellwether::lead
