@@ -258,10 +258,9 @@ TEST_F(StoreConformance, of_two_who_act_on_one_version_exactly_one_succeeds) {
   for (int round = 0; round < 200; ++round) {
     const LeaseRecord of_a = claim("alice", seen);
     const LeaseRecord of_b = claim("bob", seen);
-    auto first =
-        (round % 2 == 0 ? a : b)->act({Kind::kTake, seen.version, round % 2 == 0 ? of_a : of_b}, soon(), nullptr);
-    auto second =
-        (round % 2 == 0 ? b : a)->act({Kind::kTake, seen.version, round % 2 == 0 ? of_b : of_a}, soon(), nullptr);
+    const bool a_first = round % 2 == 0;
+    auto first = (a_first ? a : b)->act(request(Kind::kTake, seen.version, a_first ? of_a : of_b), soon(), nullptr);
+    auto second = (a_first ? b : a)->act(request(Kind::kTake, seen.version, a_first ? of_b : of_a), soon(), nullptr);
     const auto one = runtime_->run(std::move(first));
     const auto two = runtime_->run(std::move(second));
     ASSERT_TRUE(one && two);
@@ -295,26 +294,31 @@ TEST_F(StoreConformance, whoever_waits_for_a_change_is_woken_by_it_or_told_to_po
   const auto b = open(*theirs_, name("watched"));
   look(*b);
   task<bool> waiting = b->changed(nullptr);
-  // Whatever prepares the waiting in the server comes first, and a look is answered after it.
-  for (int i = 0; i < 20 && !waiting.done(); ++i) {
-    const auto pause = [](runtime::Runtime& runtime) -> task<int> {
-      co_await runtime.sleep(Duration::millis(10));
-      co_return 0;
-    };
+  // Whatever prepares the waiting in the server comes first, and may count as a change.
+  const auto pause = [](runtime::Runtime& runtime) -> task<int> {
+    co_await runtime.sleep(Duration::millis(10));
+    co_return 0;
+  };
+  for (int i = 0; i < 30; ++i) {
     runtime_->run(pause(*runtime_));
-    look(*b);
+    if (!waiting.done()) continue;
+    if (!runtime_->run(std::move(waiting))) GTEST_SKIP() << "this store must be polled";
+    waiting = b->changed(nullptr);
   }
-  const bool polls = waiting.done();
   EXPECT_TRUE(take(*a, "alice").applied);
-  const bool woken = runtime_->run(std::move(waiting));
-  EXPECT_EQ(woken, !polls);
+  EXPECT_TRUE(runtime_->run(std::move(waiting)));
 }
 
 TEST_F(StoreConformance, whoever_waits_for_a_change_can_give_up) {
   const auto key = open(*ours_, name("unwatched"));
   runtime::Cancellation cancel;
   task<bool> waiting = key->changed(&cancel);
-  look(*key);
+  for (int i = 0; i < 30; ++i) {
+    look(*key);
+    if (!waiting.done()) continue;
+    if (!runtime_->run(std::move(waiting))) GTEST_SKIP() << "this store must be polled";
+    waiting = key->changed(&cancel);
+  }
   cancel.cancel();
   EXPECT_FALSE(runtime_->run(std::move(waiting)));
   EXPECT_TRUE(take(*key, "alice").applied);

@@ -63,10 +63,17 @@ class StoreConformance : public testing::Test {
     return seen ? *seen : election::Observation();
   }
 
+  static election::WriteRequest request(Kind kind, const election::Version& expected,
+                                        const election::LeaseRecord& record) {
+    election::WriteRequest made;
+    made.kind = kind;
+    made.expected = expected;
+    made.record = record;
+    return made;
+  }
   Result<election::WriteOutcome> try_act(StoreKey& key, Kind kind, const election::Version& expected,
                                          const election::LeaseRecord& record, Duration within = Duration::seconds(10)) {
-    election::WriteRequest request{kind, expected, record};
-    return runtime_->run(key.act(std::move(request), soon(within), nullptr));
+    return runtime_->run(key.act(request(kind, expected, record), soon(within), nullptr));
   }
   election::WriteOutcome act(StoreKey& key, Kind kind, const election::Version& expected,
                              const election::LeaseRecord& record) {

@@ -6,6 +6,7 @@
 #include "store/file/lease_file_store.h"
 #include "store/host/host_store.h"
 #include "store/memory/memory_store.h"
+#include "store/redis/redis_store.h"
 #include "store/store_url.h"
 
 namespace bellwether::store {
@@ -34,6 +35,10 @@ runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& 
     auto options = lease_file_options(std::move(*url));
     if (!options) co_return tl::unexpected(options.error());
     auto store = co_await open_lease_file_store(runtime, std::move(*options));
+    co_return store;
+  }
+  if (url->scheme == "redis" || url->scheme == "rediss") {
+    auto store = co_await open_redis_store(runtime, std::move(*url));
     co_return store;
   }
   co_return fail(Errc::kUnsupported, text + ": this build has no store of the scheme '" + url->scheme + ":'");
