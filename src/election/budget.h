@@ -1,0 +1,92 @@
+// How long a key is without a holder, from the configuration alone. Every number comes with the arithmetic that gives
+// it, so that a promise made to somebody can be checked before anything runs.
+//
+// A key whose holder crashed. Contenders trust only their own clock (claim_rule.h): they wait from the moment at which
+// they saw the record change last. In the worst case the holder renews right after a contender has looked, and dies:
+//
+//   poll + op            the contender comes to look, and sees that last renewal only now
+//   + lease x (1 + drift)  it has to have seen the record unchanged for so long (lease_timing.h)
+//   + poll / 16          it comes back when the key may be free, a little apart from the others (elector_claim.cc)
+//   + 2 op               it looks once more, and takes
+//
+// `poll` is the longest wait between two looks (each is drawn from [1 - jitter, 1] of it), `op` the time of one
+// operation of the store, 99 of 100 times. In the typical case the holder dies in the middle between two renewals and
+// the contender looks in the middle between two polls, which wins back half a renewal interval and costs half a poll
+// only. Without renewals the record is as old as it may be: nothing is won back. A store that tells of changes can only
+// be faster; no promise is built on that.
+//
+// A key that was given back is found at the next look: poll + 2 op. A holder that keeps its key between ticks and ends
+// without giving it back (ttl_hold) is, to all others, as good as crashed.
+//
+// Where the store proves that the holder's process is gone (flock), a crash is found at the next look too; only a
+// process that hangs costs the lease. Where the store itself ends leases (etcd), the server counts: whole seconds, at
+// least two, ended up to a second late; the next in its queue then learns of it at its next poll.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/time.h"
+#include "election/damping.h"
+
+namespace bellwether::election {
+
+// What the kind of store contributes.
+struct Mechanism {
+  std::string_view name;
+  bool proves_death = false;  // a holder whose process is gone is seen to be dead
+  bool ends_leases = false;   // the server counts the lease, and frees the key
+  bool is_local = false;      // an operation costs no network
+};
+// Of a URL's scheme ("redis", "etcds", …); an unknown one counts as a register that only keeps records.
+Mechanism mechanism_of(std::string_view scheme);
+
+struct BudgetInput {
+  Mechanism mechanism;
+  Duration poll;  // longest wait between two looks of a contender
+  Duration lease;
+  Duration renew_every;                       // of a living holder; zero: never
+  bool gives_back = true;                     // the holder releases the key when it ends in good order
+  Duration operation = Duration::millis(50);  // of the store, p99
+  double drift = 0.01;
+};
+
+// A sum with its parts.
+struct Sum {
+  struct Part {
+    std::string name;  // "poll", "TTL x 1.01"
+    Duration span;
+  };
+  std::vector<Part> parts;
+  Duration total;
+
+  void add(std::string name, Duration span);
+  std::string formula() const;     // "poll + store + TTL x 1.01"
+  std::string arithmetic() const;  // "30s + 0.05s + 60.6s = 90.65s"
+};
+
+struct FailoverBudget {
+  Sum crash_worst;
+  Sum crash_typical;
+  Sum release_worst;
+  Sum release_typical;
+  std::optional<Sum> hang_worst;  // where a hang costs more than a crash
+};
+
+FailoverBudget budget_of(const BudgetInput& input);
+
+// What the n-th election within the window adds at most (damping.h): first, second, later.
+Duration backoff_worst(const BackoffSettings& backoff, std::size_t earlier_elections);
+
+// The longest poll and TTL that keep a promise; nothing when no values do.
+struct Suggestion {
+  Duration poll;
+  Duration lease;
+  Duration renew_every;
+};
+// `longest_takeover` is what was promised. `ratio`: how many polls a TTL shall be, from 2 to 10.
+std::optional<Suggestion> suggest(const BudgetInput& like, Duration longest_takeover, double ratio);
+
+}  // namespace bellwether::election
