@@ -132,8 +132,8 @@ void reset_signals(const Plan& plan) {
   sigset_t before;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
-  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-*): the child calls only what is safe there
-  if (pid == 0) become(plan);   // NOLINT(clang-analyzer-*)
+  const pid_t pid = ::vfork();  // NOLINT(clang-analyzer-security.insecureAPI.vfork): only what is safe follows
+  if (pid == 0) become(plan);   // NOLINT(clang-analyzer-unix.Vfork)
   const int error = errno;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
   errno = error;
