@@ -126,9 +126,11 @@ Status can_be_read_back(const DiskClaim& claim) {
                                   "' cannot be written: names must be UTF-8 and short, and an epoch below 2^53");
 }
 
+// A claim that is there has its ledger on the disk already. One that is only in the ledger may have got there by an act
+// that failed before it was durable.
 bool ledger_must_know(const Found& found, const WriteRequest& request) {
-  return request.kind != Kind::kRenew || !found.ledger || found.ledger->floor < request.record.epoch ||
-         found.ledger->last.record.token != request.record.token;
+  return request.kind != Kind::kRenew || !found.ledger || found.ledger->floor < request.record.epoch || !found.claim ||
+         found.claim->record.token != request.record.token;
 }
 
 task<Status> write_down(State state, Found found, DiskClaim claim, bool with_ledger, File& locked) {
