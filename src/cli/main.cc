@@ -31,6 +31,7 @@ int main(int argc, char** argv) {
   bellwether::cli::add_check(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
   bellwether::cli::add_sim(app, exit_code);
+  bellwether::cli::add_budget(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -14,25 +14,7 @@ namespace bellwether::cli {
 namespace {
 
 constexpr uint64_t kScenarioBytesMax = 4ull << 20;
-
-Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
-  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
-  if (file == nullptr) return fail_errno(errno, "cannot read '" + path + "'");
-  struct stat status {};
-  if (::fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
-    return fail(Errc::kIo, "cannot read '" + path + "': it is a folder");
-  }
-  std::string text;
-  char piece[64 * 1024];
-  while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
-    text.append(piece, n);
-    if (text.size() > bytes_max) {
-      return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");
-    }
-  }
-  if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
-  return text;
-}
+constexpr uint64_t kPolicyBytesMax = 4ull << 20;  // what is too much for YAML is said with the limit
 
 class Machine final : public scenario::Outside {
  public:
@@ -53,6 +35,25 @@ class Machine final : public scenario::Outside {
 };
 
 }  // namespace
+
+Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
+  std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  if (file == nullptr) return fail_errno(errno, "cannot read '" + path + "'");
+  struct stat status {};
+  if (::fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail(Errc::kIo, "cannot read '" + path + "': it is a folder");
+  }
+  std::string text;
+  char piece[64 * 1024];
+  while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
+    text.append(piece, n);
+    if (text.size() > bytes_max) {
+      return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");
+    }
+  }
+  if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
+  return text;
+}
 
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts) {
   std::vector<std::pair<std::string, std::string>> sets;
@@ -83,6 +84,18 @@ Result<plan::Plan> load_plan(const std::string& path, std::vector<std::pair<std:
     std::fprintf(stderr, "%s\n", scenario::format(diagnostic).c_str());
   }
   return fail(Errc::kInvalid, path + ": " + format_count(plan.error().size(), "error") + "; nothing was sent");
+}
+
+Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings) {
+  auto text = read_whole_file(path, kPolicyBytesMax);
+  if (!text) return tl::unexpected(text.error());
+  lead::PolicyReading reading = lead::parse_policy(*text, path);
+  warnings = std::move(reading.warnings);
+  if (reading.policy) return std::move(*reading.policy);
+  for (const yaml::Diagnostic& diagnostic : reading.errors) {
+    std::fprintf(stderr, "%s\n", yaml::format(diagnostic).c_str());
+  }
+  return fail(Errc::kInvalid, path + ": " + format_count(reading.errors.size(), "error"));
 }
 
 }  // namespace bellwether::cli

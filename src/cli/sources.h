@@ -1,4 +1,4 @@
-// Reads a scenario file from the disk for the rooms that must not.
+// Reads scenarios and policy sheets from the disk for the rooms that must not.
 #pragma once
 
 #include <string>
@@ -6,10 +6,14 @@
 #include <vector>
 
 #include "base/result.h"
+#include "lead/policy/policy.h"
 #include "plan/plan.h"
 #include "scenario/sources.h"
 
 namespace bellwether::cli {
+
+// The bytes of a file. kTooLarge when there are more than `bytes_max`.
+Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max);
 
 // "NAME=VALUE" pairs as given to --set. Error: kInvalid.
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts);
@@ -18,5 +22,8 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::v
 // an Error that counts them.
 Result<plan::Plan> load_plan(const std::string& path, std::vector<std::pair<std::string, std::string>> sets,
                              scenario::Overrides overrides);
+
+// The policy sheet of a file. What is wrong with it goes to stderr as above; what to warn of goes to `warnings`.
+Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings);
 
 }  // namespace bellwether::cli

@@ -75,6 +75,7 @@ Sum at_next_look(const BudgetInput& in, bool worst) {
 Duration round_down(Duration span) {
   const Duration step = span >= Duration::minutes(2)    ? Duration::seconds(10)
                         : span >= Duration::seconds(10) ? Duration::seconds(1)
+                        : span >= Duration::seconds(2)  ? Duration::millis(500)
                         : span >= Duration::seconds(1)  ? Duration::millis(100)
                                                         : Duration::millis(10);
   return step * (span / step);
@@ -138,18 +139,22 @@ Duration backoff_worst(const BackoffSettings& backoff, std::size_t earlier_elect
   return earlier_elections == 1 ? backoff.second.high : backoff.later.high;
 }
 
-std::optional<Suggestion> suggest(const BudgetInput& like, Duration longest_takeover, double ratio) {
+Duration worst_of(const BudgetInput& input, bool from_last_tick) {
+  return budget_of(input).crash_worst.total + (from_last_tick ? input.poll : Duration::zero());
+}
+
+std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, double ratio) {
   ratio = std::clamp(ratio, 2.0, 10.0);
   BudgetInput tried = like;
   // The worst case grows with the poll, so the longest poll that fits is found by halving what is left.
   Duration low = Duration::zero();
-  Duration high = longest_takeover;
+  Duration high = promise.longest;
   const auto fits = [&](Duration poll) {
     tried.poll = round_down(poll);
     tried.lease = round_down(scaled(tried.poll, ratio));
     if (like.mechanism.ends_leases) tried.lease = whole_seconds(tried.lease);
     if (tried.poll <= Duration::zero() || tried.lease < kShortestLease) return false;
-    return budget_of(tried).crash_worst.total <= longest_takeover;
+    return worst_of(tried, promise.from_last_tick) <= promise.longest;
   };
   for (int round = 0; round < 64 && high - low > Duration::micros(1); ++round) {
     const Duration middle = low + (high - low) / 2;

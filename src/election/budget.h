@@ -86,7 +86,14 @@ struct Suggestion {
   Duration lease;
   Duration renew_every;
 };
-// `longest_takeover` is what was promised. `ratio`: how many polls a TTL shall be, from 2 to 10.
-std::optional<Suggestion> suggest(const BudgetInput& like, Duration longest_takeover, double ratio);
+// What was promised: either the longest time without a holder, or the longest time between two ticks of a loop, of
+// which the last before the crash may have come a whole poll earlier.
+struct Promise {
+  Duration longest;
+  bool from_last_tick = false;
+};
+Duration worst_of(const BudgetInput& input, bool from_last_tick);
+// `ratio`: how many polls a TTL shall be, from 2 to 10.
+std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, double ratio);
 
 }  // namespace bellwether::election

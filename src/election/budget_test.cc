@@ -94,7 +94,7 @@ TEST(Budget, a_suggestion_keeps_the_promise_and_is_the_longest_that_does) {
     for (const int64_t seconds : {8, 15, 60, 90, 600}) {
       const BudgetInput like = loop(30, 60, scheme);
       const Duration promised = Duration::seconds(seconds);
-      const auto found = suggest(like, promised, 2);
+      const auto found = suggest(like, {promised}, 2);
       ASSERT_TRUE(found) << scheme << seconds;
       BudgetInput tried = like;
       tried.poll = found->poll;
@@ -107,10 +107,22 @@ TEST(Budget, a_suggestion_keeps_the_promise_and_is_the_longest_that_does) {
   }
 }
 
+TEST(Budget, a_window_between_ticks_leaves_room_for_the_poll_before_the_crash) {
+  BudgetInput tried = loop(30, 60);
+  const Promise promise{Duration::minutes(2), true};
+  const auto found = suggest(tried, promise, 2);
+  ASSERT_TRUE(found);
+  tried.poll = found->poll;
+  tried.lease = found->lease;
+  EXPECT_EQ(worst_of(tried, true), worst_of(tried, false) + tried.poll);
+  EXPECT_LE(worst_of(tried, true), promise.longest);
+  EXPECT_GT(worst_of(tried, true), promise.longest * 9 / 10);
+}
+
 TEST(Budget, what_no_values_can_keep_has_no_suggestion) {
-  EXPECT_FALSE(suggest(loop(5, 10, "etcd"), Duration::seconds(3), 2));
-  EXPECT_FALSE(suggest(loop(5, 10), Duration::millis(150), 2)) << "three operations alone take that long";
-  EXPECT_TRUE(suggest(loop(5, 10), Duration::millis(400), 2));
+  EXPECT_FALSE(suggest(loop(5, 10, "etcd"), {Duration::seconds(3)}, 2));
+  EXPECT_FALSE(suggest(loop(5, 10), {Duration::millis(150)}, 2)) << "three operations alone take that long";
+  EXPECT_TRUE(suggest(loop(5, 10), {Duration::millis(400)}, 2));
 }
 
 TEST(Budget, back_off_is_told_by_the_number_of_elections_before) {

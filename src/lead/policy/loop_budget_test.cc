@@ -1,0 +1,61 @@
+#include "lead/policy/loop_budget.h"
+
+#include <gtest/gtest.h>
+
+namespace bellwether::lead {
+namespace {
+
+LoopPolicy held() {
+  LoopPolicy loop;
+  loop.name = "reconciler";
+  loop.poll_interval = Duration::seconds(30);
+  loop.lock_ttl = Duration::seconds(60);
+  loop.renew_every = Duration::seconds(20);
+  return loop;
+}
+
+constexpr Duration kStore = Duration::millis(50);
+
+TEST(LoopBudget, a_promise_is_set_against_the_worst_case) {
+  LoopPolicy loop = held();
+  EXPECT_FALSE(budget_of_loop(loop, kStore, "").slo_holds);
+  loop.takeover_slo = Duration::seconds(93);
+  EXPECT_TRUE(*budget_of_loop(loop, kStore, "").slo_holds);
+  loop.takeover_slo = Duration::seconds(92);
+  const LoopBudget budget = budget_of_loop(loop, kStore, "");
+  EXPECT_FALSE(*budget.slo_holds);
+  ASSERT_TRUE(budget.suggestion);
+  EXPECT_LT(budget.suggestion->lease, loop.lock_ttl);
+}
+
+TEST(LoopBudget, what_is_suggested_keeps_every_promise_of_the_loop) {
+  LoopPolicy loop = held();
+  loop.takeover_slo = Duration::seconds(80);
+  loop.stale_window = Duration::seconds(60);
+  const LoopBudget budget = budget_of_loop(loop, kStore, "");
+  ASSERT_TRUE(budget.suggestion);
+  loop.poll_interval = budget.suggestion->poll;
+  loop.lock_ttl = budget.suggestion->lease;
+  loop.renew_every = budget.suggestion->renew_every;
+  EXPECT_TRUE(budget_of_loop(loop, kStore, "").holds());
+}
+
+TEST(LoopBudget, a_held_key_is_extended_at_each_poll_and_not_given_back) {
+  LoopPolicy loop = held();
+  loop.renew_every = Duration::zero();
+  const LoopBudget budget = budget_of_loop(loop, kStore, "");
+  EXPECT_EQ(budget.input.renew_every, loop.poll_interval);
+  EXPECT_EQ(budget.budget.release_worst.total, budget.budget.crash_worst.total);
+  loop.release_mode = ReleaseMode::kExplicit;
+  EXPECT_EQ(budget_of_loop(loop, kStore, "").budget.release_worst.total, Duration::millis(30'100));
+}
+
+TEST(LoopBudget, the_mechanism_comes_from_the_url_of_the_loop_or_else_of_the_default) {
+  LoopPolicy loop = held();
+  EXPECT_EQ(budget_of_loop(loop, kStore, "etcd://a").input.mechanism.name, "etcd");
+  loop.store = "flock:/run/locks";
+  EXPECT_EQ(budget_of_loop(loop, kStore, "etcd://a").input.mechanism.name, "host lock");
+}
+
+}  // namespace
+}  // namespace bellwether::lead
