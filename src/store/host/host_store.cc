@@ -136,7 +136,7 @@ Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environmen
   if (!loss) return tl::unexpected(loss.error());
   options.rules.accept_epoch_loss = loss->value_or(false);
   const auto id = url.take("id");
-  if (options.rules.nip_le) options.rules.own_id = id.value_or(variable(environment, "BUZZ_INSTANCE_ELECTION_ID"));
+  if (options.rules.nip_le) options.rules.own_id = id.value_or(given_instance_id(environment));
   if (const auto wrong = url.nothing_left(kKnownOptions); !wrong) return tl::unexpected(wrong.error());
   auto folder = folder_from(url, options.rules.nip_le, environment);
   if (!folder) return tl::unexpected(folder.error());

@@ -7,13 +7,11 @@
 #include <string>
 
 #include "store/host/host_claim.h"
+#include "store/host/instance_id.h"
 #include "store/lease_store.h"
 #include "store/store_url.h"
 
 namespace bellwether::store {
-
-// Looks up a variable of the environment; nullptr when it is not set.
-using Environment = const char* (*)(const char* name);
 
 struct HostStoreOptions {
   HostRulesOptions rules;
