@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <utility>
 
+#include "store/etcd/etcd_store.h"
 #include "store/file/lease_file_store.h"
 #include "store/host/host_store.h"
 #include "store/memory/memory_store.h"
@@ -35,6 +36,10 @@ runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& 
     auto options = lease_file_options(std::move(*url));
     if (!options) co_return tl::unexpected(options.error());
     auto store = co_await open_lease_file_store(runtime, std::move(*options));
+    co_return store;
+  }
+  if (url->scheme == "etcd" || url->scheme == "etcds") {
+    auto store = co_await open_etcd_store(runtime, std::move(*url));
     co_return store;
   }
   if (url->scheme == "redis" || url->scheme == "rediss") {

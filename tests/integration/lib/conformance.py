@@ -93,7 +93,7 @@ def conformance(test, served, filter="*"):
     text = "".join(lines)
     passed = re.search(r"\[  PASSED  \] (\d+) test", text)
     test.assertTrue(passed and process.returncode == 0 and "FAILED" not in text, text)
-    return int(passed[1]), sorted(set(re.findall(r"\[  SKIPPED \] ([\w.]+)", text)))
+    return int(passed[1]), sorted(set(re.findall(r"\[  SKIPPED \] (\w+\.\w+)", text)))
 
 
 def probe(url, key="probe", environment=None):

@@ -1,0 +1,111 @@
+#include "store/etcd/etcd_api.h"
+
+#include <array>
+
+namespace bellwether::store {
+namespace {
+
+using runtime::task;
+
+constexpr int kOk = 200;
+constexpr Duration kAgainAfter = Duration::millis(100);
+
+struct Meaning {
+  std::string_view words;
+  Errc code;
+  std::string_view advice;
+};
+
+constexpr std::array kMeanings{
+    Meaning{"requested lease not found", Errc::kNotFound, "the lease is no more"},
+    Meaning{"database space exceeded", Errc::kNoSpace,
+            "its database is full (alarm NOSPACE): compact, defragment, then `etcdctl alarm disarm`"},
+    Meaning{"user name is empty", Errc::kRefused, "it asks who we are: etcd://USER@HOST?password_file=FILE"},
+    Meaning{"authentication failed", Errc::kRefused, "the user or the password is wrong"},
+    Meaning{"permission denied", Errc::kRefused, "the user may not read and write below this key and bellwether/"},
+    Meaning{"no leader", Errc::kUnreachable, "it has no leader: a majority of its members does not answer"},
+    Meaning{"leader changed", Errc::kUnreachable, "its leader changed meanwhile"},
+    Meaning{"timed out", Errc::kUnreachable, "it did not agree with a majority of its members in time"},
+    Meaning{"not a leader", Errc::kUnreachable, "its leader changed meanwhile"},
+    Meaning{"too many requests", Errc::kExhausted, "it is overloaded"},
+    Meaning{"stopped", Errc::kUnreachable, "it is shutting down"},
+    Meaning{"context deadline exceeded", Errc::kUnreachable, "it did not agree with a majority of its members in time"},
+    Meaning{"transport is closing", Errc::kUnreachable, "it is shutting down"},
+};
+
+// A token that etcd has forgotten: it was restarted, or the token was unused for long.
+bool token_is_stale(const WebResponse& response) {
+  return response.status != kOk && response.body.find("invalid auth token") != std::string::npos;
+}
+
+}  // namespace
+
+Error EtcdApi::error_of(const WebResponse& response) {
+  const std::string message = etcd_message(response.body);
+  for (const Meaning& meaning : kMeanings) {
+    if (message.find(meaning.words) == std::string::npos) continue;
+    Error error{meaning.code, web_.where() + ": " + std::string(meaning.advice) + " (" + message + ")"};
+    if (meaning.code == Errc::kUnreachable) web_.avoid();
+    return error;
+  }
+  return {Errc::kProtocol, web_.where() + ": etcd answered " + std::to_string(response.status) + ": " + message};
+}
+
+task<Status> EtcdApi::authenticate(Instant deadline, runtime::Cancellation* cancel) {
+  WebRequest request;
+  request.method = "POST";
+  request.target = "/v3/auth/authenticate";
+  request.fields = {"Content-Type: application/json"};
+  request.body = authenticate_body(user_, password_);
+  request.repeatable = true;
+  const auto response = co_await web_.call(std::move(request), deadline, cancel);
+  if (!response) co_return tl::unexpected(response.error());
+  if (response->body.find("authentication is not enabled") != std::string::npos) {
+    user_.clear();  // nobody needs to be anybody here
+    co_return Status();
+  }
+  if (response->status != kOk) co_return tl::unexpected(error_of(*response));
+  auto token = parse_authenticate(response->body);
+  if (!token) co_return tl::unexpected(token.error());
+  token_ = std::move(*token);
+  co_return Status();
+}
+
+task<Result<std::string>> EtcdApi::call(std::string path, std::string body, bool repeatable, Instant deadline,
+                                        runtime::Cancellation* cancel) {
+  while (true) {
+    auto answer = co_await call_once(path, body, repeatable, deadline, cancel);
+    if (answer) co_return answer;
+    const Errc code = answer.error().code;
+    const bool passes = code == Errc::kUnreachable || code == Errc::kReset || code == Errc::kClosed;
+    if (!repeatable || !passes || deadline - runtime_.now() < kAgainAfter * 2) co_return answer;
+    co_await runtime_.sleep(kAgainAfter, cancel);
+  }
+}
+
+task<Result<std::string>> EtcdApi::call_once(const std::string& path, const std::string& body, bool repeatable,
+                                             Instant deadline, runtime::Cancellation* cancel) {
+  for (int tries = 0;; ++tries) {
+    if (!user_.empty() && token_.empty()) {
+      const Status known = co_await authenticate(deadline, cancel);
+      if (!known) co_return tl::unexpected(known.error());
+    }
+    WebRequest request;
+    request.method = "POST";
+    request.target = path;
+    request.fields = {"Content-Type: application/json"};
+    if (!token_.empty()) request.fields.push_back("Authorization: " + token_);
+    request.body = body;
+    request.repeatable = repeatable;
+    auto response = co_await web_.call(std::move(request), deadline, cancel);
+    if (!response) co_return tl::unexpected(response.error());
+    if (tries == 0 && !user_.empty() && token_is_stale(*response)) {
+      token_.clear();
+      continue;
+    }
+    if (response->status != kOk) co_return tl::unexpected(error_of(*response));
+    co_return std::move(response->body);
+  }
+}
+
+}  // namespace bellwether::store

@@ -1,0 +1,193 @@
+#include "store/web/web_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "protocol/http1/client_reader.h"
+#include "store/dial.h"
+#include "store/until.h"
+
+namespace bellwether::store {
+
+using http1::ResponseReader;
+using runtime::Io;
+using runtime::task;
+
+// The right to use one of the connections that there may be at a time; given back at the end.
+class WebClient::Turn {
+ public:
+  explicit Turn(WebClient& client) : client_(client) {}
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+  ~Turn() {
+    std::erase(client_.waiting_, this);
+    if (!granted_) return;
+    if (client_.waiting_.empty()) {
+      --client_.in_use_;
+      return;
+    }
+    Turn* next = client_.waiting_.front();
+    client_.waiting_.pop_front();
+    next->granted_ = true;
+    next->woken_.set();
+  }
+  void ask() {
+    if (client_.in_use_ < kConnectionsMax) {
+      ++client_.in_use_;
+      granted_ = true;
+      woken_.set();
+    } else {
+      client_.waiting_.push_back(this);
+    }
+  }
+  bool granted() const { return granted_; }
+  runtime::Event& woken() { return woken_; }
+
+ private:
+  WebClient& client_;
+  bool granted_ = false;
+  runtime::Event woken_;
+};
+
+// Ends the waits of an exchange when its time is up or its caller cancels.
+struct WebClient::Attempt {
+  Attempt(runtime::Runtime& runtime, runtime::Stream& s, Instant deadline, runtime::Cancellation* cancel)
+      : stream(s), timer(&Attempt::late, this), on_cancel(cancel, &Attempt::cancelled, this) {
+    runtime.timers().arm(timer, deadline);
+  }
+  static void late(void* self) { static_cast<Attempt*>(self)->stream.interrupt(Errc::kTimeout); }
+  static void cancelled(void* self) { static_cast<Attempt*>(self)->stream.interrupt(Errc::kCancelled); }
+  runtime::Stream& stream;
+  runtime::Timer timer;
+  runtime::CancelCallback on_cancel;
+};
+
+WebClient::WebClient(runtime::Runtime& runtime, std::vector<HostPort> hosts, std::shared_ptr<runtime::TlsContext> tls)
+    : runtime_(runtime), hosts_(std::move(hosts)), tls_(std::move(tls)) {}
+WebClient::~WebClient() = default;
+
+std::string WebClient::where() const { return to_string(hosts_[host_]); }
+
+void WebClient::avoid() {
+  host_ = (host_ + 1) % hosts_.size();
+  idle_.clear();
+}
+
+std::string WebClient::bytes_of(const WebRequest& request) const {
+  std::string bytes = request.method + " " + request.target + " HTTP/1.1\r\nHost: " + where() + "\r\n";
+  for (const std::string& field : request.fields) bytes += field + "\r\n";
+  bytes += "Content-Length: " + std::to_string(request.body.size()) + "\r\n\r\n" + request.body;
+  return bytes;
+}
+
+std::unique_ptr<runtime::Stream> WebClient::take_idle() {
+  while (!idle_.empty()) {
+    auto stream = std::move(idle_.back());
+    idle_.pop_back();
+    if (stream->idle_and_open()) return stream;
+  }
+  return nullptr;
+}
+
+// One that does not answer must leave time for the others.
+task<Result<std::unique_ptr<runtime::Stream>>> WebClient::dial_any(Instant deadline, runtime::Cancellation* cancel) {
+  Error last;
+  for (std::size_t left = hosts_.size(); left > 0; --left) {
+    const Instant now = runtime_.read_clock();
+    const Instant until = now + (deadline - now) / static_cast<int64_t>(left);
+    HostPort host = hosts_[host_];
+    auto stream = co_await dial(runtime_, std::move(host), tls_, until, cancel);
+    if (stream) co_return stream;
+    last = stream.error();
+    avoid();
+    if (last.code == Errc::kCancelled) break;
+  }
+  co_return tl::unexpected(last);
+}
+
+task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, runtime::Cancellation* cancel) {
+  Turn turn(*this);
+  Until until(runtime_, deadline, cancel);
+  turn.ask();
+  runtime::CancelCallback give_up(
+      until.cancellation(), [](void* self) { static_cast<Turn*>(self)->woken().set(); }, &turn);
+  co_await turn.woken().wait();
+  if (until.over()) co_return fail(until.why(), where() + ": no answer in time");
+
+  std::unique_ptr<runtime::Stream> stream = take_idle();
+  while (true) {
+    const bool kept = stream != nullptr;
+    if (!kept) {
+      auto dialled = co_await dial_any(deadline, cancel);
+      if (!dialled) co_return tl::unexpected(dialled.error());
+      stream = std::move(*dialled);
+    }
+    bool heard = false;
+    bool reusable = false;
+    std::string bytes = bytes_of(request);
+    const std::size_t host = host_;
+    auto response = co_await exchange(*stream, std::move(bytes), deadline, cancel, heard, reusable);
+    if (response) {
+      if (reusable && host == host_ && stream->idle_and_open()) idle_.push_back(std::move(stream));
+      co_return response;
+    }
+    stream = nullptr;
+    const bool closed = response.error().code == Errc::kReset || response.error().code == Errc::kClosed;
+    if (kept && closed && !heard && request.repeatable) continue;
+    if (response.error().code != Errc::kCancelled && host == host_) avoid();
+    co_return tl::unexpected(response.error());
+  }
+}
+
+task<Result<WebResponse>> WebClient::exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
+                                              runtime::Cancellation* cancel, bool& heard, bool& reusable) {
+  const std::string server = where();
+  Attempt attempt(runtime_, stream, deadline, cancel);
+  const auto interrupted = [&](Errc why) {
+    return fail(why, server + (why == Errc::kCancelled ? ": cancelled" : ": no answer in time"));
+  };
+  std::string_view rest = bytes;
+  while (!rest.empty()) {
+    const Io io = stream.try_write(as_bytes(rest));
+    if (io.kind == Io::Kind::kDone) {
+      rest.remove_prefix(io.count);
+    } else if (io.kind == Io::Kind::kWouldBlock) {
+      const Errc waited = co_await stream.writable();
+      if (waited != Errc::kOk) co_return interrupted(waited);
+    } else {
+      co_return fail(Errc::kReset, server + ": the connection broke while the request was sent");
+    }
+  }
+  ResponseReader reader(buffers_, false, true, kBodyMax);
+  auto state = ResponseReader::State::kMore;
+  while (state == ResponseReader::State::kMore) {
+    const Errc waited = co_await stream.readable();
+    if (waited != Errc::kOk) co_return interrupted(waited);
+    const Io io = stream.try_read(reader.space());
+    if (io.kind == Io::Kind::kWouldBlock) continue;
+    if (io.kind == Io::Kind::kError) {
+      if (io.error == Errc::kTls)
+        co_return fail(Errc::kTls, server + ": the server ended TLS: it wants a certificate?");
+      co_return fail(Errc::kReset, server + ": the server broke the connection");
+    }
+    heard = heard || io.kind == Io::Kind::kDone;
+    state = io.kind == Io::Kind::kEnd ? reader.ended() : reader.received(io.count);
+  }
+  if (state == ResponseReader::State::kFailed) {
+    const bool closed = reader.bytes_received() == 0;
+    co_return fail(closed ? Errc::kClosed : Errc::kProtocol,
+                   server + ": " + (closed ? "the server closed the connection" : reader.detail()));
+  }
+  WebResponse response;
+  response.body = std::string(reader.body());
+  reusable = reader.reusable();
+  const http1::BufferPool::Lease buffer = reader.take_buffer();
+  response.status = buffer->head.status;
+  if (const auto seconds = parse_u64(buffer->head.header("Retry-After"))) {
+    response.retry_after = Duration::seconds(static_cast<int64_t>(std::min<uint64_t>(*seconds, 3600)));
+  }
+  co_return response;
+}
+
+}  // namespace bellwether::store
