@@ -182,18 +182,6 @@ TEST_F(HostStoreTest, a_program_that_keeps_the_lock_delays_a_change_to_its_deadl
   EXPECT_TRUE(user.renew(taken->after)->applied);
 }
 
-TEST_F(HostStoreTest, a_lock_file_replaced_by_another_is_locked_anew) {
-  StoreUser user(url());
-  ASSERT_TRUE(user.take("alice"));
-  const int old = ::open(lock().c_str(), O_RDWR | O_CLOEXEC);
-  ASSERT_EQ(::flock(old, LOCK_EX), 0);
-  write(folder_.path("locks/copy"), file_text(lock()));
-  ASSERT_EQ(::rename(folder_.path("locks/copy").c_str(), lock().c_str()), 0);
-  const auto seen = user.look();
-  EXPECT_TRUE(user.renew(*seen)->applied) << "the lock of a file without a name holds up nobody";
-  ::close(old);
-}
-
 TEST_F(HostStoreTest, names_that_cannot_be_written_as_json_are_refused_before_anything_changes) {
   StoreUser user(url());
   for (const std::string& name : {std::string("a\xff"), std::string(70'000, 'a')}) {
@@ -357,6 +345,41 @@ TEST(HostStoreTornRead, is_read_again_for_a_while_and_then_under_the_lock) {
     world.run_for(Duration::seconds(20));
     EXPECT_EQ(slow.holder, holder) << locks << " " << pause.ms();
   }
+}
+
+// Somebody has the lock, puts another file in the place of the locked one, and lets go.
+runtime::task<void> replace_locked(runtime::Runtime& runtime) {
+  const runtime::OpenOptions options{.create = true, .write = true};
+  const auto file = co_await runtime.open("/locks/key.lock", options);
+  co_await (*file)->lock(Instant::never(), nullptr);
+  co_await runtime.sleep(Duration::millis(100));
+  auto other = co_await runtime.open("/locks/other", options);
+  other->reset();
+  co_await runtime.rename("/locks/other", "/locks/key.lock");
+}
+
+runtime::task<void> take_meanwhile(runtime::Runtime& runtime, void* context) {
+  const auto replacing = replace_locked(runtime);
+  co_await runtime.sleep(Duration::millis(20));
+  HostStoreOptions options;
+  options.folder = "/locks";
+  const auto store = co_await open_host_store(runtime, options);
+  const auto key = (*store)->open("key");
+  election::WriteRequest request;
+  request.expected = "-@0";
+  request.record = StoreUser::claim("alice", {});
+  const auto taken = co_await (*key)->act(std::move(request), runtime.now() + Duration::seconds(10), nullptr);
+  *static_cast<bool*>(context) = taken && taken->applied;
+}
+
+TEST(HostStoreLock, is_that_of_the_file_which_others_find_there) {
+  sim::World world(1);
+  sim::Node& node = world.add_node("node");
+  bool taken = false;
+  node.start(&take_meanwhile, &taken);
+  world.run_for(Duration::seconds(20));
+  EXPECT_TRUE(taken);
+  EXPECT_THAT(node.disk().text_of("/locks/key.lock"), HasSubstr("alice"));
 }
 
 }  // namespace
