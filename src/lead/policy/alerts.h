@@ -1,0 +1,22 @@
+// Prometheus alerts for the loops of a policy sheet, with limits that come from its own figures: what counts as too
+// long without a holder is what the budget says, not a guess. Pure.
+#pragma once
+
+#include <string>
+
+#include "base/time.h"
+#include "lead/policy/policy.h"
+
+namespace bellwether::lead {
+
+struct AlertSettings {
+  Duration operation = Duration::millis(50);  // of the store, p99, that the budget counts on
+  Duration scrape = Duration::seconds(15);    // how often Prometheus looks
+  std::string default_store;                  // the URL where the sheet names none
+  std::string runbook_url;                    // empty: none; else the alert's name is appended as a fragment
+};
+
+// A rules file: one group a loop, one alert a trouble.
+std::string prometheus_rules(const Policy& policy, const AlertSettings& settings);
+
+}  // namespace bellwether::lead
