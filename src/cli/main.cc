@@ -6,9 +6,15 @@
 
 #include "cli/commands.h"
 #include "cli/slips.h"
+#include "lead/run/guardian.h"
 
 // NOLINTNEXTLINE(bugprone-exception-escape): a mistake in the declarations below may as well end here
 int main(int argc, char** argv) {
+  // The process that `bellwether lead` puts between itself and its command; not for people.
+  if (bellwether::lead::GuardianCall::is_one(argc, argv)) {
+    return bellwether::lead::guardian_main(bellwether::lead::GuardianCall::parse(argc, argv));
+  }
+
   CLI::App app{"Bellwether: load tests whose figures can be trusted."};
   app.name("bellwether");
   app.footer(
@@ -30,8 +36,10 @@ int main(int argc, char** argv) {
   bellwether::cli::add_run(app, exit_code);
   bellwether::cli::add_check(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
+  bellwether::cli::add_lead(app, exit_code);
   bellwether::cli::add_sim(app, exit_code);
   bellwether::cli::add_budget(app, exit_code);
+  bellwether::cli::add_alerts(app, exit_code);
 
   try {
     app.parse(argc, argv);

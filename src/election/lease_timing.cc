@@ -33,7 +33,7 @@ LeaseTiming LeaseTiming::of(Duration lease) {
   const Duration usable = scaled(lease, 1 - t.drift);
   t.stop_grace = std::max(usable - t.renew_deadline - t.margin, Duration::zero());
   t.retry = lease * 2 / 15;
-  t.store_timeout = lease * 2 / 15;
+  t.store_timeout = lease / 10;
   return t;
 }
 

@@ -25,10 +25,10 @@ struct LeaseTiming {
   Duration renew_deadline = Duration::seconds(10);
   Duration stop_grace = Duration::millis(3850);
   Duration margin = Duration::seconds(1);
-  Duration retry = Duration::seconds(2);          // between looks of a contender, and between failed renewals
-  Duration store_timeout = Duration::seconds(2);  // of one operation
-  double drift = 0.01;                            // how far a clock may run from true time, as a share
-  double jitter = 0.2;                            // each wait is drawn from [1 - jitter, 1] of its value
+  Duration retry = Duration::seconds(2);            // between looks of a contender, and between failed renewals
+  Duration store_timeout = Duration::millis(1500);  // of one operation
+  double drift = 0.01;                              // how far a clock may run from true time, as a share
+  double jitter = 0.2;                              // each wait is drawn from [1 - jitter, 1] of its value
 
   // All from the lease: renew every third of it, deadline at two thirds, the rest for stopping.
   static LeaseTiming of(Duration lease);

@@ -82,13 +82,14 @@ Instant Candidate::deadline() { return runtime_.read_clock() + elector_.config()
 
 runtime::task<void> Candidate::look() {
   auto seen = co_await key_.look(deadline(), scope_->cancellation());
+  if (!seen) listener_.on_store_error(false, seen.error().message);
   tell(Looked{std::move(seen)});
 }
 
 runtime::task<void> Candidate::act(WriteRequest request) {
   const bool renewal = request.kind == WriteRequest::Kind::kRenew;
   auto outcome = co_await key_.act(std::move(request), deadline(), scope_->cancellation());
-  if (renewal && !outcome) listener_.on_renewal_failed(outcome.error().message);
+  if (!outcome) listener_.on_store_error(renewal, outcome.error().message);
   tell(Acted{std::move(outcome)});
 }
 

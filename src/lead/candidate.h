@@ -29,7 +29,8 @@ class CandidateListener {
   // work_stopped() must follow.
   virtual void on_term_ended(const election::TermEnded& ended) = 0;
   virtual void on_leader_changed(const election::LeaseRecord& /*record*/, const std::string& /*evidence*/) {}
-  virtual void on_renewal_failed(const std::string& /*why*/) {}
+  // The store did not do what it was asked, or it is not known whether it did.
+  virtual void on_store_error(bool /*renewal*/, const std::string& /*why*/) {}
   virtual void on_fail_open(bool /*open*/, const std::string& /*why*/) {}
   virtual void on_floor(election::Epoch /*floor*/) {}
   virtual void on_note(bool /*warning*/, const std::string& /*text*/) {}

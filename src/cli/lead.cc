@@ -1,0 +1,146 @@
+// bellwether lead: run a command only while leading.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.h"
+#include "cli/commands.h"
+#include "cli/durations.h"
+#include "lead/run/leader_run.h"
+#include "store/store_url.h"
+
+namespace bellwether::cli {
+namespace {
+
+struct Given {
+  lead::LeadOptions options;
+  Duration ttl = Duration::seconds(15);
+  std::optional<Duration> renew;
+  std::optional<Duration> deadline;
+  std::optional<Duration> grace;
+  std::optional<Duration> retry;
+  std::optional<Duration> store_timeout;
+  std::string shell;
+  bool quiet = false;
+  int verbose = 0;
+  bool no_fork = false;
+};
+
+int refuse(const std::string& text) {
+  std::fprintf(stderr, "bellwether lead: %s\n", text.c_str());
+  return kExitUsage;
+}
+
+int run_lead(Given& given) {
+  lead::LeadOptions& options = given.options;
+  options.timing = election::LeaseTiming::of(given.ttl);
+  if (given.renew) options.timing.renew_every = *given.renew;
+  if (given.deadline) options.timing.renew_deadline = *given.deadline;
+  if (given.grace) options.timing.stop_grace = *given.grace;
+  if (given.retry) options.timing.retry = *given.retry;
+  if (given.store_timeout) options.timing.store_timeout = *given.store_timeout;
+  if (const auto wrong = options.timing.validate(); !wrong) return refuse(wrong.error().message);
+  if (!given.shell.empty()) {
+    if (!options.command.empty()) return refuse("give either --command TEXT or -- COMMAND, not both");
+    options.command = {"/bin/sh", "-c", given.shell};
+  }
+  if (options.observe) {
+    if (!options.command.empty()) return refuse("--observe only tells who leads: it runs no command");
+  } else if (options.command.empty()) {
+    return refuse("what shall run while leading? Give it behind '--':  bellwether lead --via " +
+                  (options.via.empty() ? std::string("URL") : options.via) + " --key K -- COMMAND ARGUMENTS");
+  }
+  options.verbosity = given.quiet ? 0 : 1 + given.verbose;
+  if (options.verbosity > 0) {
+    for (const std::string& warning : options.timing.warnings()) {
+      std::fprintf(stderr, "bellwether lead: warning: %s\n", warning.c_str());
+    }
+  }
+  auto runtime = runtime::EpollRuntime::create({});
+  if (!runtime) return refuse(runtime.error().message);
+  return run_leader(**runtime, options);
+}
+
+void add_election_options(CLI::App* command, Given& given) {
+  lead::LeadOptions& options = given.options;
+  command->add_option("--via", options.via, "Where the lease is kept (see below)")->required()->type_name("URL");
+  command->add_option("-k,--key", options.key, "What to lead; any text")->required()->type_name("KEY");
+  command->add_option("--id", options.holder, "Our name in the lease (default HOST:PID)")->type_name("NAME");
+  add_duration(command, "--ttl", given.ttl, "The lease: others wait so long after the last renewal (default 15s)");
+  add_duration(command, "--renew", given.renew, "Renew so often (default a third of the lease)");
+  add_duration(command, "--renew-deadline", given.deadline,
+               "Without a renewal confirmed for so long the term ends (default two thirds of the lease)");
+  add_duration(command, "--grace", given.grace, "From SIGTERM to SIGKILL when a term ends (default: what is left)");
+  add_duration(command, "--retry", given.retry, "Look so often while somebody else leads (default 2/15 of the lease)");
+  add_duration(command, "--store-timeout", given.store_timeout,
+               "Wait so long for the store (default a tenth of the lease)");
+  command->add_option("--region", options.region, "Our region: a successor in the leader's region goes first");
+  add_duration(command, "--cross-region-wait", options.cross_region_wait, "... by so long");
+  command->add_flag("--trust-empty", options.trust_empty,
+                    "A store without any record of us is new, not emptied: do not wait a lease at first use");
+  command->add_flag("--back-off", options.back_off, "Wait between elections that follow each other: 0, 5-10s, 15-30s");
+}
+
+void add_command_options(CLI::App* command, Given& given) {
+  lead::LeadOptions& options = given.options;
+  command->add_flag("-n,--nonblock,--try", options.nonblock, "Do not wait when somebody else leads: end with -E");
+  add_duration(command, "-w,--wait,--timeout", options.wait_most, "Wait at most so long for the leadership");
+  command->add_option("-E,--conflict-exit-code", options.conflict_exit_code, "Exit code of -n and -w (default 1)")
+      ->check(CLI::Range(0, 255));
+  command->add_flag("-o,--close", options.close_lock, "flock: the command does not hold the lock itself");
+  command->add_flag("-F,--no-fork", given.no_fork, "Taken for flock(1)'s sake; the command always has a guardian");
+  command->add_option("-c,--command", given.shell, "A shell command, in place of -- COMMAND")->type_name("TEXT");
+  command->add_flag("--once", options.once, "End after the first term, also when it was lost");
+  command->add_flag("--observe", options.observe, "Only tell who leads, and each change");
+  command
+      ->add_option("--stop-signal", options.stop_signal, "The number of the signal that stops the command (default 15)")
+      ->check(CLI::Range(1, 64));
+  add_duration(command, "--drain", options.drain_most,
+               "Kill a command that takes longer than this to stop in good order");
+  command->add_option("--on-elected", options.on_elected, "Shell command, at each election")->type_name("TEXT");
+  command->add_option("--on-deposed", options.on_deposed, "Shell command, at each end of a term")->type_name("TEXT");
+  command->add_option("--on-leader-changed", options.on_leader_changed, "Shell command, when the leader changes")
+      ->type_name("TEXT");
+  command
+      ->add_option("--health-cmd", options.health_command,
+                   "Shell command that fails when the work is not sound: then the key is given up")
+      ->type_name("TEXT");
+  add_duration(command, "--health-every", options.health_every, "... run so often (default 5s)");
+  add_duration(command, "--progress-within", options.progress_within,
+               "The command writes to descriptor BELLWETHER_PROGRESS_FD at least so often, or loses the key");
+  command->add_option("--disk-probe", options.disk_probe, "A folder whose disk must answer")->type_name("DIR");
+  command->add_option("--audit", options.audit_file, "Append every transition to this file, as JSON")
+      ->type_name("FILE");
+  command->add_flag("--json", options.json, "Messages as JSON, one object a line");
+  command->add_flag("-q,--quiet", given.quiet, "Say nothing but errors");
+  command->add_flag("-v,--verbose", given.verbose, "Tell every decision and its evidence");
+  command->add_option("COMMAND", options.command, "Behind '--': what runs while leading");
+}
+
+}  // namespace
+
+void add_lead(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  CLI::App* command = app.add_subcommand("lead", "Run a command only while leading a key; one leader at a time");
+  add_election_options(command, *given);
+  add_command_options(command, *given);
+  command->footer(
+      "Where the lease is kept:\n" + store::store_schemes_help() +
+      "\nThe command sees BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fencing token: hand it on\n"
+      "with every act, so that what is acted upon can refuse one that comes too late.\n\n"
+      "Examples:\n"
+      "  bellwether lead --via flock: --key nightly -- ./report.sh\n"
+      "  bellwether lead --via redis://10.0.0.5 --key orders --ttl 10s -- ./worker\n"
+      "  bellwether lead --via etcd://a,b,c --key orders --observe\n"
+      "  bellwether lead --via k8s:default --key orders -n -E 9 -c 'echo epoch $BELLWETHER_EPOCH'\n\n"
+      "Exit codes: the command's own, 128 + N when signal N ended it; 1 (or -E) not elected with -n or -w,\n"
+      "  75 the leadership was lost (--once), 104 wrong command line, 126 the command cannot be executed,\n"
+      "  127 there is no such command.");
+  command->callback([given, &exit_code] { exit_code = run_lead(*given); });
+}
+
+}  // namespace bellwether::cli

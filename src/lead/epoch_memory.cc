@@ -1,0 +1,67 @@
+#include "lead/epoch_memory.h"
+
+#include <cstdlib>
+
+#include "base/bytes.h"
+#include "store/disk/sha256.h"
+#include "store/disk/small_file.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr std::string_view kFirstWord = "epoch ";
+
+// "epoch 12 <hash of that>": short enough to be read by people, and torn never.
+std::string text_of(election::Epoch epoch) {
+  const std::string line = std::string(kFirstWord) + std::to_string(epoch.value());
+  return line + " " + store::sha256_hex(line).substr(0, 16) + "\n";
+}
+
+}  // namespace
+
+EpochMemory::EpochMemory(runtime::Runtime& runtime, std::string folder, const std::string& store,
+                         const std::string& key)
+    : runtime_(runtime), folder_(std::move(folder)) {
+  path_ = folder_ + "/" + store::sha256_hex(store + std::string(1, '\0') + key).substr(0, 32);
+}
+
+runtime::task<Result<election::Epoch>> EpochMemory::load() {
+  const auto file = co_await store::read_text(runtime_, path_);
+  if (!file) co_return tl::unexpected(file.error());
+  if (!file->present) co_return election::Epoch();
+  std::string_view text = file->text;
+  if (text.starts_with(kFirstWord)) {
+    const auto number =
+        parse_u64(text.substr(kFirstWord.size(), text.find(' ', kFirstWord.size()) - kFirstWord.size()));
+    if (number && text == text_of(election::Epoch(*number))) co_return election::Epoch(*number);
+  }
+  co_return fail(Errc::kInvalid, path_ +
+                                     ": this is not an epoch that was kept here; remove the file when you are sure "
+                                     "that nobody has held the key under a higher epoch than the store knows");
+}
+
+runtime::task<Status> EpochMemory::save(election::Epoch epoch) {
+  const auto made = co_await runtime_.make_directory(folder_, 0700);
+  if (!made) co_return made;
+  // Others on this machine may keep the same key: the highest stays.
+  const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = 0600};
+  const Instant deadline = runtime_.read_clock() + Duration::seconds(5);
+  const auto lock = co_await store::open_locked(runtime_, path_ + ".lock", options, deadline);
+  if (!lock) co_return tl::unexpected(lock.error());
+  const auto kept = co_await load();
+  if (kept && *kept >= epoch) co_return Status();
+  std::string text = text_of(epoch);
+  const auto written = co_await store::write_beside(runtime_, path_, std::move(text), 0600);
+  if (!written) co_return written;
+  const auto placed = co_await store::put_in_place(runtime_, path_);
+  co_return placed;
+}
+
+std::string default_epoch_folder() {
+  const char* state = std::getenv("XDG_STATE_HOME");  // NOLINT(concurrency-mt-unsafe): read at start, by one thread
+  if (state != nullptr && *state == '/') return std::string(state) + "/bellwether/epochs";
+  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
+  return home != nullptr && *home == '/' ? std::string(home) + "/.local/state/bellwether/epochs" : std::string();
+}
+
+}  // namespace bellwether::lead

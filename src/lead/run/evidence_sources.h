@@ -1,0 +1,46 @@
+// Where the evidence comes from that a leader's work is sound: a health command of the user, the progress that the work
+// reports on a pipe, and a small write to a disk.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "election/evidence.h"
+#include "lead/candidate.h"
+#include "lead/run/guarded_command.h"
+#include "lead/run/leader_run.h"
+#include "runtime/scope.h"
+
+namespace bellwether::lead {
+
+class EvidenceSources {
+ public:
+  // All must outlive it.
+  EvidenceSources(runtime::Runtime& runtime, const LeadOptions& options);
+  EvidenceSources(const EvidenceSources&) = delete;
+  EvidenceSources& operator=(const EvidenceSources&) = delete;
+  ~EvidenceSources();
+
+  static bool wanted(const LeadOptions& options);
+  void require(election::Evidence& evidence) const;
+  // Watches until the scope is cancelled.
+  void start(runtime::Scope& scope, Candidate& candidate);
+  void work_begins();
+  // What the command needs in order to report.
+  void add_to(CommandOptions& command) const;
+
+ private:
+  runtime::task<void> watch_health(Candidate& candidate, runtime::Cancellation* cancel);
+  runtime::task<void> watch_progress(Candidate& candidate, runtime::Cancellation* cancel);
+  runtime::task<void> watch_disk(Candidate& candidate, runtime::Cancellation* cancel);
+  runtime::task<std::string> ask_health(runtime::Cancellation* cancel);
+  runtime::task<Status> write_probe();
+  Duration disk_limit() const;
+
+  runtime::Runtime& runtime_;
+  const LeadOptions& options_;
+  int progress_read_ = -1;
+  int progress_write_ = -1;
+};
+
+}  // namespace bellwether::lead

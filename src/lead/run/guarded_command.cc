@@ -1,0 +1,153 @@
+#include "lead/run/guarded_command.h"
+
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "lead/run/guardian.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr Duration kStartMost = Duration::seconds(10);
+constexpr Duration kLook = Duration::millis(50);  // between looks at a guardian that is silent past the kill time
+
+std::string_view word(std::string_view& text) {
+  const auto end = text.find(' ');
+  const std::string_view first = text.substr(0, end);
+  text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
+  return first;
+}
+
+}  // namespace
+
+GuardedCommand::GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd)
+    : runtime_(runtime), page_(std::move(page)), socket_fd_(socket_fd) {}
+
+GuardedCommand::~GuardedCommand() {
+  // Its end is what tells the guardian that nobody leads any more.
+  if (socket_fd_ >= 0) ::close(socket_fd_);
+  if (guardian_ != nullptr) guardian_->let_go();
+}
+
+runtime::task<Result<std::unique_ptr<GuardedCommand>>> GuardedCommand::start(runtime::Runtime& runtime,
+                                                                             CommandOptions options) {
+  auto page = DeadlinePage::create();
+  if (!page) co_return tl::unexpected(page.error());
+  page->set(options.term_ends, options.kill_at);
+  std::array<int, 2> sockets{};
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
+    co_return fail_errno(errno, "a socket for the guardian");
+  }
+  GuardianCall call;
+  call.page_fd = page->descriptor();
+  call.socket_fd = sockets[1];
+  call.lock_fd = options.lock_fd;
+  call.stop_signal = options.stop_signal;
+  call.command = options.command;
+
+  runtime::SpawnOptions spawn;
+  spawn.argv = call.arguments();
+  spawn.argv.insert(spawn.argv.begin(), "/proc/self/exe");
+  spawn.environment = std::move(options.environment);
+  spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
+  spawn.keep_open = std::move(options.more_open);
+  spawn.keep_open.push_back(call.page_fd);
+  spawn.keep_open.push_back(call.socket_fd);
+  if (call.lock_fd >= 0) spawn.keep_open.push_back(call.lock_fd);
+  auto guardian = co_await runtime.spawn(std::move(spawn));
+  ::close(sockets[1]);
+  std::unique_ptr<GuardedCommand> command(new GuardedCommand(runtime, std::move(*page), sockets[0]));
+  if (!guardian) co_return tl::unexpected(guardian.error());
+  command->guardian_ = std::move(*guardian);
+
+  const std::string first = co_await command->hear(runtime.read_clock() + kStartMost, nullptr);
+  std::string_view text = first;
+  const std::string_view verb = word(text);
+  if (verb == "started") {
+    command->pid_ = static_cast<int64_t>(parse_u64(text).value_or(0));
+    co_return std::move(command);
+  }
+  if (verb == "failed") {
+    const int reason = static_cast<int>(parse_u64(word(text)).value_or(0));
+    co_return fail(errc_from_errno(reason), std::string(text));
+  }
+  (void)command->guardian_->signal(SIGKILL);
+  co_return fail(Errc::kIo, "the guardian did not start the command");
+}
+
+void GuardedCommand::tell(const std::string& text) {
+  [[maybe_unused]] const auto sent = ::send(socket_fd_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+void GuardedCommand::stop() {
+  asked_ = true;
+  tell("stop");
+}
+
+void GuardedCommand::kill() {
+  asked_ = true;
+  tell("kill");
+}
+
+void GuardedCommand::signal(int number) { tell("signal " + std::to_string(number)); }
+
+// The next thing that the guardian says; empty when it is gone, or silent until `deadline`.
+runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cancellation* cancel) {
+  const auto ready = co_await runtime_.wait_descriptor(socket_fd_, true, false, deadline, cancel);
+  if (!ready) co_return std::string();
+  std::array<char, 512> buffer{};
+  const ssize_t size = ::recv(socket_fd_, buffer.data(), buffer.size(), MSG_DONTWAIT);
+  co_return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string("gone");
+}
+
+bool GuardedCommand::group_is_empty() const { return ::kill(static_cast<pid_t>(-pid_), 0) != 0 && errno == ESRCH; }
+
+// A guardian that was stopped does not act, one that was killed has taken the command itself with it. SIGKILL reaches
+// both, whatever state they are in.
+void GuardedCommand::kill_ourselves() { ::kill(static_cast<pid_t>(-pid_), SIGKILL); }
+
+runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
+  CommandEnd end;
+  bool guardian_gone = false;
+  bool known = false;
+  while (true) {
+    std::string said;
+    if (!guardian_gone) {
+      const Instant look = runtime_.read_clock() + kLook;
+      said = co_await hear(look, nullptr);
+    } else {
+      co_await runtime_.sleep(kLook);
+    }
+    std::string_view text = said;
+    const std::string_view verb = word(text);
+    if (verb == "empty") break;
+    if (verb == "exit") {
+      end.exit_code = static_cast<int>(parse_u64(text).value_or(1));
+      known = true;
+    } else if (verb == "signal") {
+      end.signal = static_cast<int>(parse_u64(text).value_or(SIGKILL));
+      known = true;
+    } else if (verb == "gone") {
+      guardian_gone = true;
+    }
+    const bool late = runtime_.boot_now() >= page_.kill_at();
+    if (late || guardian_gone) {
+      kill_ourselves();
+      if (late && !guardian_gone && group_is_empty()) {
+        // The guardian cannot say so: it is stopped. Nobody needs it any more.
+        (void)guardian_->signal(SIGKILL);
+        guardian_gone = true;
+      }
+      if (guardian_gone && group_is_empty()) break;
+    }
+  }
+  if (!known) end.signal = SIGKILL;
+  end.asked = asked_ || runtime_.boot_now() >= page_.term_ends();
+  co_return end;
+}
+
+}  // namespace bellwether::lead

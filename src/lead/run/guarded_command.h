@@ -1,0 +1,71 @@
+// A command that runs under a guardian (guardian.h), seen from the leader's process. One thread, that of its runtime.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "lead/run/deadline_page.h"
+#include "runtime/child.h"
+#include "runtime/runtime.h"
+
+namespace bellwether::lead {
+
+struct CommandOptions {
+  std::vector<std::string> command;
+  std::vector<std::pair<std::string, std::string>> environment;
+  int stop_signal = 15;
+  int lock_fd = -1;            // for the command to hold too
+  std::vector<int> more_open;  // further descriptors that the command has
+  Instant term_ends;           // boot clock
+  Instant kill_at;
+};
+
+// How it ended: by itself, or because it was asked or made to.
+struct CommandEnd {
+  int exit_code = 0;
+  int signal = 0;  // that ended it
+  bool asked = false;
+  // As a shell would say it.
+  int shell_code() const { return signal != 0 ? 128 + signal : exit_code; }
+};
+
+class GuardedCommand {
+ public:
+  // Fails when the guardian or the command cannot be started; kNotFound and kRefused as for any program.
+  static runtime::task<Result<std::unique_ptr<GuardedCommand>>> start(runtime::Runtime& runtime,
+                                                                      CommandOptions options);
+  ~GuardedCommand();
+
+  // Moves the times by which it must end; they reach the guardian at once.
+  void set_deadlines(Instant term_ends, Instant kill_at) { page_.set(term_ends, kill_at); }
+  Instant kill_at() const { return page_.kill_at(); }
+  void stop();
+  void kill();
+  void signal(int number);
+  bool asked_to_stop() const { return asked_; }
+  int64_t pid() const { return pid_; }
+
+  // When nothing of it is left, not even of what it started. Kills it itself when the time has come and the guardian
+  // has not done it, or is gone.
+  runtime::task<CommandEnd> wait_until_gone();
+
+ private:
+  GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd);
+  runtime::task<std::string> hear(Instant deadline, runtime::Cancellation* cancel);
+  void tell(const std::string& text);
+  void kill_ourselves();
+  bool group_is_empty() const;
+
+  runtime::Runtime& runtime_;
+  DeadlinePage page_;
+  int socket_fd_;
+  std::unique_ptr<runtime::Child> guardian_;
+  int64_t pid_ = 0;  // of the command, and of its process group
+  bool asked_ = false;
+};
+
+}  // namespace bellwether::lead

@@ -1,0 +1,247 @@
+#include "lead/run/guardian.h"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fcntl.h>
+#include <poll.h>
+#include <string_view>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/signalfd.h>
+#include <sys/socket.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/bytes.h"
+#include "lead/run/deadline_page.h"
+#include "lead/run/descendants.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr std::string_view kName = "lead-guardian";
+constexpr Duration kGraceAlone = Duration::seconds(5);       // for the command when the leader's process is gone
+constexpr Duration kBetweenKills = Duration::millis(2);      // until what was killed is looked for again
+constexpr Duration kStragglersGrace = Duration::seconds(2);  // for what the command has left behind
+
+Instant boot_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+}
+
+class Guardian {
+ public:
+  Guardian(const GuardianCall& call, DeadlinePage page)
+      : call_(call), page_(std::move(page)), wish_kill_at_(Instant::never()) {}
+
+  int run() {
+    prepare();
+    if (!start_command()) return 1;
+    while (!ended_ || !empty_) {
+      act_on_time();
+      wait_for_something();
+      reap();
+    }
+    tell("empty");
+    return 0;
+  }
+
+ private:
+  void prepare() {
+    // A terminal's Ctrl-C and hang-up are for the leader, which decides; death comes through the socket's end.
+    for (const int ignored : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTTOU, SIGTTIN, SIGTSTP, SIGPIPE, SIGUSR1, SIGUSR2}) {
+      std::signal(ignored, SIG_IGN);
+    }
+    ::prctl(PR_SET_CHILD_SUBREAPER, 1);
+    // Best effort, none of them needed on a healthy machine: not to be swapped out, not to wait behind the load.
+    ::mlockall(MCL_CURRENT);
+    ::setpriority(PRIO_PROCESS, 0, -20);
+    sigset_t child;
+    sigemptyset(&child);
+    sigaddset(&child, SIGCHLD);
+    ::sigprocmask(SIG_BLOCK, &child, nullptr);
+    child_fd_ = ::signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
+    timer_fd_ = ::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+  }
+
+  bool start_command() {
+    int report[2];
+    if (::pipe2(report, O_CLOEXEC) != 0) return failed("no pipe", errno);
+    const pid_t parent = ::getpid();
+    group_ = ::fork();
+    if (group_ < 0) return failed("no process", errno);
+    if (group_ == 0) become_command(report[1], parent);
+    ::setpgid(group_, group_);  // here and in the child: whoever comes first
+    if (::isatty(STDIN_FILENO) == 1) ::tcsetpgrp(STDIN_FILENO, group_);
+    ::close(report[1]);
+    int reason = 0;
+    const bool could_not = ::read(report[0], &reason, sizeof reason) == sizeof reason;
+    ::close(report[0]);
+    if (call_.lock_fd >= 0) ::close(call_.lock_fd);  // the command's copy holds the lock from now on
+    if (could_not) {
+      ::waitpid(group_, nullptr, 0);
+      return failed(call_.command[0], reason);
+    }
+    tell("started " + std::to_string(group_));
+    return true;
+  }
+
+  [[noreturn]] void become_command(int report, pid_t parent) {
+    ::setpgid(0, 0);
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (::getppid() != parent) ::_exit(1);
+    // The guardian's priority is for ending the command, not for running it.
+    ::setpriority(PRIO_PROCESS, 0, 0);
+    for (int one = 1; one < NSIG; ++one) std::signal(one, SIG_DFL);
+    sigset_t none;
+    sigemptyset(&none);
+    ::sigprocmask(SIG_SETMASK, &none, nullptr);
+    for (const int ours : {call_.page_fd, call_.socket_fd}) ::fcntl(ours, F_SETFD, FD_CLOEXEC);
+    std::vector<char*> argv;
+    for (const std::string& argument : call_.command) argv.push_back(const_cast<char*>(argument.c_str()));
+    argv.push_back(nullptr);
+    ::execvp(argv[0], argv.data());
+    const int reason = errno;
+    [[maybe_unused]] const auto written = ::write(report, &reason, sizeof reason);
+    ::_exit(127);
+  }
+
+  bool failed(const std::string& what, int reason) {
+    tell("failed " + std::to_string(reason) + " " + what + ": " +
+         std::strerror(reason));  // NOLINT(concurrency-mt-unsafe)
+    return false;
+  }
+
+  void tell(const std::string& text) {
+    if (leader_gone_) return;
+    [[maybe_unused]] const auto sent = ::send(call_.socket_fd, text.data(), text.size(), MSG_NOSIGNAL);
+  }
+
+  // What is due by now. The times on the page move on with every renewal.
+  void act_on_time() {
+    const Instant now = boot_now();
+    const Instant kill_at = std::min(page_.kill_at(), wish_kill_at_);
+    if (now >= kill_at) {
+      kill_everything();
+    } else if (!asked_to_stop_ && now >= page_.term_ends()) {
+      ask_to_stop();
+    }
+  }
+
+  void ask_to_stop() {
+    asked_to_stop_ = true;
+    ::kill(-group_, call_.stop_signal);
+    ::kill(-group_, SIGCONT);  // what is stopped does not hear
+    if (ended_) signal_descendants(call_.stop_signal);
+  }
+
+  void kill_everything() {
+    killing_ = true;
+    ::kill(-group_, SIGKILL);
+    signal_descendants(SIGKILL);
+  }
+
+  void wait_for_something() {
+    Instant next = asked_to_stop_ ? std::min(page_.kill_at(), wish_kill_at_)
+                                  : std::min({page_.term_ends(), page_.kill_at(), wish_kill_at_});
+    if (killing_) next = boot_now() + kBetweenKills;
+    const int64_t ns = std::max<int64_t>(next.ns(), 1);
+    const itimerspec at{{0, 0}, {ns / 1'000'000'000, ns % 1'000'000'000}};
+    ::timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &at, nullptr);
+    std::array<pollfd, 3> waits{pollfd{timer_fd_, POLLIN, 0}, pollfd{child_fd_, POLLIN, 0},
+                                pollfd{leader_gone_ ? -1 : call_.socket_fd, POLLIN, 0}};
+    if (::poll(waits.data(), waits.size(), -1) <= 0) return;
+    if (waits[1].revents != 0) {
+      signalfd_siginfo gone{};
+      while (::read(child_fd_, &gone, sizeof gone) > 0) {
+      }
+    }
+    if (waits[2].revents != 0) listen();
+  }
+
+  void listen() {
+    std::array<char, 64> buffer{};
+    const ssize_t size = ::recv(call_.socket_fd, buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
+    if (size <= 0) {
+      leader_gone_ = true;
+      wish_kill_at_ = std::min(wish_kill_at_, boot_now() + kGraceAlone);
+      if (!asked_to_stop_) ask_to_stop();
+      return;
+    }
+    const std::string_view text(buffer.data(), static_cast<std::size_t>(size));
+    if (text == "stop") {
+      if (!asked_to_stop_) ask_to_stop();
+    } else if (text == "kill") {
+      wish_kill_at_ = Instant();
+    } else if (text.starts_with("signal ")) {
+      if (const auto number = parse_u64(text.substr(7))) ::kill(-group_, static_cast<int>(*number));
+    }
+  }
+
+  void reap() {
+    int status = 0;
+    pid_t pid = 0;
+    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+      if (pid != group_) continue;
+      ended_ = true;
+      tell(WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
+                             : "signal " + std::to_string(WTERMSIG(status)));
+      // What it has left behind is guarded work as well.
+      ::kill(-group_, call_.stop_signal);
+      signal_descendants(call_.stop_signal);
+      asked_to_stop_ = true;
+      wish_kill_at_ = std::min(wish_kill_at_, boot_now() + kStragglersGrace);
+    }
+    empty_ = pid < 0 && errno == ECHILD;
+  }
+
+  const GuardianCall& call_;
+  DeadlinePage page_;
+  pid_t group_ = -1;
+  int child_fd_ = -1;
+  int timer_fd_ = -1;
+  bool leader_gone_ = false;
+  bool asked_to_stop_ = false;
+  bool killing_ = false;
+  bool ended_ = false;  // the command itself
+  bool empty_ = false;  // and everything that it has left behind
+  Instant wish_kill_at_;
+};
+
+}  // namespace
+
+std::vector<std::string> GuardianCall::arguments() const {
+  std::vector<std::string> list{std::string(kName), std::to_string(page_fd), std::to_string(socket_fd),
+                                std::to_string(lock_fd), std::to_string(stop_signal)};
+  list.insert(list.end(), command.begin(), command.end());
+  return list;
+}
+
+bool GuardianCall::is_one(int argc, char** argv) { return argc > 6 && argv[1] == kName; }
+
+GuardianCall GuardianCall::parse(int argc, char** argv) {
+  GuardianCall call;
+  call.page_fd = std::atoi(argv[2]);      // NOLINT(cert-err34-c): written by arguments()
+  call.socket_fd = std::atoi(argv[3]);    // NOLINT(cert-err34-c)
+  call.lock_fd = std::atoi(argv[4]);      // NOLINT(cert-err34-c)
+  call.stop_signal = std::atoi(argv[5]);  // NOLINT(cert-err34-c)
+  call.command.assign(argv + 6, argv + argc);
+  return call;
+}
+
+int guardian_main(const GuardianCall& call) {
+  auto page = DeadlinePage::map(call.page_fd);
+  if (!page) return 1;
+  return Guardian(call, std::move(*page)).run();
+}
+
+}  // namespace bellwether::lead

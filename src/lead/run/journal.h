@@ -1,0 +1,52 @@
+// What a leader tells: lines for people or JSON on standard error, and an audit log of every transition, one JSON
+// object a line. Neither ever makes a renewal wait: the audit log is written by a thread of its own, and a line for a
+// standard error that does not take it is dropped.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace bellwether::lead {
+
+class Journal {
+ public:
+  using Fields = std::vector<std::pair<std::string_view, std::string>>;
+  Journal();
+  Journal(const Journal&) = delete;
+  Journal& operator=(const Journal&) = delete;
+  ~Journal();
+
+  // verbosity: 0 errors only, 1 transitions and warnings, 2 everything.
+  void set_output(int verbosity, bool json) {
+    verbosity_ = verbosity;
+    json_ = json;
+  }
+  Status open_audit(const std::string& path);
+
+  // A transition: told from verbosity 1 on, and always audited. `text` is for people, `event` and `fields` for
+  // programs.
+  void transition(WallTime now, std::string_view event, const std::string& text, const Fields& fields);
+  void warn(WallTime now, const std::string& text) { say(now, 1, "warning", text, {}); }
+  void detail(WallTime now, const std::string& text) { say(now, 2, "note", text, {}); }
+  void error(WallTime now, const std::string& text) { say(now, 0, "error", text, {}); }
+
+ private:
+  void say(WallTime now, int from, std::string_view event, const std::string& text, const Fields& fields);
+
+  int verbosity_ = 1;
+  bool json_ = false;
+  class Audit;
+  std::unique_ptr<Audit> audit_;
+};
+
+// "2026-01-31T23:59:59.123Z"
+std::string iso_time(WallTime time);
+
+}  // namespace bellwether::lead

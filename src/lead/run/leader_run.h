@@ -1,0 +1,60 @@
+// `bellwether lead`: runs a command only while this process leads a key, and ends it before anybody else can lead. The
+// parts: a candidate (candidate.h), the command under its guardian (guarded_command.h), hooks, a health command, and a
+// journal of what happened.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "election/elector.h"
+#include "runtime/epoll_runtime.h"
+
+namespace bellwether::lead {
+
+struct LeadOptions {
+  std::string via;  // the store's URL
+  std::string key;
+  std::string holder;  // our name; empty: host:pid
+  election::LeaseTiming timing;
+  std::string region;
+  Duration cross_region_wait;
+  bool trust_empty = false;
+  bool keep_epochs = true;  // remember on this machine which epochs were seen
+  bool back_off = false;    // wait between elections that follow each other
+
+  std::vector<std::string> command;
+  bool observe = false;               // no campaign, no command: tell who leads
+  bool once = false;                  // end after the first term, however it ended
+  bool nonblock = false;              // do not wait when somebody else leads
+  std::optional<Duration> wait_most;  // for becoming leader
+  int conflict_exit_code = 1;
+  bool close_lock = false;  // do not hand the descriptor that holds a host lock to the command
+  int stop_signal = 15;
+  std::optional<Duration>
+      drain_most;  // for the command to stop in good order; else as long as the lease can be renewed
+
+  std::string on_elected;  // shell commands
+  std::string on_deposed;
+  std::string on_leader_changed;
+  std::string health_command;
+  Duration health_every = Duration::seconds(5);
+  std::optional<Duration> progress_within;  // the command must write to BELLWETHER_PROGRESS_FD at least so often
+  std::string disk_probe;                   // a folder whose disk must answer
+
+  std::string audit_file;
+  bool json = false;
+  int verbosity = 1;  // 0 quiet, 1 what matters, 2 every decision
+};
+
+inline constexpr int kExitLostLeadership = 75;  // with --once: the term ended before the command did
+inline constexpr int kExitCannotExecute = 126;
+inline constexpr int kExitNotFound = 127;
+
+// Runs until the command has ended, a signal came, or waiting is over. The exit code of the process; the command's own
+// where it ended by itself. REQUIRES that no other thread runs yet.
+int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options);
+
+}  // namespace bellwether::lead
