@@ -7,6 +7,7 @@
 #include "store/file/lease_file_store.h"
 #include "store/host/host_store.h"
 #include "store/memory/memory_store.h"
+#include "store/postgres/postgres_store.h"
 #include "store/redis/redis_store.h"
 #include "store/store_url.h"
 
@@ -40,6 +41,10 @@ runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& 
   }
   if (url->scheme == "etcd" || url->scheme == "etcds") {
     auto store = co_await open_etcd_store(runtime, std::move(*url));
+    co_return store;
+  }
+  if (url->scheme == "postgres") {
+    auto store = co_await open_postgres_store(runtime, std::move(*url));
     co_return store;
   }
   if (url->scheme == "redis" || url->scheme == "rediss") {

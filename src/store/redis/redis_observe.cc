@@ -1,7 +1,7 @@
 #include "store/redis/redis_observe.h"
 
 #include "base/bytes.h"
-#include "base/units.h"
+#include "store/doubt.h"
 #include "store/redis/redis_scripts.h"
 
 namespace bellwether::store {
@@ -16,15 +16,11 @@ enum Part : unsigned char { kVersion, kPlain, kLeft, kForeign, kMarker, kNow, kH
 uint64_t number(const std::string& text) { return parse_u64(text).value_or(0); }
 WallTime wall(const std::string& millis) { return {static_cast<int64_t>(number(millis)) * 1'000'000}; }
 
-// "server:born", as the script writes it.
-struct Marker {
-  std::string server;
-  uint64_t born = 0;  // 0: there is none, or none that we understand
-};
-Marker parse_marker(const std::string& text) {
-  const auto colon = text.rfind(':');
-  if (colon == std::string::npos) return {};
-  return {text.substr(0, colon), number(text.substr(colon + 1))};
+// The marker is "server:born", as the script writes it.
+ServerLife life_of(const std::string& server, uint64_t now, const std::string& marker) {
+  const auto colon = marker.rfind(':');
+  if (colon == std::string::npos) return {server, now, {}, 0};
+  return {server, now, marker.substr(0, colon), number(marker.substr(colon + 1))};
 }
 
 void read_record(const std::vector<RedisReply>& fields, election::LeaseRecord& record) {
@@ -39,40 +35,6 @@ void read_record(const std::vector<RedisReply>& fields, election::LeaseRecord& r
   record.cause = field(RedisField::kCause);
   record.acquired_at = wall(field(RedisField::kAcquired));
   record.renewed_at = wall(field(RedisField::kRenewed));
-}
-
-// No record: is that because nobody ever held the key, or because the server has forgotten? Where nobody can have held
-// it, it is shown as free since the store began to keep leases, with an epoch above all that were given before.
-void doubt_absence(const Marker& marker, const std::string& server, uint64_t now, Duration doubt_for,
-                   Observation& seen) {
-  if (marker.born == 0) {
-    seen.may_have_lost_data = true;
-    seen.floor = Epoch(now);
-    seen.evidence = "this Redis has never kept leases, or has lost all its data";
-    return;
-  }
-  if (marker.server != server) {
-    seen.may_have_lost_data = true;
-    seen.floor = Epoch(std::max(now, marker.born + 1));
-    seen.evidence = "this Redis was restarted or replaced: what was written last may be lost";
-    return;
-  }
-  seen.present = true;
-  seen.record.epoch = Epoch(marker.born);
-  seen.record.cause = "nobody has held the key";
-  const Duration age = Duration::millis(static_cast<int64_t>(now) - static_cast<int64_t>(marker.born));
-  if (age < doubt_for) {
-    seen.may_have_lost_data = true;
-    seen.evidence = "this Redis is new, or was restarted or replaced within " + format_duration(doubt_for);
-  }
-}
-
-// Written in an earlier life of the server: what came after it may be lost.
-void doubt_record(uint64_t now, Observation& seen) {
-  seen.may_have_lost_data = true;
-  seen.record.lease = Duration::zero();  // a later one, now lost, may have been longer
-  seen.floor = Epoch(std::max(now, seen.record.epoch.value() + 1));
-  seen.evidence = "Redis was restarted or replaced after this was written: what was written last may be lost";
 }
 
 void show_foreign(const RedisReply& state, Observation& seen) {
@@ -91,7 +53,7 @@ void show_foreign(const RedisReply& state, Observation& seen) {
 
 }  // namespace
 
-Result<Observation> observe_redis(const RedisReply& state, const std::string& server, Duration doubt_for) {
+Result<Observation> observe_redis(const RedisReply& state, const std::string& server) {
   if (state.type != RedisReply::Type::kArray || state.items.size() != kParts ||
       state.items[kHash].items.size() != kRedisFields) {
     return fail(Errc::kProtocol, "Redis replied to a script what this script never replies");
@@ -99,13 +61,13 @@ Result<Observation> observe_redis(const RedisReply& state, const std::string& se
   Observation seen;
   seen.version = state.items[kVersion].text;
   const std::vector<RedisReply>& fields = state.items[kHash].items;
-  const uint64_t now = number(state.items[kNow].text);
+  const ServerLife life = life_of(server, number(state.items[kNow].text), state.items[kMarker].text);
   seen.present = fields[static_cast<std::size_t>(RedisField::kStamp)].type == RedisReply::Type::kText;
   if (seen.present) {
     read_record(fields, seen.record);
-    if (fields[static_cast<std::size_t>(RedisField::kServer)].text != server) doubt_record(now, seen);
+    judge_record(life, fields[static_cast<std::size_t>(RedisField::kServer)].text, "Redis", seen);
   } else {
-    doubt_absence(parse_marker(state.items[kMarker].text), server, now, doubt_for, seen);
+    judge_absence(life, "Redis", seen);
   }
   if (state.items[kForeign].integer == 1) {
     show_foreign(state, seen);

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "base/result.h"
-#include "base/time.h"
 #include "election/lease_record.h"
 #include "store/redis/redis_reply.h"
 
@@ -12,6 +11,6 @@ namespace bellwether::store {
 
 // The state that a script replied with, as seen through a connection to `server`. kProtocol when it is not what our
 // scripts reply.
-Result<election::Observation> observe_redis(const RedisReply& state, const std::string& server, Duration doubt_for);
+Result<election::Observation> observe_redis(const RedisReply& state, const std::string& server);
 
 }  // namespace bellwether::store

@@ -77,7 +77,7 @@ class RedisKey final : public StoreKey {
     forget_news();
     auto reply = co_await store_.link_.run(kLook, std::move(words), deadline, cancel);
     if (auto good = store_.examine(reply); !good) co_return tl::unexpected(good.error());
-    co_return observe_redis(*reply, server, RedisStore::kDoubtFor);
+    co_return observe_redis(*reply, server);
   }
 
   task<Result<WriteOutcome>> act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) override {
@@ -89,7 +89,7 @@ class RedisKey final : public StoreKey {
     auto reply = co_await store_.link_.run(kAct, std::move(words), deadline, cancel);
     if (auto good = store_.examine(reply); !good) co_return tl::unexpected(good.error());
     if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis replied what the script never replies");
-    auto after = observe_redis(reply->items[1], server, RedisStore::kDoubtFor);
+    auto after = observe_redis(reply->items[1], server);
     if (!after) co_return tl::unexpected(after.error());
     co_return WriteOutcome{reply->items[0].integer == 1, std::move(*after)};
   }

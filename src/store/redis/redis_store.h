@@ -12,7 +12,7 @@
 //     and another version, so that contenders begin to wait anew). What is free may be taken one lease later, and with
 //     an epoch from the clock, above all that were given before.
 //   - everything is lost (restart without data, FLUSHALL): the marker is gone. Absent keys are in doubt then, and for
-//     kDoubtFor after, which must be longer than any lease; epochs begin at the marker's time in milliseconds.
+//     kDoubtFor (doubt.h) after, which is longer than any lease; epochs begin at the marker's time in milliseconds.
 //   - a hash is deleted by hand: nobody but those notice who saw a greater epoch (the floor of the Elector).
 //   - a replica is promoted while the old primary still serves: whoever is connected to the old one goes on there. Two
 //     servers, two holders: only a resource that checks epochs is safe. Use one Redis that writes its disk before it
@@ -33,8 +33,6 @@ class RedisWatch;
 
 class RedisStore final : public LeaseStore {
  public:
-  static constexpr Duration kDoubtFor = Duration::minutes(15);
-
   RedisStore(runtime::Runtime& runtime, RedisLogin login, std::string description);
   ~RedisStore() override;
   const election::StoreTraits& traits() const override { return traits_; }

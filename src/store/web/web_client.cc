@@ -14,42 +14,6 @@ using http1::ResponseReader;
 using runtime::Io;
 using runtime::task;
 
-// The right to use one of the connections that there may be at a time; given back at the end.
-class WebClient::Turn {
- public:
-  explicit Turn(WebClient& client) : client_(client) {}
-  Turn(const Turn&) = delete;
-  Turn& operator=(const Turn&) = delete;
-  ~Turn() {
-    std::erase(client_.waiting_, this);
-    if (!granted_) return;
-    if (client_.waiting_.empty()) {
-      --client_.in_use_;
-      return;
-    }
-    Turn* next = client_.waiting_.front();
-    client_.waiting_.pop_front();
-    next->granted_ = true;
-    next->woken_.set();
-  }
-  void ask() {
-    if (client_.in_use_ < kConnectionsMax) {
-      ++client_.in_use_;
-      granted_ = true;
-      woken_.set();
-    } else {
-      client_.waiting_.push_back(this);
-    }
-  }
-  bool granted() const { return granted_; }
-  runtime::Event& woken() { return woken_; }
-
- private:
-  WebClient& client_;
-  bool granted_ = false;
-  runtime::Event woken_;
-};
-
 // Ends the waits of an exchange when its time is up or its caller cancels.
 struct WebClient::Attempt {
   Attempt(runtime::Runtime& runtime, runtime::Stream& s, Instant deadline, runtime::Cancellation* cancel)
@@ -107,13 +71,10 @@ task<Result<std::unique_ptr<runtime::Stream>>> WebClient::dial_any(Instant deadl
 }
 
 task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, runtime::Cancellation* cancel) {
-  Turn turn(*this);
   Until until(runtime_, deadline, cancel);
-  turn.ask();
-  runtime::CancelCallback give_up(
-      until.cancellation(), [](void* self) { static_cast<Turn*>(self)->woken().set(); }, &turn);
+  Turn turn(turns_, until.cancellation());
   co_await turn.woken().wait();
-  if (until.over()) co_return fail(until.why(), where() + ": no answer in time");
+  if (!turn.granted() || until.over()) co_return fail(until.why(), where() + ": no answer in time");
 
   std::unique_ptr<runtime::Stream> stream = take_idle();
   while (true) {

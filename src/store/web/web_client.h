@@ -3,16 +3,15 @@
 #pragma once
 
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "protocol/http1/client_buffer.h"
-#include "runtime/event.h"
 #include "runtime/runtime.h"
 #include "runtime/tls.h"
 #include "store/store_url.h"
+#include "store/turns.h"
 
 namespace bellwether::store {
 
@@ -51,7 +50,6 @@ class WebClient {
   void avoid();
 
  private:
-  class Turn;
   struct Attempt;
   runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial_any(Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<WebResponse>> exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
@@ -64,8 +62,7 @@ class WebClient {
   std::shared_ptr<runtime::TlsContext> tls_;
   std::size_t host_ = 0;
   std::vector<std::unique_ptr<runtime::Stream>> idle_;  // to the present server
-  std::size_t in_use_ = 0;
-  std::deque<Turn*> waiting_;
+  Turns turns_{kConnectionsMax};
   http1::BufferPool buffers_;
 };
 

@@ -1,0 +1,67 @@
+// Connections to PostgreSQL, through libpq without its waits: a statement with its parameters, its rows, within a
+// deadline. Several callers share a few connections; several servers are tried in turn. One thread.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/runtime.h"
+#include "store/store_url.h"
+#include "store/turns.h"
+
+struct pg_conn;
+struct pg_result;
+
+namespace bellwether::store {
+
+struct PgLogin {
+  std::vector<HostPort> hosts;
+  std::map<std::string, std::string> parameters;  // libpq's: user, dbname, password, sslmode …
+};
+
+// Rows of text; nothing where a value is null.
+using PgRow = std::vector<std::optional<std::string>>;
+
+class PgPool {
+ public:
+  static constexpr std::size_t kConnectionsMax = 4;
+
+  PgPool(runtime::Runtime& runtime, PgLogin login) : runtime_(runtime), login_(std::move(login)) {}
+  PgPool(const PgPool&) = delete;
+  PgPool& operator=(const PgPool&) = delete;
+  ~PgPool();
+
+  // After an error the statement was perhaps carried out. kNotFound: it names a table that is not there. Without
+  // parameters, `statement` may be several, separated by semicolons; the rows are those of the last.
+  runtime::task<Result<std::vector<PgRow>>> run(std::string statement, std::vector<std::string> parameters,
+                                                Instant deadline, runtime::Cancellation* cancel);
+  std::string where() const;
+  // The next connection is made to another server: this one cannot do what it should.
+  void avoid();
+
+ private:
+  struct Finish {
+    void operator()(pg_conn* connection) const;
+  };
+  using Connection = std::unique_ptr<pg_conn, Finish>;
+
+  runtime::task<Result<Connection>> connect(Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<Result<Connection>> connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<Result<std::vector<PgRow>>> run_on(pg_conn* connection, const std::string& statement,
+                                                   const std::vector<std::string>& parameters, Instant deadline,
+                                                   runtime::Cancellation* cancel);
+  runtime::task<Status> wait(pg_conn* connection, bool write, Instant deadline, runtime::Cancellation* cancel);
+  Error error_of(const pg_result* result) const;
+  Error connect_error(const std::string& message) const;
+
+  runtime::Runtime& runtime_;
+  PgLogin login_;
+  std::size_t host_ = 0;
+  std::vector<Connection> idle_;
+  Turns turns_{kConnectionsMax};
+};
+
+}  // namespace bellwether::store

@@ -1,0 +1,154 @@
+#include "store/postgres/postgres_store.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "election/token.h"
+#include "store/credentials.h"
+#include "store/dial.h"
+#include "store/postgres/postgres_sql.h"
+
+namespace bellwether::store {
+namespace {
+
+using election::Observation;
+using election::WriteOutcome;
+using election::WriteRequest;
+using runtime::task;
+
+const char* to_string(WriteRequest::Kind kind) {
+  switch (kind) {
+    case WriteRequest::Kind::kTake: return "take";
+    case WriteRequest::Kind::kRenew: return "renew";
+    case WriteRequest::Kind::kRelease: return "release";
+    case WriteRequest::Kind::kAmend: return "amend";
+  }
+  return "?";
+}
+
+// The end of the keys that begin with `prefix`; empty when there is none.
+std::string end_of(std::string prefix) {
+  while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
+  if (!prefix.empty()) prefix.back() = static_cast<char>(static_cast<unsigned char>(prefix.back()) + 1);
+  return prefix;
+}
+
+// A text for PostgreSQL has no zero bytes.
+std::string without_zeros(std::string text) {
+  std::replace(text.begin(), text.end(), '\0', '?');
+  return text;
+}
+
+}  // namespace
+
+class PostgresKey final : public StoreKey {
+ public:
+  PostgresKey(PostgresStore& store, const std::string& key) : store_(store), key_(pg_bytes(key)) {}
+
+  task<Result<Observation>> look(Instant deadline, runtime::Cancellation* cancel) override {
+    std::vector<std::string> parameters{key_};
+    auto rows = co_await store_.run(kPgLook, std::move(parameters), deadline, cancel);
+    if (!rows) co_return tl::unexpected(rows.error());
+    if (rows->size() != 1) co_return fail(Errc::kProtocol, "PostgreSQL answered a look with no row");
+    co_return observe_pg(rows->front());
+  }
+
+  task<Result<WriteOutcome>> act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) override {
+    const election::LeaseRecord& record = request.record;
+    const PgVersion expected = parse_pg_version(request.expected);
+    const std::string stamp = std::to_string(record.epoch.value()) + "." + election::make_token(store_.runtime_.prng());
+    std::vector<std::string> parameters{key_,
+                                        expected.stamp,
+                                        expected.life,
+                                        to_string(request.kind),
+                                        stamp,
+                                        without_zeros(record.holder),
+                                        without_zeros(record.token),
+                                        std::to_string(record.epoch.value()),
+                                        std::to_string(record.renewal),
+                                        std::to_string(record.lease.ms()),
+                                        without_zeros(record.region),
+                                        without_zeros(record.heir),
+                                        without_zeros(record.cause)};
+    auto rows = co_await store_.run(kPgAct, std::move(parameters), deadline, cancel);
+    if (!rows) co_return tl::unexpected(rows.error());
+    if (!rows->empty()) {
+      auto after = observe_pg(rows->front());
+      if (!after) co_return tl::unexpected(after.error());
+      co_return WriteOutcome{true, std::move(*after)};
+    }
+    // What is in the way may be younger than what the statement could see.
+    auto after = co_await look(deadline, cancel);
+    if (!after) co_return tl::unexpected(after.error());
+    co_return WriteOutcome{false, std::move(*after)};
+  }
+
+  task<bool> changed(runtime::Cancellation*) override { co_return false; }
+
+ private:
+  PostgresStore& store_;
+  std::string key_;
+};
+
+task<Result<std::vector<PgRow>>> PostgresStore::run(std::string_view statement, std::vector<std::string> parameters,
+                                                    Instant deadline, runtime::Cancellation* cancel) {
+  std::string text(statement);
+  auto rows = co_await pool_.run(text, parameters, deadline, cancel);
+  if (!rows && rows.error().code == Errc::kRefused) pool_.avoid();
+  if (rows || rows.error().code != Errc::kNotFound || rows.error().message.find("table") == std::string::npos) {
+    co_return rows;
+  }
+  // Several of us may come here at once, and "if not exists" alone does not settle that.
+  std::string create = "begin; select pg_advisory_xact_lock(7236272656437); " + std::string(kPgCreate) + "; commit";
+  const auto created = co_await pool_.run(std::move(create), {}, deadline, cancel);
+  if (!created) {
+    co_return fail(created.error().code, created.error().message + "; let an administrator run: " +
+                                             std::string(kPgCreate) + "; and grant select, insert, update on it");
+  }
+  rows = co_await pool_.run(std::move(text), std::move(parameters), deadline, cancel);
+  co_return rows;
+}
+
+Result<std::unique_ptr<StoreKey>> PostgresStore::open(std::string key) {
+  if (key.empty()) return fail(Errc::kInvalid, "a key has at least one byte");
+  if (key.size() > 2000) return fail(Errc::kInvalid, "PostgreSQL has no keys of more than 2000 bytes");
+  return std::make_unique<PostgresKey>(*this, key);
+}
+
+task<Result<std::vector<ListedKey>>> PostgresStore::list(std::string prefix, std::size_t most, Instant deadline,
+                                                         runtime::Cancellation* cancel) {
+  std::vector<std::string> parameters{pg_bytes(prefix), pg_bytes(end_of(prefix)), std::to_string(most)};
+  const auto rows = co_await run(kPgList, std::move(parameters), deadline, cancel);
+  if (!rows) co_return tl::unexpected(rows.error());
+  std::vector<ListedKey> found;
+  for (const PgRow& row : *rows) {
+    auto seen = observe_pg(row);
+    if (!seen) co_return tl::unexpected(seen.error());
+    found.push_back({bytes_of_pg(row.back().value_or("")), std::move(*seen)});
+  }
+  co_return found;
+}
+
+task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& runtime, StoreUrl url) {
+  PgLogin login;
+  login.hosts = url.hosts;
+  if (login.hosts.empty()) co_return fail(Errc::kInvalid, url.text + ": the host is missing: postgres://USER@HOST/DB");
+  if (!url.user.empty()) login.parameters["user"] = url.user;
+  if (!url.path.empty()) login.parameters["dbname"] = url.path;
+  std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD"};
+  auto password = co_await password_of(runtime, url, std::move(variables));
+  if (!password) co_return tl::unexpected(password.error());
+  if (!password->empty()) login.parameters["password"] = std::move(*password);
+  for (const char* name : {"sslmode", "sslrootcert", "sslcert", "sslkey"}) {
+    if (auto value = url.take(name)) login.parameters[name] = std::move(*value);
+  }
+  const auto wrong = url.nothing_left("password_file, sslmode, sslrootcert, sslcert, sslkey");
+  if (!wrong) co_return tl::unexpected(wrong.error());
+  std::string where;
+  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + store::to_string(host);
+  std::string description = "postgres://" + where + "/" + url.path;
+  co_return std::make_unique<PostgresStore>(runtime, std::move(login), std::move(description));
+}
+
+}  // namespace bellwether::store
