@@ -1,0 +1,76 @@
+// The agents of a fleet as its registry file has them: who there is, in which role, and who was heard of lately. Pure:
+// text in, text out, times as values. Heartbeats are times of the wall clock, since agents live on several machines; so
+// the ages that make an agent stale or dead must be long against the clocks' differences, and a heartbeat from the
+// future is told apart from a fresh one.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace bellwether::lead {
+
+struct AgentAges {
+  Duration stale_after = Duration::seconds(120);
+  Duration dead_after = Duration::seconds(600);  // then it is forgotten at the leader's next cleanup
+};
+
+enum class AgentStatus : unsigned char { kActive, kStale, kDead };
+std::string_view to_string(AgentStatus status);
+
+struct Agent {
+  std::string id;
+  std::string role;  // "orchestrator", "worker", …; what the fleet wants
+  std::string host;
+  int64_t pid = 0;
+  WallTime registered_at;
+  WallTime last_heartbeat;
+  AgentStatus status = AgentStatus::kActive;  // as the leader's cleanup has marked it
+  bool operator==(const Agent&) const = default;
+};
+
+// What a look at the registry at `now` makes of an agent, whatever the last cleanup has marked.
+AgentStatus status_of(const Agent& agent, WallTime now, const AgentAges& ages);
+// A heartbeat further in the future than clocks may differ.
+bool is_from_future(const Agent& agent, WallTime now);
+
+class AgentRegistry {
+ public:
+  static constexpr std::size_t kMost = 1000;         // agents
+  static constexpr std::size_t kNameBytesMax = 200;  // of an id, a role, a host
+  static constexpr Duration kClockDifferenceMax = Duration::seconds(5);
+
+  // Error: kProtocol when the text is no registry (torn, foreign, of a later version). Empty text is an empty registry.
+  static Result<AgentRegistry> parse(std::string_view text);
+  std::string to_json() const;
+
+  // Registers an agent, or again under the same id: then role, host and process are taken over, and it is active.
+  // Errors: kInvalid for names; kExhausted when the registry is full of agents that are not dead.
+  Status add(const std::string& id, const std::string& role, const std::string& host, int64_t pid, WallTime now,
+             const AgentAges& ages);
+  // kNotFound when there is none of that id: it was reaped, and must register again.
+  Status heartbeat(const std::string& id, WallTime now);
+  Status remove(const std::string& id);
+
+  struct Cleanup {
+    std::vector<std::string> stale;   // turned stale now: their tasks are to be handed back
+    std::vector<std::string> reaped;  // dead, and forgotten
+    bool changed() const { return !stale.empty() || !reaped.empty(); }
+  };
+  // The leader's, at each of its heartbeats. Never touches `leader` itself.
+  Cleanup clean(const std::string& leader, WallTime now, const AgentAges& ages);
+
+  const std::vector<Agent>& agents() const { return agents_; }  // by id
+
+ private:
+  Agent* find(const std::string& id);
+
+  std::vector<Agent> agents_;
+};
+
+}  // namespace bellwether::lead

@@ -1,0 +1,194 @@
+#include <gmock/gmock.h>
+
+#include "lead/agents/agent_registry.h"
+#include "lead/agents/profile.h"
+#include "lead/agents/task_queue.h"
+#include "lead/agents/utf8.h"
+
+namespace bellwether::lead {
+namespace {
+
+using election::Epoch;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+constexpr AgentAges kAges{.stale_after = Duration::seconds(120), .dead_after = Duration::seconds(600)};
+
+WallTime at(int64_t seconds) { return {1'700'000'000'000'000'000 + seconds * 1'000'000'000}; }
+
+TEST(Profile, the_three_sets_have_the_margins_that_they_promise) {
+  EXPECT_EQ(safety_margin(*find_profile("production")), 3.0);
+  EXPECT_EQ(safety_margin(*find_profile("high-availability")), 4.0);
+  EXPECT_EQ(safety_margin(*find_profile("lenient")), 4.5);
+  EXPECT_FALSE(find_profile("fast"));
+}
+
+AgentRegistry registry_of(std::initializer_list<const char*> ids) {
+  AgentRegistry registry;
+  for (const char* id : ids) EXPECT_TRUE(registry.add(id, "worker", "host", 7, at(0), kAges));
+  return registry;
+}
+
+TEST(AgentRegistry, what_it_writes_it_reads) {
+  AgentRegistry registry = registry_of({"b", "a"});
+  EXPECT_TRUE(registry.heartbeat("a", at(30)));
+  const auto read = AgentRegistry::parse(registry.to_json());
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->agents(), registry.agents());
+  EXPECT_EQ(read->agents()[0].id, "a");
+  EXPECT_EQ(read->agents()[0].last_heartbeat, at(30));
+  EXPECT_TRUE(AgentRegistry::parse("")->agents().empty());
+}
+
+TEST(AgentRegistry, what_is_torn_or_foreign_is_told_apart_from_empty) {
+  const std::string text = registry_of({"a", "b"}).to_json();
+  for (std::size_t cut = 1; cut + 1 < text.size(); ++cut) {
+    const auto read = AgentRegistry::parse(text.substr(0, cut));
+    ASSERT_FALSE(read) << cut;
+    EXPECT_EQ(read.error().code, Errc::kProtocol);
+  }
+  for (const char* other : {"{}", "[]", "5", "{\"format\":\"bellwether.agents/2\",\"agents\":[]}",
+                            "{\"format\":\"bellwether.agents/1\",\"agents\":{}}", "\0\0"}) {
+    if (*other != '\0') EXPECT_FALSE(AgentRegistry::parse(other)) << other;
+  }
+}
+
+TEST(AgentRegistry, status_follows_the_age_of_the_last_heartbeat) {
+  const AgentRegistry registry = registry_of({"a"});
+  const Agent& agent = registry.agents()[0];
+  EXPECT_EQ(status_of(agent, at(120), kAges), AgentStatus::kActive);
+  EXPECT_EQ(status_of(agent, at(121), kAges), AgentStatus::kStale);
+  EXPECT_EQ(status_of(agent, at(600), kAges), AgentStatus::kStale);
+  EXPECT_EQ(status_of(agent, at(601), kAges), AgentStatus::kDead);
+  EXPECT_FALSE(is_from_future(agent, at(-5)));
+  EXPECT_TRUE(is_from_future(agent, at(-6)));
+}
+
+TEST(AgentRegistry, the_leaders_cleanup_marks_the_silent_once_and_never_itself) {
+  AgentRegistry registry = registry_of({"leader", "silent", "well"});
+  EXPECT_TRUE(registry.heartbeat("well", at(100)));
+  auto done = registry.clean("leader", at(130), kAges);
+  EXPECT_THAT(done.stale, ElementsAre("silent"));
+  EXPECT_THAT(done.reaped, IsEmpty());
+  EXPECT_EQ(registry.agents()[0].status, AgentStatus::kActive) << "the leader is never marked";
+  EXPECT_FALSE(registry.clean("leader", at(140), kAges).changed()) << "its tasks are handed back once";
+  EXPECT_TRUE(registry.heartbeat("silent", at(150)));
+  EXPECT_EQ(registry.agents()[1].status, AgentStatus::kActive);
+  done = registry.clean("leader", at(900), kAges);
+  EXPECT_THAT(done.reaped, ElementsAre("silent", "well"));
+  EXPECT_THAT(done.stale, ElementsAre("silent", "well")) << "the tasks of the dead are handed back too";
+  ASSERT_EQ(registry.agents().size(), 1u);
+  EXPECT_EQ(registry.heartbeat("silent", at(901)).error().code, Errc::kNotFound);
+}
+
+TEST(AgentRegistry, it_is_bounded_and_the_dead_make_room) {
+  AgentRegistry registry;
+  for (std::size_t i = 0; i < AgentRegistry::kMost; ++i) {
+    ASSERT_TRUE(registry.add("a" + std::to_string(i), "", "", 0, at(0), kAges));
+  }
+  EXPECT_EQ(registry.add("more", "", "", 0, at(600), kAges).error().code, Errc::kExhausted);
+  EXPECT_TRUE(registry.add("a5", "", "", 0, at(600), kAges)) << "who is in there already may register again";
+  EXPECT_TRUE(registry.add("more", "", "", 0, at(601), kAges));
+  EXPECT_EQ(registry.agents().size(), 2u);
+}
+
+TEST(AgentRegistry, names_that_could_not_be_shown_are_refused) {
+  AgentRegistry registry;
+  for (const std::string& id : {std::string(), std::string("a\nb"), std::string(201, 'a'), std::string("\xff")}) {
+    EXPECT_EQ(registry.add(id, "", "", 0, at(0), kAges).error().code, Errc::kInvalid) << id;
+  }
+}
+
+TEST(Utf8, only_what_is_well_formed_passes) {
+  EXPECT_TRUE(is_utf8("a\xc3\xa4\xe2\x82\xac\xf0\x9f\x90\x91"));
+  for (const char* wrong : {"\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xff"}) {
+    EXPECT_FALSE(is_utf8(wrong));
+  }
+}
+
+TEST(TaskQueue, tasks_are_handed_out_in_order_and_the_cursor_passes_what_is_done) {
+  TaskQueue queue;
+  EXPECT_EQ(*queue.add("a", "one"), 1u);
+  EXPECT_EQ(*queue.add("b", "two"), 2u);
+  EXPECT_EQ(*queue.add("a", "other"), 1u) << "adding it again adds nothing";
+  ASSERT_TRUE(queue.take_over(Epoch(3)));
+  const auto first = queue.hand_out("x", Epoch(3));
+  const auto second = queue.hand_out("y", Epoch(3));
+  ASSERT_TRUE(first && *first && second && *second);
+  EXPECT_EQ((*first)->number, 1u);
+  EXPECT_FALSE(queue.hand_out("z", Epoch(3))->has_value());
+  EXPECT_TRUE(queue.finish(**second));
+  EXPECT_EQ(queue.cursor(), 1u) << "the first is not done";
+  EXPECT_TRUE(queue.finish(**first));
+  EXPECT_EQ(queue.cursor(), 3u);
+  EXPECT_EQ(*queue.add("b", "two"), 2u) << "names are remembered after the end";
+  EXPECT_EQ(*queue.add("c", ""), 3u);
+}
+
+TEST(TaskQueue, a_new_leader_makes_running_tasks_wait_again_and_their_old_results_come_too_late) {
+  TaskQueue queue;
+  ASSERT_TRUE(queue.add("a", ""));
+  ASSERT_TRUE(queue.take_over(Epoch(3)));
+  const Grant old = **queue.hand_out("x", Epoch(3));
+  EXPECT_EQ(*queue.take_over(Epoch(4)), 1u);
+  EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused);
+  const Grant again = **queue.hand_out("x", Epoch(4));
+  EXPECT_EQ(again.attempt, 2u);
+  EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused) << "the same agent, an older epoch";
+  EXPECT_TRUE(queue.finish(again));
+  EXPECT_EQ(queue.finish(again).error().code, Errc::kExists);
+  EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused);
+}
+
+TEST(TaskQueue, a_deposed_leader_can_do_nothing) {
+  TaskQueue queue;
+  ASSERT_TRUE(queue.add("a", ""));
+  EXPECT_EQ(queue.hand_out("x", Epoch(0)).error().code, Errc::kRefused) << "nobody took over";
+  ASSERT_TRUE(queue.take_over(Epoch(4)));
+  EXPECT_EQ(queue.take_over(Epoch(3)).error().code, Errc::kRefused);
+  EXPECT_EQ(*queue.take_over(Epoch(4)), 0u) << "the same term again changes nothing";
+  EXPECT_EQ(queue.hand_out("x", Epoch(3)).error().code, Errc::kRefused);
+  EXPECT_EQ(queue.hand_out("x", Epoch(5)).error().code, Errc::kRefused) << "take over first";
+  EXPECT_EQ(queue.hand_back({"x"}, Epoch(3)).error().code, Errc::kRefused);
+}
+
+TEST(TaskQueue, the_tasks_of_stale_agents_are_handed_back) {
+  TaskQueue queue;
+  ASSERT_TRUE(queue.add("a", "") && queue.add("b", ""));
+  ASSERT_TRUE(queue.take_over(Epoch(1)));
+  const Grant stale = **queue.hand_out("x", Epoch(1));
+  ASSERT_TRUE(queue.hand_out("y", Epoch(1)));
+  EXPECT_EQ(*queue.hand_back({"x"}, Epoch(1)), 1u);
+  const Grant next = **queue.hand_out("y", Epoch(1));
+  EXPECT_EQ(next.number, stale.number);
+  EXPECT_EQ(queue.finish(stale).error().code, Errc::kRefused);
+  EXPECT_TRUE(queue.finish(next));
+}
+
+TEST(TaskQueue, what_it_writes_it_reads_and_what_is_torn_is_refused) {
+  TaskQueue queue;
+  ASSERT_TRUE(queue.add("a", "p\"1") && queue.add("b", "") && queue.add("c", ""));
+  ASSERT_TRUE(queue.take_over(Epoch(2)));
+  const Grant grant = **queue.hand_out("x", Epoch(2));
+  ASSERT_TRUE(queue.hand_out("y", Epoch(2)));
+  ASSERT_TRUE(queue.finish(grant));
+  const std::string text = queue.to_json();
+  const auto read = TaskQueue::parse(text);
+  ASSERT_TRUE(read) << read.error().message;
+  EXPECT_EQ(read->tasks(), queue.tasks());
+  EXPECT_EQ(read->to_json(), text);
+  EXPECT_EQ(read->fence(), Epoch(2));
+  EXPECT_EQ(read->cursor(), 2u);
+  for (std::size_t cut = 1; cut + 1 < text.size(); ++cut) EXPECT_FALSE(TaskQueue::parse(text.substr(0, cut))) << cut;
+}
+
+TEST(TaskQueue, it_is_bounded) {
+  TaskQueue queue;
+  EXPECT_EQ(queue.add("", "").error().code, Errc::kInvalid);
+  EXPECT_EQ(queue.add("a", std::string(TaskQueue::kPayloadBytesMax + 1, 'x')).error().code, Errc::kInvalid);
+  EXPECT_EQ(queue.add("a", "\xff").error().code, Errc::kInvalid);
+}
+
+}  // namespace
+}  // namespace bellwether::lead

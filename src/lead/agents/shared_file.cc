@@ -1,0 +1,74 @@
+#include "lead/agents/shared_file.h"
+
+#include <vector>
+
+#include "base/bytes.h"
+#include "base/probe.h"
+#include "store/disk/small_file.h"
+
+namespace bellwether::lead {
+
+using runtime::OpenOptions;
+using runtime::task;
+
+namespace {
+
+// A program that writes in place is seen in the middle of it, once.
+constexpr Duration kReadAgainAfter = Duration::millis(100);
+constexpr uint32_t kMode = 0600;
+
+}  // namespace
+
+task<Result<std::string>> SharedFile::read() {
+  const OpenOptions options{.no_follow = true};
+  const auto opened = co_await runtime_.open(path_, options);
+  if (!opened && opened.error().code == Errc::kNotFound) co_return std::string();
+  if (!opened) co_return tl::unexpected(opened.error());
+  const auto size = (*opened)->size();
+  if (!size) co_return tl::unexpected(size.error());
+  if (*size > kBytesMax) co_return fail(Errc::kTooLarge, "'" + path_ + "' is larger than 256 MiB");
+  std::vector<std::byte> buffer(*size);
+  const auto count = co_await (*opened)->read_at(0, buffer);
+  if (!count) co_return tl::unexpected(count.error());
+  co_return std::string(as_text(Bytes(buffer).first(*count)));
+}
+
+// What could not be understood is looked at once more, and then set aside or refused.
+task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, Result<std::string> made) {
+  if (made || made.error().code != Errc::kProtocol) co_return made;
+  co_await runtime_.sleep(kReadAgainAfter);
+  const auto text = co_await read();
+  if (!text) co_return tl::unexpected(text.error());
+  made = change.apply(*text);
+  if (made || made.error().code != Errc::kProtocol) co_return made;
+  if (when_broken_ == WhenBroken::kRefuse) {
+    co_return fail(Errc::kProtocol, "'" + path_ + "': " + made.error().message +
+                                        ". Nothing was changed: mend it, or move it away to begin anew");
+  }
+  BW_PROBE("lead: a file of agents is set aside");
+  const Status moved = co_await runtime_.rename(path_, path_ + ".broken");
+  if (!moved) co_return tl::unexpected(moved.error());
+  quarantined_ = true;
+  co_return change.apply(std::string());
+}
+
+task<Status> SharedFile::change(FileChange& change, Instant deadline) {
+  const OpenOptions lock_options{.create = true, .write = true, .no_follow = true, .mode = kMode};
+  const auto lock = co_await store::open_locked(runtime_, path_ + ".lock", lock_options, deadline);
+  if (!lock) co_return tl::unexpected(lock.error());
+  const auto text = co_await read();
+  if (!text) co_return tl::unexpected(text.error());
+  Result<std::string> first = change.apply(*text);
+  const auto made = co_await read_again_if_broken(change, std::move(first));
+  if (!made) co_return tl::unexpected(made.error());
+  if (*made == *text) {
+    // Perhaps whoever wrote it died before it was safe; it must be, for this change builds on it.
+    Status safe = co_await runtime_.sync_directory(store::folder_of(path_));
+    co_return safe;
+  }
+  Status done = co_await store::write_beside(runtime_, path_, *made, kMode);
+  if (done) done = co_await store::put_in_place(runtime_, path_);
+  co_return done;
+}
+
+}  // namespace bellwether::lead
