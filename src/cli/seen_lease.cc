@@ -1,0 +1,27 @@
+#include "cli/seen_lease.h"
+
+#include <utility>
+
+#include "store/open_store.h"
+
+namespace bellwether::cli {
+
+runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& runtime, std::string url, std::string key,
+                                                           Duration timeout) {
+  auto store = co_await store::open_store(runtime, std::move(url));
+  if (!store) co_return tl::unexpected(store.error());
+  auto opened = (*store)->open(std::move(key));
+  if (!opened) co_return tl::unexpected(opened.error());
+  const Instant deadline = runtime.read_clock() + timeout;
+  auto seen = co_await (*opened)->look(deadline, nullptr);
+  co_return seen;
+}
+
+Duration left_of(const election::Observation& seen, WallTime now) {
+  if (seen.left) return *seen.left;
+  return seen.record.lease - between(seen.record.renewed_at, now);
+}
+
+Duration between(WallTime from, WallTime to) { return Duration::nanos(to.unix_ns) - Duration::nanos(from.unix_ns); }
+
+}  // namespace bellwether::cli

@@ -1,0 +1,164 @@
+#include "lead/agents/health.h"
+
+#include <algorithm>
+#include <array>
+
+#include "base/units.h"
+
+namespace bellwether::lead {
+namespace {
+
+using election::LeaseRecord;
+using election::Observation;
+
+std::string show(const LeaseLooks& looks) { return "bellwether lease show --via " + looks.via + " --key " + looks.key; }
+
+std::string of_epoch(const LeaseRecord& record) {
+  return (record.held() ? record.holder : std::string("nobody")) + " under epoch " +
+         std::to_string(record.epoch.value());
+}
+
+// Two looks that cannot both be true of one key.
+void judge_contradictions(const LeaseLooks& looks, Findings& out) {
+  for (std::size_t i = 1; i < looks.seen.size(); ++i) {
+    const LeaseRecord& before = looks.seen[i - 1].record;
+    const LeaseRecord& after = looks.seen[i].record;
+    const std::string evidence = "first " + of_epoch(before) + ", then " + of_epoch(after);
+    if (before.held() && after.held() && before.epoch == after.epoch && before.token != after.token) {
+      out.push_back({Severity::kCritical, "two leaders of '" + looks.key + "' under one epoch", evidence,
+                     "two processes act at once, and fencing cannot tell them apart: two stores behind one URL, or a "
+                     "program that overwrites the lease",
+                     "stop one of them; then " + show(looks)});
+      return;
+    }
+    if (after.epoch < before.epoch) {
+      out.push_back({Severity::kCritical, "the epoch of '" + looks.key + "' went back", evidence,
+                     "the store has lost data, or two of them answer in turn: what is fenced by the epoch refuses the "
+                     "new holder or trusts the old one",
+                     show(looks) + "; check the store's persistence and failover"});
+      return;
+    }
+  }
+}
+
+void judge_holder(const LeaseLooks& looks, const Observation& last, WallTime now, const HealthLimits& limits,
+                  Findings& out) {
+  const LeaseRecord& record = last.record;
+  const Duration age = Duration::nanos(now.unix_ns) - Duration::nanos(record.renewed_at.unix_ns);
+  const std::string evidence = "held by " + of_epoch(record) + ", renewed " +
+                               (age < Duration::zero() ? format_duration(-age) + " in the future"
+                                                       : format_duration(Duration::millis(age.ms())) + " ago") +
+                               ", lease " + format_duration(record.lease);
+  if (last.sight == election::HolderSight::kDead) {
+    out.push_back({Severity::kWarning, "the holder of '" + looks.key + "' is dead", evidence,
+                   "nobody does the work until a standby looks next", "start a standby; " + show(looks)});
+    return;
+  }
+  if (record.renewed_at.unix_ns == 0 || record.lease <= Duration::zero()) return;
+  if (age < -limits.clock_difference) {
+    out.push_back({Severity::kWarning, "clock skew: '" + looks.key + "' was renewed in the future", evidence,
+                   "the clocks of the holder and of this machine differ. Leases do not depend on them, but the ages of "
+                   "agents, logs and this very report do",
+                   "chronyc tracking (or timedatectl) on both machines"});
+  } else if (last.left ? *last.left <= Duration::zero() : age > record.lease) {
+    out.push_back({Severity::kCritical, "the lease of '" + looks.key + "' is over and nobody has taken it", evidence,
+                   "no standby is alive, or none can reach the store: work piles up",
+                   "start a standby; then " + show(looks)});
+  } else if (!last.left && age > record.lease * 4 / 9) {
+    out.push_back({Severity::kWarning, "the heartbeat of '" + looks.key + "' is late", evidence,
+                   "a healthy holder renews every third of its lease; a little later still and the leader changes. If "
+                   "that happens often, raise the TTL or beat faster",
+                   "bellwether budget --via " + looks.via + " --ttl " + format_duration(record.lease)});
+  }
+}
+
+}  // namespace
+
+std::string_view to_string(Severity severity) {
+  constexpr std::array<std::string_view, 3> kNames{"note", "warning", "critical"};
+  return kNames[static_cast<std::size_t>(severity)];
+}
+
+void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limits, Findings& out) {
+  if (looks.seen.empty()) return;
+  judge_contradictions(looks, out);
+  const Observation& last = looks.seen.back();
+  if (last.may_have_lost_data) {
+    out.push_back({Severity::kCritical, "the store of '" + looks.key + "' may have lost data",
+                   last.evidence.empty() ? "it shows less than it held" : last.evidence,
+                   "nobody takes the key for a whole lease, for somebody may still hold it",
+                   show(looks) + "; check the store's persistence"});
+  } else if (!last.evidence.empty()) {
+    out.push_back({Severity::kWarning, "the record of '" + looks.key + "' is out of the ordinary", last.evidence,
+                   "a file or key that another program changed, or that was torn, is never guessed at", show(looks)});
+  }
+  const bool held =
+      std::any_of(looks.seen.begin(), looks.seen.end(), [](const Observation& seen) { return seen.record.held(); });
+  if (held) {
+    if (last.record.held()) judge_holder(looks, last, now, limits, out);
+  } else if (looks.holder_expected) {
+    out.push_back({Severity::kCritical, "nobody holds '" + looks.key + "'",
+                   last.present ? "last change: " + last.record.cause : std::string("there is no record of it"),
+                   "what it guards is done by nobody", "start a candidate; " + show(looks)});
+  }
+}
+
+void judge_churn(const std::string& key, uint64_t epochs, const HealthLimits& limits, Findings& out) {
+  if (epochs < limits.churn_warning) return;
+  const bool critical = epochs >= limits.churn_critical;
+  out.push_back({critical ? Severity::kCritical : Severity::kWarning, "the leader of '" + key + "' changes too often",
+                 format_count(epochs, "change") + " within the last hour; 0 or 1 is healthy",
+                 "each change costs a takeover. Renewals come too late for the TTL: raise it, or beat faster",
+                 "bellwether budget --profile lenient"});
+}
+
+void judge_registry(const std::string& path, const AgentRegistry& registry, const AgentAges& ages, WallTime now,
+                    Findings& out) {
+  std::string silent;
+  std::string ahead;
+  for (const Agent& agent : registry.agents()) {
+    if (is_from_future(agent, now)) ahead += (ahead.empty() ? "" : ", ") + agent.id + " on " + agent.host;
+    const AgentStatus status = status_of(agent, now, ages);
+    if (status == AgentStatus::kActive) continue;
+    silent += (silent.empty() ? "" : ", ") + agent.id + " (" + std::string(to_string(status)) + ")";
+  }
+  if (!silent.empty()) {
+    out.push_back({Severity::kWarning, "agents are silent", silent,
+                   "their tasks wait until the leader's cleanup hands them back; agents that stay dead in the list "
+                   "mean that nobody cleans up",
+                   "bellwether agents heartbeat --registry " + path + " --id LEADER --clean"});
+  }
+  if (!ahead.empty()) {
+    out.push_back({Severity::kWarning, "clock skew: heartbeats from the future", ahead,
+                   "such an agent counts as alive long after it died", "chronyc tracking (or timedatectl) there"});
+  }
+}
+
+void judge_watchdog(const std::string& path, std::size_t restarts_last_hour, const std::string& last_cause,
+                    const HealthLimits& limits, Findings& out) {
+  if (restarts_last_hour < limits.restarts_most) return;
+  out.push_back(
+      {Severity::kWarning, "the watchdog restarts its process again and again",
+       format_count(restarts_last_hour, "restart") + " within the last hour (" + path + "); the last: " + last_cause,
+       "restarting does not mend it", "run its command by hand and read what it says"});
+}
+
+void judge_budget(const Policy& policy, const LoopPolicy& loop, const LoopBudget& budget, Findings& out) {
+  if (budget.holds()) return;
+  const bool slo = budget.slo_holds == false;
+  out.push_back({Severity::kWarning, "loop '" + loop.name + "' cannot keep its promise",
+                 (slo ? "takeover_slo " + format_duration(*loop.takeover_slo)
+                      : "stale_window " + format_duration(*loop.stale_window)) +
+                     ", but after a crash: " + budget.budget.crash_worst.formula() + " = " +
+                     budget.budget.crash_worst.arithmetic(),
+                 "the next crash will break it: failover is too slow for what was promised",
+                 "bellwether budget " + policy.file});
+}
+
+Severity worst_of(const Findings& findings) {
+  Severity worst = Severity::kNote;
+  for (const Finding& finding : findings) worst = std::max(worst, finding.severity);
+  return worst;
+}
+
+}  // namespace bellwether::lead
