@@ -20,7 +20,7 @@ ROOMS = [
     ("src/runtime/*", "runtime", "base", False),
     ("src/metrics/*", "metrics", "base", True),
     ("src/election/*", "election", "base", True),
-    ("src/store/*", "store", "election client codec metrics runtime base", False),
+    ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
     ("src/lead/*", "lead", "store election yaml report client codec metrics runtime base", False),
     ("src/yaml/*", "yaml", "base", True),
     ("src/scenario/*", "scenario", "yaml base", True),

@@ -14,10 +14,12 @@ namespace bellwether::runtime {
 
 struct TlsClientOptions {
   bool verify = true;
-  std::string ca_file;            // PEM; empty: the system's certificates
-  std::string ca_pem;             // the certificates themselves, instead of a file
-  std::string certificate_file;   // PEM, with its chain: what this client shows when it is asked; empty: nothing
-  std::string key_file;           // PEM, of that certificate
+  std::string ca_file;           // PEM; empty: the system's certificates
+  std::string ca_pem;            // the certificates themselves, instead of a file
+  std::string certificate_file;  // PEM, with its chain: what this client shows when it is asked; empty: nothing
+  std::string key_file;          // PEM, of that certificate
+  std::string certificate_pem;   // the same themselves, instead of files
+  std::string key_pem;
   std::vector<std::string> alpn;  // in order of preference
 };
 

@@ -104,6 +104,26 @@ Status use_certificate(SSL_CTX* context, const std::string& certificate_file, co
   return {};
 }
 
+// The same from text: the certificate, its chain behind it, and its key.
+Status use_certificate_pem(SSL_CTX* context, const std::string& certificates, const std::string& key_text) {
+  BIO* memory = BIO_new_mem_buf(certificates.data(), static_cast<int>(certificates.size()));
+  const X509Ptr own(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr));
+  bool good = own != nullptr && SSL_CTX_use_certificate(context, own.get()) == 1;
+  while (good) {
+    const X509Ptr next(PEM_read_bio_X509(memory, nullptr, nullptr, nullptr));
+    if (next == nullptr) break;
+    good = SSL_CTX_add1_chain_cert(context, next.get()) == 1;
+  }
+  BIO_free(memory);
+  if (!good) return fail(Errc::kTls, "the client certificate that was given cannot be read: " + tls_error_text());
+  ERR_clear_error();  // the end of the text counts as an error
+  memory = BIO_new_mem_buf(key_text.data(), static_cast<int>(key_text.size()));
+  const KeyPtr key(PEM_read_bio_PrivateKey(memory, nullptr, nullptr, nullptr));
+  BIO_free(memory);
+  if (key != nullptr && SSL_CTX_use_PrivateKey(context, key.get()) == 1) return {};
+  return fail(Errc::kTls, "the key of the client certificate that was given cannot be used: " + tls_error_text());
+}
+
 }  // namespace
 
 TlsContext::~TlsContext() { SSL_CTX_free(context_); }
@@ -135,6 +155,9 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientOptions& o
   }
   if (!options.certificate_file.empty()) {
     const auto used = use_certificate(made->context_, options.certificate_file, options.key_file);
+    if (!used) return tl::unexpected(used.error());
+  } else if (!options.certificate_pem.empty()) {
+    const auto used = use_certificate_pem(made->context_, options.certificate_pem, options.key_pem);
     if (!used) return tl::unexpected(used.error());
   }
   if (auto set = made->set_alpn(options.alpn, false); !set) return tl::unexpected(set.error());

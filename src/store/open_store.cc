@@ -6,6 +6,7 @@
 #include "store/etcd/etcd_store.h"
 #include "store/file/lease_file_store.h"
 #include "store/host/host_store.h"
+#include "store/kubernetes/kubernetes_store.h"
 #include "store/memory/memory_store.h"
 #include "store/postgres/postgres_store.h"
 #include "store/redis/redis_store.h"
@@ -41,6 +42,10 @@ runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& 
   }
   if (url->scheme == "etcd" || url->scheme == "etcds") {
     auto store = co_await open_etcd_store(runtime, std::move(*url));
+    co_return store;
+  }
+  if (url->scheme == "k8s") {
+    auto store = co_await open_kubernetes_store(runtime, std::move(*url));
     co_return store;
   }
   if (url->scheme == "postgres") {

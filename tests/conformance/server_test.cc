@@ -139,7 +139,7 @@ TEST_F(ServerTrouble, what_a_foreign_program_holds_is_shown_and_cannot_be_taken_
   const auto key = open(*ours_, plain);
   const WriteOutcome first = take(*key, "alice");
   ASSERT_TRUE(act(*key, Kind::kRelease, first.after.version, release_of(first.after.record)).applied);
-  CONTROL("foreign-take " + plain);
+  CONTROL("foreign-hold " + plain);
   const Observation seen = look(*key);
   EXPECT_TRUE(seen.present);
   EXPECT_TRUE(seen.foreign);

@@ -30,9 +30,6 @@ struct EtcdAnswer {
   std::optional<EtcdEntry> note;
 };
 
-std::string base64_of(std::string_view bytes);
-std::string bytes_of_base64(std::string_view text);
-
 // Puts a transaction together: conditions, what is done when all of them hold, and always the two ranges at the end.
 class EtcdTransaction {
  public:

@@ -60,6 +60,10 @@ class Served:
     def lose(self):
         self.server.restart(lose_data=True)
 
+    def foreign_hold(self, key):
+        """A foreign program takes a key that the server does not give to anybody else meanwhile."""
+        return hasattr(self, "foreign_take") and self.foreign_take(key)
+
     def close(self):
         self.cut.close()
 

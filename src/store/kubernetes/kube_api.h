@@ -1,0 +1,34 @@
+// Calls of the Kubernetes API about the Leases of one namespace: who we are, what its refusals mean.
+#pragma once
+
+#include <string>
+
+#include "store/kubernetes/kube_config.h"
+#include "store/web/web_client.h"
+
+namespace bellwether::store {
+
+class KubeApi {
+ public:
+  KubeApi(runtime::Runtime& runtime, KubeAccess access, std::shared_ptr<runtime::TlsContext> tls)
+      : runtime_(runtime),
+        access_(std::move(access)),
+        web_(runtime, {access_.host}, access_.tls ? std::move(tls) : nullptr) {}
+
+  // `name`: of a Lease; empty: the collection. Only answers that are of use come back: success, 404 and 409 (there is
+  // none; it was changed, or exists already), the rest are errors. After an error of a change it was perhaps made.
+  runtime::task<Result<WebResponse>> call(std::string method, std::string name, std::string body, Instant deadline,
+                                          runtime::Cancellation* cancel);
+  std::string describe() const;
+
+ private:
+  runtime::task<Status> know_token();
+  Error error_of(const WebResponse& response, const std::string& method) const;
+
+  runtime::Runtime& runtime_;
+  KubeAccess access_;
+  std::string token_;
+  WebClient web_;
+};
+
+}  // namespace bellwether::store
