@@ -64,6 +64,9 @@ void Elector::step(Instant now, const Event& event, Effects& out) {
   } else if (const auto* retime = std::get_if<Retime>(&event)) {
     config_.timing = retime->timing;
     rule_.set_timing(retime->timing);
+  } else if (std::holds_alternative<Extend>(event) && holds() && renewing_) {
+    next_renewal_ = std::min(next_renewal_, now);
+    schedule_term();
   }
 }
 

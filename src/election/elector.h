@@ -27,6 +27,7 @@ struct ElectorConfig {
   LeaseTiming timing;
   StoreTraits traits;
   bool campaign = true;    // else only observe
+  bool yields = true;      // after giving the key up unasked, let others go first for one lease
   bool fail_open = false;  // permit acting without proof when no other live holder is seen
   std::optional<BackoffSettings> backoff;
   std::optional<FlapSettings> flap;
@@ -63,6 +64,9 @@ class Elector {
   const Observation& seen() const { return seen_; }
   const Verdict& verdict() const { return verdict_; }
   Epoch floor() const { return floor_; }
+  // Of the last change of holder that was seen: how long nothing had happened to the key before it, so that at least
+  // for a part of that time nobody can have held it.
+  Duration last_failover() const { return last_failover_; }
   const ElectorConfig& config() const { return config_; }
 
  private:
@@ -119,6 +123,7 @@ class Elector {
   bool must_look_ = false;  // what was seen may be outdated by an act of our own
   Observation seen_;
   Verdict verdict_;
+  Duration last_failover_;
   Epoch floor_;
   bool open_ = false;
   std::string last_trouble_;             // noted once, not at each poll

@@ -20,7 +20,9 @@ void Elector::observe(Instant now, const Observation& seen, Effects& out) {
   const bool changed = first || seen.present != seen_.present || seen.record.holder != seen_.record.holder ||
                        seen.record.epoch != seen_.record.epoch;
   const bool elected = !first && seen.record.held() && seen.record.token != seen_.record.token;
+  const Instant quiet_since = rule_.unchanged_since();
   verdict_ = rule_.assess(now, seen, token_, floor_);
+  if (elected) last_failover_ = now - quiet_since;
   seen_ = seen;
   must_look_ = false;
   if (changed) out.emplace_back(LeaderChanged{seen.record, verdict_.why});
@@ -133,7 +135,9 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
     } else if (verdict_.kind == Verdict::Kind::kOurs) {
       adopt(now, out);
     } else {
-      wake_ = now + jittered(config_.timing.retry);
+      // Free again already: the claim was made on something old, and no holder has to be waited for.
+      const bool free = verdict_.kind == Verdict::Kind::kFree;
+      wake_ = now + jittered(free ? config_.timing.retry / 16 : config_.timing.retry);
     }
     return;
   }

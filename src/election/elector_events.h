@@ -42,9 +42,10 @@ struct Resign {  // give the key up, in good order
 struct Retime {  // other times from the next renewal on
   LeaseTiming timing;
 };
+struct Extend {};  // renew now; nothing unless the key is held
 
-using Event =
-    std::variant<Start, Tick, Looked, Acted, StoreChanged, WorkStopped, GoodEvidence, BadEvidence, Resign, Retime>;
+using Event = std::variant<Start, Tick, Looked, Acted, StoreChanged, WorkStopped, GoodEvidence, BadEvidence, Resign,
+                           Retime, Extend>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. At most one of Look and Act is in flight.

@@ -136,10 +136,10 @@ void Elector::end_term(Instant now, EndReason reason, std::string why, Effects& 
 
 void Elector::work_stopped(Instant now, Effects& out) {
   if (holds()) {
-    if (!wish_) wish_ = Resign{.cause = "released", .heir = {}};
+    if (!wish_ && config_.yields) wish_ = Resign{.cause = "released", .heir = {}};
     may_release_ = true;
-    out.emplace_back(
-        TermEnded{term_.epoch, renewing_ ? EndReason::kResigned : EndReason::kUnhealthy, wish_->cause, now, false});
+    const EndReason reason = renewing_ ? EndReason::kResigned : EndReason::kUnhealthy;
+    out.emplace_back(TermEnded{term_.epoch, reason, wish_ ? wish_->cause : "released", now, false});
     state_ = State::kStopping;
   }
   if (state_ != State::kStopping) return;

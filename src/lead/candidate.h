@@ -52,6 +52,7 @@ class Candidate {
   void work_stopped() { tell(election::WorkStopped{}); }
   void good_evidence(election::EvidenceKind kind) { tell(election::GoodEvidence{kind}); }
   void bad_evidence(election::EvidenceKind kind, std::string why) { tell(election::BadEvidence{kind, std::move(why)}); }
+  void extend() { tell(election::Extend{}); }
   void retime(const election::LeaseTiming& timing) { tell(election::Retime{timing}); }
 
   const election::Elector& elector() const { return elector_; }

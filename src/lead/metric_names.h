@@ -26,6 +26,9 @@ inline constexpr std::string_view kFailover = "bellwether_failover_seconds";
 inline constexpr std::string_view kFailOpen = "bellwether_fail_open_total";
 // Histogram, in seconds: from the moment at which a tick wanted its lock until the store had answered.
 inline constexpr std::string_view kLockWait = "job_lock_wait";
+// Ticks of a loop that have ended, and those among them that failed.
+inline constexpr std::string_view kTicks = "bellwether_loop_ticks_total";
+inline constexpr std::string_view kTickFailures = "bellwether_loop_tick_failures_total";
 // Work that is overdue because nobody did it, as the loop's tick counted it last.
 inline constexpr std::string_view kStaleJobs = "stale_jobs";
 // Work that was found without an owner and begun again.

@@ -1,0 +1,78 @@
+// The figures of one key, as this process sees it: what a page of metrics shows and what a load balancer asks. Written
+// by the thread of the candidate, read by the one of the HTTP server; each call takes a lock for some nanoseconds.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <mutex>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+#include "election/elector_events.h"
+#include "election/term_of_office.h"
+
+namespace bellwether::lead {
+
+// A histogram in the manner of Prometheus: counts of what was at most so many seconds.
+struct WaitHistogram {
+  static constexpr std::array<double, 13> kBounds{0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1,
+                                                  0.25,  0.5,    1,     2.5,  5,     10};
+  std::array<uint64_t, kBounds.size()> at_most{};  // not added up
+  uint64_t count = 0;
+  double sum = 0;
+
+  void add(Duration span);
+};
+
+struct LeaseSnapshot {
+  std::string key;
+  std::string loop;  // empty: no loop of a policy sheet
+  bool leader = false;
+  election::Epoch epoch;
+  uint64_t transitions = 0;
+  uint64_t renewals = 0;
+  uint64_t renewal_failures = 0;
+  WaitHistogram renew_seconds;
+  std::optional<Duration> since_renewal;
+  std::optional<Duration> failover;
+  uint64_t fail_opens = 0;
+  WaitHistogram lock_wait;
+  uint64_t ticks = 0;
+  uint64_t tick_failures = 0;
+  std::optional<uint64_t> stale_jobs;
+  std::optional<uint64_t> orphans_replayed;
+};
+
+class LeaseFigures {
+ public:
+  LeaseFigures(std::string key, std::string loop) {
+    figures_.key = std::move(key);
+    figures_.loop = std::move(loop);
+  }
+
+  // `now`: of the boot clock.
+  void elected(const election::TermOfOffice& term, Instant now);
+  void renewed(Instant now, Duration took);
+  void term_ended();
+  void leader_changed(const election::LeaseRecord& record, Duration failover);
+  void renewal_failed();
+  void fell_open();
+  void lock_waited(Duration took);
+  void tick_ended(bool succeeded);
+  void stale_jobs(uint64_t count);
+  void orphans_replayed(uint64_t more);
+
+  LeaseSnapshot read(Instant now) const;
+  const std::string& key() const { return figures_.key; }
+  const std::string& loop() const { return figures_.loop; }
+
+ private:
+  mutable std::mutex mutex_;
+  LeaseSnapshot figures_;
+  election::TermOfOffice term_;
+  Instant renewal_sent_;
+};
+
+}  // namespace bellwether::lead
