@@ -36,6 +36,9 @@ class StoreKey {
   // Returns true when the store says that the key may have changed since the last look or act; false when cancelled, or
   // at once when the store cannot tell (then it must be polled). May overlap with the calls above.
   virtual runtime::task<bool> changed(runtime::Cancellation* cancel) = 0;
+  // A descriptor for the work of the present term to keep open (SpawnOptions::keep_open): while any process has it, the
+  // holder does not count as dead although its own process is gone. -1 where there is none. The key closes its own.
+  virtual int claim_descriptor() const { return -1; }
 };
 
 struct ListedKey {

@@ -16,13 +16,13 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using runtime::File;
 using runtime::task;
-using State = std::shared_ptr<const RegisterState>;
+using State = std::shared_ptr<RegisterState>;
 using Kind = WriteRequest::Kind;
 
-// What cannot be read is perhaps being written by a program that takes no lock: it is read again so often, so far
-// apart.
+// What cannot be read is perhaps being written by a program that takes no lock: it is read again so often, over so long
+// a time, or over a part of the time there is when that is shorter.
 constexpr int kMoreLooks = 4;
-constexpr Duration kBetweenLooks = Duration::millis(25);
+constexpr Duration kPatience = Duration::millis(100);
 
 void take_in_claim(ClaimForm form, Found& found) {
   if (!found.text.present) return;
@@ -68,15 +68,53 @@ task<Result<Found>> find(State state, File* locked) {
   co_return found;
 }
 
+// The holder's process is gone, but perhaps not what it had started.
+task<void> doubt_death(State state, Observation& seen) {
+  const bool doubtful = seen.sight == election::HolderSight::kDead && state->hold == nullptr;
+  if (!doubtful || state->files.hold.empty()) co_return;
+  const runtime::OpenOptions options{.no_follow = true};
+  const auto hold = co_await state->runtime.open(state->files.hold, options);
+  if (!hold) co_return;
+  const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
+  if (locked || locked.error().code != Errc::kTimeout) co_return;
+  BW_PROBE("store: the work of a dead process still runs");
+  seen.sight = election::HolderSight::kUnknown;
+  seen.evidence += ", but work that it started still runs";
+}
+
+void drop_hold(RegisterState& state) {
+  state.hold.reset();
+  state.hold_token.clear();
+}
+
+// Without the claim there is no work of it either.
+void drop_hold_unless(RegisterState& state, const std::string& token) {
+  if (!state.hold_token.empty() && state.hold_token != token) drop_hold(state);
+}
+
+// Takes the lock that the work of this claim is to have, when it is free.
+task<void> take_hold(State state, std::string token) {
+  drop_hold_unless(*state, token);
+  if (state->files.hold.empty() || state->hold != nullptr) co_return;
+  const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
+  auto hold = co_await state->runtime.open(state->files.hold, options);
+  if (!hold) co_return;
+  const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
+  if (!locked) co_return;
+  state->hold = std::move(*hold);
+  state->hold_token = std::move(token);
+}
+
 bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }
 
 task<Result<Observation>> look_now(State state, Instant deadline) {
   auto found = co_await find(state, nullptr);
   if (!found) co_return tl::unexpected(found.error());
   const bool released = found->text.text.empty() && state->rules.form() == ClaimForm::kLockFile;
+  const Duration patience = std::min(kPatience, (deadline - state->runtime.now()) / 3);
   for (int i = 0; i < kMoreLooks && may_be_torn(*found) && !released; ++i) {
     BW_PROBE("store: a claim that makes no sense is read again");
-    co_await state->runtime.sleep(kBetweenLooks);
+    co_await state->runtime.sleep(patience / kMoreLooks);
     found = co_await find(state, nullptr);
     if (!found) co_return tl::unexpected(found.error());
   }
@@ -92,7 +130,12 @@ task<Result<Observation>> look_now(State state, Instant deadline) {
     }
   }
   if (const auto may = state->rules.may_show(state->files, *found); !may) co_return tl::unexpected(may.error());
-  co_return state->rules.understand(state->files, *found);
+  auto seen = state->rules.understand(state->files, *found);
+  if (seen) {
+    drop_hold_unless(*state, seen->record.token);
+    co_await doubt_death(state, *seen);
+  }
+  co_return seen;
 }
 
 // The claim as it is to be written.
@@ -167,7 +210,11 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
   if (!found) co_return tl::unexpected(found.error());
   auto seen = state->rules.understand(state->files, *found);
   if (!seen) co_return tl::unexpected(seen.error());
-  if (seen->version != request.expected) co_return WriteOutcome{false, std::move(*seen)};
+  if (seen->version != request.expected) {
+    drop_hold_unless(*state, seen->record.token);
+    co_await doubt_death(state, *seen);
+    co_return WriteOutcome{false, std::move(*seen)};
+  }
 
   const bool takes = request.kind == Kind::kTake;
   if (takes && request.record.epoch <= highest_epoch(*found)) {
@@ -182,8 +229,11 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
     co_return fail(Errc::kTimeout, "'" + state->files.claim + "' was read, but there was no time left to write it");
   }
   const bool with_ledger = ledger_must_know(*found, request);
+  if (takes || request.kind == Kind::kRenew) co_await take_hold(state, request.record.token);
   const Status written = co_await write_down(state, *found, claim, with_ledger, **locked);
+  if (!written && takes) drop_hold(*state);
   if (!written) co_return tl::unexpected(written.error());
+  if (request.kind == Kind::kRelease) drop_hold(*state);
   found = co_await find(state, locked->get());
   if (!found) co_return tl::unexpected(found.error());
   auto after = state->rules.understand(state->files, *found);

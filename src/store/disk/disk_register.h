@@ -26,6 +26,7 @@ struct RegisterFiles {
   std::string claim;
   std::string lock;  // what is locked; may be the file of the claim itself
   std::string ledger;
+  std::string hold;             // locked by the holder's work for as long as it runs; empty: there is no such file
   uint32_t mode = 0600;         // of files that are made, before the umask
   uint32_t folder_mode = 0700;  // of the folder
 };
@@ -70,18 +71,24 @@ struct RegisterState {
   const RegisterRules& rules;
   RegisterFiles files;
   std::string key;
+  // A process may die before the work that it started. So the claim's holder keeps a lock of its own, which that work
+  // inherits (StoreKey::claim_descriptor), and a holder whose process is gone counts as dead only when that lock is
+  // free. Nobody waits for it: a key whose lease has run out is taken whoever has the lock.
+  std::unique_ptr<runtime::File> hold = nullptr;
+  std::string hold_token = {};
 };
 
 class DiskKey final : public StoreKey {
  public:
   // `background` takes over what outlasts its caller; it and the rules must outlive the key.
   DiskKey(runtime::Scope& background, RegisterState state)
-      : background_(background), state_(std::make_shared<const RegisterState>(std::move(state))) {}
+      : background_(background), state_(std::make_shared<RegisterState>(std::move(state))) {}
 
   runtime::task<Result<election::Observation>> look(Instant deadline, runtime::Cancellation* cancel) override;
   runtime::task<Result<election::WriteOutcome>> act(election::WriteRequest request, Instant deadline,
                                                     runtime::Cancellation* cancel) override;
   runtime::task<bool> changed(runtime::Cancellation* cancel) override;
+  int claim_descriptor() const override { return state_->hold == nullptr ? -1 : state_->hold->descriptor(); }
 
  private:
   template <class T>
@@ -92,7 +99,7 @@ class DiskKey final : public StoreKey {
   runtime::task<Result<T>> run(Begin begin, Instant deadline, runtime::Cancellation* cancel);
 
   runtime::Scope& background_;
-  std::shared_ptr<const RegisterState> state_;
+  std::shared_ptr<RegisterState> state_;
   std::shared_ptr<runtime::Event> unfinished_;  // the end of the last piece of work
 };
 

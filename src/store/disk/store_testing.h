@@ -42,6 +42,7 @@ class StoreUser {
 
   runtime::EpollRuntime& runtime() { return *runtime_; }
   LeaseStore& store() { return *store_; }
+  StoreKey& key() { return *key_; }
   Instant within(Duration span) { return runtime_->read_clock() + span; }
 
   Result<election::Observation> look(Duration patience = Duration::seconds(10)) {

@@ -94,8 +94,9 @@ class LeaseFileStore final : public LeaseStore {
                                       std::string(kDefaultKey) + "', not '" + key +
                                       "'; to keep a file for each key, name a folder: file:FOLDER/");
     }
-    RegisterFiles files{path, path + ".lock", path + ".epoch", kMode, kFolderMode};
-    return std::make_unique<DiskKey>(background_, RegisterState{runtime_, rules_, std::move(files), std::move(key)});
+    RegisterFiles files{path, path + ".lock", path + ".epoch", path + ".held", kMode, kFolderMode};
+    return std::make_unique<DiskKey>(background_,
+                                     RegisterState{runtime_, rules_, std::move(files), std::move(key), nullptr, {}});
   }
 
   task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,

@@ -73,8 +73,11 @@ class HostStore final : public LeaseStore {
     if (!name) return tl::unexpected(name.error());
     const std::string base = options_.folder + "/" + *name;
     const std::string lock = base + std::string(kLockEnding);
-    RegisterFiles files{.claim = lock, .lock = lock, .ledger = base + ".epoch"};
-    return std::make_unique<DiskKey>(background_, RegisterState{runtime_, rules_, std::move(files), std::move(key)});
+    RegisterFiles files{.claim = lock, .lock = lock, .ledger = base + ".epoch", .hold = {}};
+    // By the rules of NIP-LE nothing but the process counts.
+    if (!options_.rules.nip_le) files.hold = base + ".held";
+    return std::make_unique<DiskKey>(background_,
+                                     RegisterState{runtime_, rules_, std::move(files), std::move(key), nullptr, {}});
   }
 
   task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,

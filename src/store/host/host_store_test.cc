@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/file.h>
+#include <sys/wait.h>
 
 #include "sim/sim_testing.h"
 #include "store/disk/disk_claim.h"
@@ -232,6 +233,67 @@ TEST_F(HostStoreTest, keys_of_other_programs_and_damaged_ones_are_listed) {
   EXPECT_THAT((*listed)[1].seen.evidence, HasSubstr("broken.epoch"));
 }
 
+// A process that takes the key, starts work, and dies at once. The work runs until the returned descriptor is closed.
+int take_and_die(const std::string& url) {
+  int go_on[2];
+  check(::pipe2(go_on, O_CLOEXEC) == 0, "a test has descriptors");
+  const pid_t holder = ::fork();
+  if (holder == 0) {
+    StoreUser user(url);
+    const auto taken = user.take("alice");
+    const bool good = taken && taken->applied;
+    if (::fork() == 0) {
+      ::close(go_on[1]);
+      char byte;
+      ::_exit(::read(go_on[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    ::_exit(good ? 0 : 1);
+  }
+  ::close(go_on[0]);
+  int status = 1;
+  ::waitpid(holder, &status, 0);
+  EXPECT_EQ(status, 0);
+  return go_on[1];
+}
+
+TEST_F(HostStoreTest, a_dead_holder_is_dead_once_the_work_that_it_started_is_gone_too) {
+  for (const std::string& one : {url(), "file:" + folder_.path("state.json")}) {
+    const int work = take_and_die(one);
+    StoreUser user(one);
+    auto seen = user.look();
+    ASSERT_TRUE(seen) << seen.error().message;
+    EXPECT_EQ(seen->record.holder, "alice");
+    EXPECT_EQ(seen->sight, HolderSight::kUnknown);
+    EXPECT_THAT(seen->evidence, HasSubstr("still runs"));
+    ::close(work);
+    for (int i = 0; i < 10'000 && seen->sight != HolderSight::kDead; ++i) seen = user.look();
+    EXPECT_EQ(seen->sight, HolderSight::kDead);
+  }
+}
+
+TEST_F(HostStoreTest, work_that_outlives_its_lease_holds_up_nobody) {
+  const int work = take_and_die(url());
+  StoreUser user(url());
+  const auto taken = user.take("bob");
+  EXPECT_TRUE(taken && taken->applied);
+  ::close(work);
+}
+
+TEST_F(HostStoreTest, the_descriptor_for_the_work_is_there_while_the_key_is_held) {
+  StoreUser user(url());
+  EXPECT_EQ(user.key().claim_descriptor(), -1);
+  const auto taken = user.take("alice");
+  EXPECT_GE(user.key().claim_descriptor(), 0);
+  ASSERT_TRUE(user.release(taken->after)->applied);
+  EXPECT_EQ(user.key().claim_descriptor(), -1);
+
+  const auto again = user.take("alice");
+  ASSERT_TRUE(again->applied);
+  ASSERT_TRUE(StoreUser(url()).take("bob")->applied);
+  EXPECT_FALSE(user.renew(again->after)->applied);
+  EXPECT_EQ(user.key().claim_descriptor(), -1) << "the key was lost";
+}
+
 // --- options ---------------------------------------------------------------------------------------------------------
 
 const char* home_only(const char* name) { return std::string_view(name) == "HOME" ? "/home/me" : nullptr; }
@@ -345,6 +407,28 @@ TEST(HostStoreTornRead, is_read_again_for_a_while_and_then_under_the_lock) {
     world.run_for(Duration::seconds(20));
     EXPECT_EQ(slow.holder, holder) << locks << " " << pause.ms();
   }
+}
+
+runtime::task<void> read_in_a_hurry(runtime::Runtime& runtime, void* context) {
+  {
+    const runtime::OpenOptions options{.create = true, .write = true};
+    const auto file = co_await runtime.open("/locks/key.lock", options);
+    co_await (*file)->write_at(0, as_bytes("garbage"));
+  }
+  HostStoreOptions options;
+  options.folder = "/locks";
+  const auto store = co_await open_host_store(runtime, options);
+  const auto key = (*store)->open("key");
+  const auto seen = co_await (*key)->look(runtime.now() + Duration::millis(40), nullptr);
+  *static_cast<bool*>(context) = seen.has_value();
+}
+
+TEST(HostStoreTornRead, takes_no_longer_than_there_is_time) {
+  sim::World world(1);
+  bool seen = false;
+  world.add_node("node").start(&read_in_a_hurry, &seen);
+  world.run_for(Duration::seconds(1));
+  EXPECT_TRUE(seen);
 }
 
 // Somebody has the lock, puts another file in the place of the locked one, and lets go.
