@@ -74,7 +74,8 @@ TEST(EtcdJson, only_the_claims_of_a_key_itself_stand_in_its_queue) {
   EXPECT_EQ(key_of_claim("a/12345678901234567"), "");
   const auto answer = parse_transaction(
       R"({"header":{"cluster_id":"7","revision":"9"},"succeeded":true,"responses":[{"response_range":{"kvs":[)"
-      R"({"key":"YS9iLzE=","create_revision":"3"},{"key":"YS8y","create_revision":"4","mod_revision":"5","lease":"2"}]}},)"
+      R"({"key":"YS9iLzE=","create_revision":"3"},)"
+      R"({"key":"YS8y","create_revision":"4","mod_revision":"5","lease":"2"}]}},)"
       R"({"response_range":{}}]})",
       "a");
   ASSERT_TRUE(answer);
