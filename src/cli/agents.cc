@@ -165,15 +165,14 @@ task<int> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOp
   if (!done) co_return refuse(done.error().message, kExitNo);
   std::size_t handed_back = 0;
   if (!options.queue.empty()) {
-    // All that are silent now, not only those found just now: an earlier cleanup may have died before this.
-    std::vector<std::string> silent = done->reaped;
     const auto left = co_await registry.read();
     if (!left) co_return refuse(left.error().message, kExitNo);
+    std::vector<std::string> living{options.id};
     for (const Agent& agent : left->agents()) {
-      if (agent.status != lead::AgentStatus::kActive) silent.push_back(agent.id);
+      if (agent.status == lead::AgentStatus::kActive) living.push_back(agent.id);
     }
     lead::QueueFile queue(runtime, options.queue);
-    const auto back = co_await queue.hand_back(silent, election::Epoch(options.epoch));
+    const auto back = co_await queue.hand_back(living, election::Epoch(options.epoch));
     if (!back) co_return refuse(back.error().message, kExitNo);
     handed_back = *back;
   }
@@ -280,7 +279,7 @@ void add_agents(CLI::App& app, int& exit_code) {
   agents->footer(
       "Examples:\n"
       "  bellwether agents register --registry fleet.json --id a1 --role orchestrator\n"
-      "  bellwether agents list --registry fleet.json --via file:lease.json --key fleet\n\n"
+      "  bellwether agents list --registry fleet.json --via file:lease.json --key default\n\n"
       "Exit codes: 0 done, 1 not done (no such agent, not the leader, a file or store that fails), 104 wrong command\n"
       "line.");
 }

@@ -152,7 +152,7 @@ void print(const Doctor& doctor) {
                 std::string(to_string(finding.severity)).c_str(), printable(finding.what).c_str(),
                 printable(finding.evidence).c_str(), finding.why.c_str(), printable(finding.command).c_str());
   }
-  if (doctor.findings().empty()) {
+  if (worst_of(doctor.findings()) == Severity::kNote) {
     std::printf("healthy (%s looked at)\n", format_count(doctor.keys(), "key").c_str());
   }
 }
@@ -224,7 +224,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  bellwether doctor --policy examples/leadership/policy.yaml\n"
-      "  bellwether doctor --via file:lease.json --key fleet --registry fleet.json --history epochs.json\n\n"
+      "  bellwether doctor --via file:lease.json --key default --registry fleet.json --history epochs.json\n\n"
       "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] { exit_code = run_doctor(*options); });
 }

@@ -287,7 +287,7 @@ void add_watch(CLI::App& app, int& exit_code) {
   command->add_option("COMMAND", options->command, "The leader's process, behind --");
   command->footer(
       "Example:\n"
-      "  bellwether watch --via file:lease.json --key fleet --state watch.json -- ./orchestrator\n"
+      "  bellwether watch --via file:lease.json --key default --state watch.json -- ./orchestrator\n"
       "  bellwether watch --restart --state watch.json\n\n"
       "SIGHUP restarts, SIGTERM and SIGINT end it with its process. A process that ends with 0 while another one's\n"
       "heartbeat goes on is left alone. Exit codes: 0 ended by a signal, 1 no runtime, 104 wrong command line.");

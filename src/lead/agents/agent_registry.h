@@ -58,7 +58,7 @@ class AgentRegistry {
   Status remove(const std::string& id);
 
   struct Cleanup {
-    std::vector<std::string> stale;   // turned stale now: their tasks are to be handed back
+    std::vector<std::string> stale;   // turned stale now
     std::vector<std::string> reaped;  // dead, and forgotten
     bool changed() const { return !stale.empty() || !reaped.empty(); }
   };

@@ -126,9 +126,9 @@ task<Status> QueueFile::finish(Grant grant) {
   co_return done;
 }
 
-task<Result<std::size_t>> QueueFile::hand_back(std::vector<std::string> agents, election::Epoch epoch) {
+task<Result<std::size_t>> QueueFile::hand_back(std::vector<std::string> living, election::Epoch epoch) {
   std::size_t count = 0;
-  auto change = change_of<TaskQueue>([&](TaskQueue& queue) { return keep(queue.hand_back(agents, epoch), count); });
+  auto change = change_of<TaskQueue>([&](TaskQueue& queue) { return keep(queue.hand_back(living, epoch), count); });
   const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
   if (!done) co_return tl::unexpected(done.error());
   co_return count;

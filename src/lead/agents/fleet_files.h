@@ -47,7 +47,7 @@ class QueueFile {
   runtime::task<Result<std::optional<Grant>>> hand_out(std::string agent, election::Epoch epoch);
   // Success too when this very result was accepted before: the agent may not have heard of it.
   runtime::task<Status> finish(Grant grant);
-  runtime::task<Result<std::size_t>> hand_back(std::vector<std::string> agents, election::Epoch epoch);
+  runtime::task<Result<std::size_t>> hand_back(std::vector<std::string> living, election::Epoch epoch);
 
  private:
   runtime::Runtime& runtime_;

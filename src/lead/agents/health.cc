@@ -89,7 +89,9 @@ void judge_lease(const LeaseLooks& looks, WallTime now, const HealthLimits& limi
                    "nobody takes the key for a whole lease, for somebody may still hold it",
                    show(looks) + "; check the store's persistence"});
   } else if (!last.evidence.empty()) {
-    out.push_back({Severity::kWarning, "the record of '" + looks.key + "' is out of the ordinary", last.evidence,
+    // That another program wrote the record is worth knowing, and no fault.
+    const Severity severity = last.foreign && last.record.held() ? Severity::kNote : Severity::kWarning;
+    out.push_back({severity, "the record of '" + looks.key + "' is out of the ordinary", last.evidence,
                    "a file or key that another program changed, or that was torn, is never guessed at", show(looks)});
   }
   const bool held =

@@ -74,6 +74,8 @@ TEST(Health, what_the_store_found_odd_is_passed_on) {
   Observation odd = held_by("a", 3);
   odd.evidence = "the file was torn";
   expect_one(of({odd}, 1), Severity::kWarning, "out of the ordinary");
+  odd.foreign = true;
+  expect_one(of({odd}, 1), Severity::kNote, "out of the ordinary");
   odd.may_have_lost_data = true;
   expect_one(of({odd}, 1), Severity::kCritical, "may have lost data");
   Observation dead = held_by("a", 3);

@@ -164,12 +164,12 @@ Status TaskQueue::finish(const Grant& grant) {
   return {};
 }
 
-Result<std::size_t> TaskQueue::hand_back(const std::vector<std::string>& agents, Epoch epoch) {
+Result<std::size_t> TaskQueue::hand_back(const std::vector<std::string>& living, Epoch epoch) {
   if (auto good = in_office(epoch); !good) return tl::unexpected(good.error());
   std::size_t count = 0;
   for (QueuedTask& task : tasks_) {
     if (task.state != QueuedTask::State::kRunning) continue;
-    if (std::find(agents.begin(), agents.end(), task.agent) == agents.end()) continue;
+    if (std::find(living.begin(), living.end(), task.agent) != living.end()) continue;
     task.state = QueuedTask::State::kWaiting;
     ++count;
   }

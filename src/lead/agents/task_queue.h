@@ -59,8 +59,9 @@ class TaskQueue {
   Result<std::optional<Grant>> hand_out(const std::string& agent, election::Epoch epoch);
   // kRefused when the task was handed out again or taken over since; kExists when this very result came before.
   Status finish(const Grant& grant);
-  // The running tasks of these agents wait again. kRefused as above.
-  Result<std::size_t> hand_back(const std::vector<std::string>& agents, election::Epoch epoch);
+  // The running tasks of all but these agents wait again: of the silent, and of those that are forgotten already.
+  // kRefused as above.
+  Result<std::size_t> hand_back(const std::vector<std::string>& living, election::Epoch epoch);
 
   election::Epoch fence() const { return fence_; }
   uint64_t cursor() const { return cursor_; }  // all tasks before it are done
