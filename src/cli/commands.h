@@ -12,10 +12,13 @@ inline constexpr int kExitOk = 0;
 inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in k6
 
 void add_run(CLI::App& app, int& exit_code);
+void add_agents(CLI::App& app, int& exit_code);
 void add_alerts(CLI::App& app, int& exit_code);
 void add_budget(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_lead(CLI::App& app, int& exit_code);
+void add_doctor(CLI::App& app, int& exit_code);
+void add_watch(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_target(CLI::App& app, int& exit_code);
 

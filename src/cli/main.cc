@@ -40,6 +40,9 @@ int main(int argc, char** argv) {
   bellwether::cli::add_sim(app, exit_code);
   bellwether::cli::add_budget(app, exit_code);
   bellwether::cli::add_alerts(app, exit_code);
+  bellwether::cli::add_agents(app, exit_code);
+  bellwether::cli::add_watch(app, exit_code);
+  bellwether::cli::add_doctor(app, exit_code);
 
   try {
     app.parse(argc, argv);

@@ -161,7 +161,7 @@ class Alerts(product.Test):
 
     def judge(self, rules, tests):
         self.write("rules.yaml", rules)
-        self.write("tests.json", json.dumps({"rule_files": ["rules.yaml"], "evaluation_interval": "15s",
+        self.write("tests.json", json.dumps({"rule_files": ["rules.yaml"], "evaluation_interval": "1m",
                                              "tests": tests}))
         done = self.promtool("test", "rules", "tests.json")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
