@@ -199,7 +199,8 @@ class Doctor(Fleet):
         self.assertEqual((code, what.count("cannot be asked")), (2, 1))
 
     def test_a_lease_is_judged_by_its_age(self):
-        for seconds, code, words in ((10, 0, ""), (100, 1, "is late"), (200, 2, "is over"), (-60, 2, "cannot be asked")):
+        for seconds, code, words in ((10, 0, ""), (100, 1, "is late"), (200, 2, "is over"),
+                                     (-60, 2, "cannot be asked")):
             via = ["--via", f"file:{self.lease(seconds)}", "--key", "default"]
             found, what = self.doctor(*via)
             self.assertEqual(found, code, f"{seconds}: {what}")
