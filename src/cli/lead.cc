@@ -115,6 +115,8 @@ void add_command_options(CLI::App* command, Given& given) {
   command->add_option("--disk-probe", options.disk_probe, "A folder whose disk must answer")->type_name("DIR");
   command->add_option("--audit", options.audit_file, "Append every transition to this file, as JSON")
       ->type_name("FILE");
+  command->add_option("--metrics", options.metrics_at, "Serve /metrics, /healthz, /leader and /follower here")
+      ->type_name("HOST:PORT");
   command->add_flag("--json", options.json, "Messages as JSON, one object a line");
   command->add_flag("-q,--quiet", given.quiet, "Say nothing but errors");
   command->add_flag("-v,--verbose", given.verbose, "Tell every decision and its evidence");

@@ -58,6 +58,12 @@ class LeaseStore {
   // The keys that begin with `prefix`, in order, at most `most` of them.
   virtual runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
                                                              runtime::Cancellation* cancel) = 0;
+  // For how long nobody has read or written this piece of data, which is kept beside the leases, as the server counts
+  // it (Redis: in whole seconds). kNotFound when there is none of that name, kUnsupported where nobody counts.
+  virtual runtime::task<Result<Duration>> idle_time(std::string /*data*/, Instant /*deadline*/,
+                                                    runtime::Cancellation* /*cancel*/) {
+    co_return fail(Errc::kUnsupported, "this store does not count how long data is idle");
+  }
 };
 
 }  // namespace bellwether::store

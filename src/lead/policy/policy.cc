@@ -17,9 +17,9 @@ using yaml::in_quotes;
 using yaml::Node;
 
 constexpr std::array<std::string_view, 2> kTopKeys{"leader_election", "store"};
-constexpr std::array<std::string_view, 10> kLoopKeys{"poll_interval", "lock_key",     "lock_ttl",     "renew_every",
+constexpr std::array<std::string_view, 11> kLoopKeys{"poll_interval", "lock_key",     "lock_ttl",     "renew_every",
                                                      "release_mode",  "longest_tick", "takeover_slo", "stale_window",
-                                                     "guards",        "store"};
+                                                     "guards",        "store",        "command"};
 constexpr std::array<std::string_view, 2> kReleaseModes{"ttl_hold", "explicit"};
 constexpr Duration kShortestTtl = Duration::millis(100);
 
@@ -92,6 +92,7 @@ std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) 
   loop.takeover_slo = section.duration("takeover_slo", shortest);
   loop.stale_window = section.duration("stale_window", shortest);
   loop.guards = section.texts("guards");
+  loop.command = section.text("command").value_or("");
   loop.store = read_store(section);
   if (!poll || !ttl || diagnostics.size() != before) return std::nullopt;
   loop.poll_interval = *poll;

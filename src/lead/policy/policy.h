@@ -13,6 +13,7 @@
 //       takeover_slo: 95s
 //       stale_window: 2m
 //       guards: sys:jobs                           # or a list: what only the holder may change
+//       command: ./reconcile --once                # one tick, for `bellwether loops run`
 //
 // Pure: the text comes in, the sheet or what is wrong with it goes out.
 #pragma once
@@ -45,7 +46,8 @@ struct LoopPolicy {
   std::optional<Duration> takeover_slo;  // the longest time without a holder after a crash
   std::optional<Duration> stale_window;  // the longest time between two ticks, over a crash
   std::vector<std::string> guards;
-  std::string store;  // a URL; empty: not said in the sheet
+  std::string command;  // the tick, for a shell; empty: not said in the sheet
+  std::string store;    // a URL; empty: not said in the sheet
 };
 
 struct Policy {

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "lead/candidate.h"
 #include "lead/epoch_memory.h"
+#include "lead/metrics/metrics_server.h"
 #include "lead/run/evidence_sources.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/hooks.h"
@@ -38,9 +39,14 @@ std::string shown(std::string_view text) {
 class LeaderRun final : public CandidateListener {
  public:
   LeaderRun(runtime::EpollRuntime& runtime, const LeadOptions& options, Journal& journal)
-      : runtime_(runtime), options_(options), journal_(journal), hooks_(runtime, journal) {}
+      : runtime_(runtime),
+        options_(options),
+        journal_(journal),
+        hooks_(runtime, journal),
+        figures_(options.key, {}) {}
 
   runtime::task<int> run();
+  const LeaseFigures& figures() const { return figures_; }
 
   void on_elected(const election::TermOfOffice& term) override;
   void on_renewed(Instant ends, Duration took) override;
@@ -70,6 +76,7 @@ class LeaderRun final : public CandidateListener {
   const LeadOptions& options_;
   Journal& journal_;
   Hooks hooks_;
+  LeaseFigures figures_;
   std::string holder_;
   std::unique_ptr<store::StoreKey> key_;
   std::unique_ptr<Candidate> candidate_;
@@ -106,6 +113,7 @@ Hooks::Environment LeaderRun::environment(Epoch epoch) const {
 void LeaderRun::on_elected(const election::TermOfOffice& term) {
   ever_elected_ = true;
   ++term_;
+  figures_.elected(term, runtime_.boot_now());
   term_ends_ = term.end->ends_at();
   kill_at_ = term_ends_ + options_.timing.stop_grace;
   working_ = true;
@@ -117,7 +125,8 @@ void LeaderRun::on_elected(const election::TermOfOffice& term) {
   scope_->spawn(work(term.epoch));
 }
 
-void LeaderRun::on_renewed(Instant ends, Duration) {
+void LeaderRun::on_renewed(Instant ends, Duration took) {
+  figures_.renewed(runtime_.boot_now(), took);
   term_ends_ = ends;
   kill_at_ = ends + options_.timing.stop_grace;
   if (command_ != nullptr) command_->set_deadlines(term_ends_, kill_at_);
@@ -137,6 +146,7 @@ runtime::task<void> LeaderRun::drain_at_most(Duration most, uint64_t term, runti
 }
 
 void LeaderRun::on_term_ended(const election::TermEnded& ended) {
+  figures_.term_ended();
   const std::string reason = to_string(ended.reason);
   if (ended.reason == EndReason::kResigned) {
     tell("resigned", "no longer leading: " + ended.why, ended.epoch);
@@ -161,6 +171,7 @@ void LeaderRun::on_term_ended(const election::TermEnded& ended) {
 }
 
 void LeaderRun::on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) {
+  figures_.leader_changed(record, candidate_->elector().last_failover());
   const bool ours = record.holder == holder_;
   const std::string who = record.held() ? shown(record.holder) : "nobody";
   const std::string text = "leader of '" + shown(options_.key) + "': " + who +
@@ -179,11 +190,13 @@ void LeaderRun::on_leader_changed(const election::LeaseRecord& record, const std
   if (options_.nonblock && !free && !ever_elected_) conflict(candidate_->elector().verdict().why);
 }
 
-void LeaderRun::on_store_error(bool, const std::string& why) {
+void LeaderRun::on_store_error(bool renewal, const std::string& why) {
+  if (renewal) figures_.renewal_failed();
   if (options_.nonblock && !ever_elected_) conflict("the store did not answer: " + why);
 }
 
 void LeaderRun::on_fail_open(bool open, const std::string& why) {
+  if (open) figures_.fell_open();
   tell("fail-open", open ? "acting without proof is permitted by policy: " + why : "proof is required again: " + why,
        candidate_->elector().floor());
 }
@@ -373,6 +386,15 @@ int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options) {
     }
   }
   LeaderRun run(runtime, options, journal);
+  std::unique_ptr<MetricsServer> metrics;
+  if (!options.metrics_at.empty()) {
+    auto started = MetricsServer::start(options.metrics_at, {&run.figures()});
+    if (!started) {
+      journal.error(runtime.wall_now(), "--metrics: " + started.error().message);
+      return kExitWrong;
+    }
+    metrics = std::move(*started);
+  }
   return runtime.run(run.run());
 }
 

@@ -45,6 +45,7 @@ struct LeadOptions {
   std::string disk_probe;                   // a folder whose disk must answer
 
   std::string audit_file;
+  std::string metrics_at;  // HOST:PORT of a page of metrics; empty: none
   bool json = false;
   int verbosity = 1;  // 0 quiet, 1 what matters, 2 every decision
 };

@@ -190,6 +190,16 @@ task<Result<std::vector<ListedKey>>> RedisStore::list(std::string prefix, std::s
   co_return found;
 }
 
+task<Result<Duration>> RedisStore::idle_time(std::string data, Instant deadline, runtime::Cancellation* cancel) {
+  const Status ready = co_await link_.ready(deadline, cancel);
+  if (!ready) co_return tl::unexpected(ready.error());
+  std::vector<std::string> command{"OBJECT", "IDLETIME", data};
+  const auto reply = co_await link_.call(std::move(command), deadline, cancel);
+  if (auto good = examine(reply); !good) co_return tl::unexpected(good.error());
+  if (reply->type == RedisReply::Type::kInteger) co_return Duration::seconds(reply->integer);
+  co_return fail(Errc::kNotFound, "there is no key '" + data + "'");
+}
+
 task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& runtime, StoreUrl url) {
   RedisLogin login;
   login.user = url.user;

@@ -40,6 +40,7 @@ class RedisStore final : public LeaseStore {
   Result<std::unique_ptr<StoreKey>> open(std::string key) override;
   runtime::task<Result<std::vector<ListedKey>>> list(std::string prefix, std::size_t most, Instant deadline,
                                                      runtime::Cancellation* cancel) override;
+  runtime::task<Result<Duration>> idle_time(std::string data, Instant deadline, runtime::Cancellation* cancel) override;
 
  private:
   friend class RedisKey;

@@ -1,0 +1,146 @@
+#include "lead/drill/contenders.h"
+
+#include <csignal>
+#include <utility>
+
+#include "store/store_url.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr Duration kStopMost = Duration::seconds(3);
+
+// For a shell.
+std::string in_quotes(const std::string& text) {
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+}  // namespace
+
+Result<std::string> redirected(const std::string& url, uint16_t port) {
+  const auto parsed = store::parse_store_url(url);
+  if (!parsed) return tl::unexpected(parsed.error());
+  const auto begin = url.find("://");
+  if (parsed->hosts.size() != 1 || begin == std::string::npos) {
+    return fail(Errc::kUnsupported,
+                "the fault 'cut' needs a store at one address of a network, such as "
+                "redis://HOST:PORT; what contenders share on one machine cannot be cut");
+  }
+  std::size_t host = begin + 3;
+  const std::size_t end = std::min(url.find_first_of("/?", host), url.size());
+  const auto user = url.rfind('@', end);
+  if (user != std::string::npos && user >= host) host = user + 1;
+  return url.substr(0, host) + "127.0.0.1:" + std::to_string(port) + url.substr(end);
+}
+
+// Acts for a good part of a poll, so that a leader is nearly always caught at work; shorter than its lock.
+std::string Contenders::tick_command() const {
+  const Duration span = std::min(options_.loop.poll_interval, options_.loop.lock_ttl / 2) * 6 / 10;
+  std::string text = "exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act " + in_quotes(act_file()) + " " +
+                     std::to_string(std::max<int64_t>(span.ms(), 20));
+  if (options_.command.empty()) return text;
+  return "(" + options_.command + ") & " + text.substr(5) + "; wait";
+}
+
+runtime::task<Status> Contenders::open_way(One& one) {
+  one.store = options_.loop.store;
+  if (options_.fault != DrillFault::kCut) co_return Status();
+  auto probe = redirected(one.store, 1);
+  if (!probe) co_return tl::unexpected(probe.error());
+  const auto parsed = store::parse_store_url(one.store);
+  auto way = co_await Forwarder::start(runtime_, parsed->hosts[0].host, parsed->hosts[0].port);
+  if (!way) co_return tl::unexpected(way.error());
+  one.way = std::move(*way);
+  one.store = *redirected(one.store, one.way->port());
+  co_return Status();
+}
+
+runtime::task<Status> Contenders::launch(One& one) {
+  one.holder = "drill-" + std::to_string(++launched_);
+  const std::string& name = options_.loop.name;
+  runtime::SpawnOptions spawn;
+  spawn.argv = {"/proc/self/exe",
+                "loops",
+                "run",
+                options_.policy_file,
+                "--loop",
+                name,
+                "--on-tick",
+                name + "=" + tick_command(),
+                "--id",
+                one.holder,
+                "--via",
+                one.store,
+                "--key-suffix",
+                options_.suffix,
+                "--trust-empty",
+                "--quiet"};
+  // The epochs of a drill are remembered for the drill only.
+  const std::string program = "/proc/" + std::to_string(runtime_.self().pid) + "/exe";
+  spawn.environment = {{"XDG_STATE_HOME", folder_}, {"BELLWETHER_DRILL_PROGRAM", program}};
+  spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
+  spawn.no_input = true;
+  spawn.die_with_us = true;
+  auto process = co_await runtime_.spawn(std::move(spawn));
+  if (!process) co_return tl::unexpected(process.error());
+  one.process = std::move(*process);
+  one.broken = false;
+  co_return Status();
+}
+
+runtime::task<Status> Contenders::start() {
+  all_.resize(options_.contenders);
+  for (One& one : all_) {
+    Status done = co_await open_way(one);
+    if (done) done = co_await launch(one);
+    if (!done) co_return done;
+  }
+  co_return Status();
+}
+
+Status Contenders::break_one(const std::string& holder) {
+  for (One& one : all_) {
+    if (one.holder != holder) continue;
+    one.broken = true;
+    switch (options_.fault) {
+      case DrillFault::kKill: return one.process->signal(SIGKILL);
+      case DrillFault::kPause: return one.process->signal(SIGSTOP);
+      case DrillFault::kCut: one.way->cut(); return {};
+    }
+  }
+  return fail(Errc::kNotFound, "'" + holder + "' is no contender of this drill");
+}
+
+runtime::task<Status> Contenders::repair() {
+  for (One& one : all_) {
+    if (!std::exchange(one.broken, false)) continue;
+    Status done;
+    switch (options_.fault) {
+      case DrillFault::kKill: done = co_await launch(one); break;
+      case DrillFault::kPause: done = one.process->signal(SIGCONT); break;
+      case DrillFault::kCut: one.way->mend(); break;
+    }
+    if (!done) co_return done;
+  }
+  co_return Status();
+}
+
+runtime::task<void> Contenders::stop() {
+  for (One& one : all_) {
+    if (one.way != nullptr) one.way->mend();
+    if (one.process == nullptr) continue;
+    (void)one.process->signal(SIGCONT);
+    (void)one.process->signal(SIGTERM);
+  }
+  const Instant most = runtime_.read_clock() + kStopMost;
+  for (One& one : all_) {
+    if (one.process == nullptr) continue;
+    [[maybe_unused]] const auto end = co_await one.process->wait(most, nullptr);
+    one.process.reset();  // kills one that did not end
+    if (one.way != nullptr) co_await one.way->stop();
+  }
+}
+
+}  // namespace bellwether::lead

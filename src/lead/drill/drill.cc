@@ -1,0 +1,217 @@
+#include "lead/drill/drill.h"
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fcntl.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "lead/drill/act_log.h"
+#include "lead/drill/contenders.h"
+#include "lead/policy/loop_budget.h"
+#include "runtime/scope.h"
+#include "runtime/signals.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr Duration kLook = Duration::millis(5);    // between looks at the acts
+constexpr Duration kFresh = Duration::millis(60);  // an act not older than this: its holder is at work
+
+class Drill {
+ public:
+  Drill(runtime::EpollRuntime& runtime, const DrillOptions& options) : runtime_(runtime), options_(options) {}
+  runtime::task<DrillReport> run();
+
+ private:
+  runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
+  runtime::task<void> rounds(runtime::Cancellation* cancel);
+  runtime::task<bool> round(runtime::Cancellation* cancel);
+  runtime::task<const Reign*> leader_at_work(runtime::Cancellation* cancel);
+  runtime::task<void> successor(DrillRound& round, Instant fault, runtime::Cancellation* cancel);
+  void read_acts();
+  Duration patience() const { return report_.worst_budget * 3 + Duration::seconds(10); }
+  void progress(const std::string& text) const {
+    if (!options_.quiet) std::fprintf(stderr, "drill: %s\n", text.c_str());
+  }
+
+  runtime::EpollRuntime& runtime_;
+  const DrillOptions& options_;
+  DrillReport report_;
+  std::unique_ptr<runtime::Signals> signals_;
+  std::unique_ptr<Contenders> contenders_;
+  runtime::Cancellation over_;
+  ActLog log_;
+  int acts_fd_ = -1;
+};
+
+void Drill::read_acts() {
+  if (acts_fd_ < 0) acts_fd_ = ::open(contenders_->act_file().c_str(), O_RDONLY | O_CLOEXEC);
+  std::array<char, 16 * 1024> buffer{};
+  while (acts_fd_ >= 0) {
+    const ssize_t size = ::read(acts_fd_, buffer.data(), buffer.size());
+    if (size <= 0) return;
+    log_.feed({buffer.data(), static_cast<std::size_t>(size)});
+  }
+}
+
+runtime::task<void> Drill::listen_to_signals(runtime::Cancellation* cancel) {
+  const int number = co_await signals_->next(cancel);
+  if (number == 0) co_return;
+  report_.interrupted = true;
+  progress("signal " + std::to_string(number) + ": ending");
+  over_.cancel();
+}
+
+// The holder that acts now; null when nobody does for too long.
+runtime::task<const Reign*> Drill::leader_at_work(runtime::Cancellation* cancel) {
+  const Instant until = runtime_.read_clock() + patience();
+  while (runtime_.read_clock() < until) {
+    read_acts();
+    const Reign* last = log_.last();
+    if (last != nullptr && runtime_.boot_now() - last->last < kFresh) co_return last;
+    const bool rested = co_await runtime_.sleep(kLook, cancel);
+    if (!rested) co_return nullptr;
+  }
+  co_return nullptr;
+}
+
+runtime::task<void> Drill::successor(DrillRound& round, Instant fault, runtime::Cancellation* cancel) {
+  const Instant until = runtime_.read_clock() + patience();
+  while (runtime_.read_clock() < until) {
+    const bool rested = co_await runtime_.sleep(kLook, cancel);
+    read_acts();
+    const auto& reigns = log_.reigns();
+    const auto next = std::find_if(reigns.begin(), reigns.end(), [&](const Reign& reign) {
+      return reign.epoch > round.old_epoch && reign.holder != round.old_holder && reign.first > fault;
+    });
+    if (next != reigns.end()) {
+      const auto old = std::find_if(reigns.begin(), reigns.end(),
+                                    [&](const Reign& reign) { return reign.epoch == round.old_epoch; });
+      round.new_holder = next->holder;
+      round.new_epoch = next->epoch;
+      round.taken_over = true;
+      round.from_fault = next->first - fault;
+      round.idle = next->first - old->last;
+      co_return;
+    }
+    if (!rested) break;
+  }
+  round.from_fault = runtime_.boot_now() - fault;
+}
+
+// False when the drill cannot go on.
+runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
+  const Reign* leader = co_await leader_at_work(cancel);
+  // The fault shall come at any time between two renewals.
+  const Duration wait = runtime_.prng().between(Duration::zero(), options_.loop.poll_interval);
+  if (leader != nullptr) {
+    co_await runtime_.sleep(wait, cancel);
+    leader = co_await leader_at_work(cancel);
+  }
+  if (leader == nullptr) {
+    if (!report_.interrupted) report_.error = "nobody leads the loop, after " + format_duration(patience());
+    co_return false;
+  }
+  DrillRound round;
+  round.old_holder = leader->holder;
+  round.old_epoch = leader->epoch;
+  const Instant fault = runtime_.boot_now();
+  if (const auto broken = contenders_->break_one(round.old_holder); !broken) {
+    report_.error = broken.error().message;
+    co_return false;
+  }
+  co_await successor(round, fault, cancel);
+  if (!round.taken_over && report_.interrupted) co_return false;
+  report_.rounds.push_back(round);
+  progress("round " + std::to_string(report_.rounds.size()) + " of " + std::to_string(options_.rounds) + ": " +
+           to_string(options_.fault) + " " + round.old_holder +
+           (round.taken_over ? ", " + round.new_holder + " acts after " : ", nobody took over for ") +
+           format_duration(Duration::millis(round.from_fault.ms())));
+  const Status repaired = co_await contenders_->repair();
+  if (!repaired) report_.error = repaired.error().message;
+  // Whoever is new has to see the lock first, to be a contender of the next round.
+  const bool rested = co_await runtime_.sleep(options_.loop.poll_interval + Duration::millis(500), cancel);
+  co_return repaired&& rested;
+}
+
+runtime::task<void> Drill::rounds(runtime::Cancellation* cancel) {
+  const Status started = co_await contenders_->start();
+  if (!started) {
+    report_.error = started.error().message;
+    co_return;
+  }
+  progress(std::to_string(options_.contenders) + " contenders of " + options_.loop.name + ", TTL " +
+           format_duration(options_.loop.lock_ttl) + ", poll " + format_duration(options_.loop.poll_interval) +
+           "; a takeover may take " + format_duration(report_.limit));
+  while (report_.rounds.size() < options_.rounds) {
+    const bool more = co_await round(cancel);
+    if (!more) co_return;
+  }
+}
+
+runtime::task<DrillReport> Drill::run() {
+  const LoopBudget budget = budget_of_loop(options_.loop, options_.operation, options_.loop.store);
+  const bool hangs = options_.fault != DrillFault::kKill && budget.budget.hang_worst;
+  const election::Sum& worst = hangs ? *budget.budget.hang_worst : budget.budget.crash_worst;
+  report_.worst_budget = worst.total;
+  report_.arithmetic = worst.formula() + " = " + worst.arithmetic();
+  report_.slo = options_.loop.takeover_slo;
+  report_.limit = report_.slo.value_or(report_.worst_budget);
+  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
+  std::string folder = "/tmp/bellwether-drill-" + std::string(6, 'X');  // to be filled in
+  if (!signals || ::mkdtemp(folder.data()) == nullptr) {
+    report_.error = signals ? "no folder under /tmp can be made" : signals.error().message;
+    co_return report_;
+  }
+  signals_ = std::move(*signals);
+  contenders_ = std::make_unique<Contenders>(runtime_, options_, folder.data());
+  {
+    runtime::Scope scope;
+    scope.spawn(listen_to_signals(scope.cancellation()));
+    co_await rounds(&over_);
+    co_await contenders_->stop();
+    scope.cancel();
+    co_await scope.join();
+  }
+  read_acts();
+  report_.acts = log_.acts();
+  report_.overlaps = log_.overlaps();
+  for (const DrillRound& round : report_.rounds) {
+    if (round.taken_over && round.new_epoch <= round.old_epoch) report_.epochs_grew = false;
+  }
+  if (acts_fd_ >= 0) ::close(acts_fd_);
+  runtime::SpawnOptions clean;
+  clean.argv = {"/bin/rm", "-rf", folder.data()};
+  auto cleaning = co_await runtime_.spawn(std::move(clean));
+  if (cleaning) {
+    [[maybe_unused]] const auto end = co_await (*cleaning)->wait(Instant::never(), nullptr);
+  }
+  co_return report_;
+}
+
+}  // namespace
+
+const char* to_string(DrillFault fault) {
+  switch (fault) {
+    case DrillFault::kKill: return "kill";
+    case DrillFault::kPause: return "pause";
+    case DrillFault::kCut: return "cut";
+  }
+  return "?";
+}
+
+bool DrillReport::within() const {
+  return std::all_of(rounds.begin(), rounds.end(),
+                     [&](const DrillRound& round) { return round.taken_over && round.from_fault <= limit; });
+}
+
+DrillReport run_drill(runtime::EpollRuntime& runtime, const DrillOptions& options) {
+  Drill drill(runtime, options);
+  return runtime.run(drill.run());
+}
+
+}  // namespace bellwether::lead

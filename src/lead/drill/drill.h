@@ -1,0 +1,63 @@
+// A rehearsal of takeovers: starts several contenders of one loop, lets them act, breaks the present leader again and
+// again, and measures how long the loop stands still. What is measured is what is promised (policy sheet, budget.h).
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "lead/policy/policy.h"
+#include "runtime/epoll_runtime.h"
+
+namespace bellwether::lead {
+
+enum class DrillFault : unsigned char {
+  kKill,   // SIGKILL
+  kPause,  // SIGSTOP until another has taken over, which is beyond the TTL; then SIGCONT
+  kCut,    // nothing passes between it and its store until another has taken over
+};
+const char* to_string(DrillFault fault);
+
+struct DrillOptions {
+  std::string policy_file;  // for the contenders, which read it themselves
+  LoopPolicy loop;          // with a store
+  DrillFault fault = DrillFault::kKill;
+  std::size_t rounds = 5;
+  std::size_t contenders = 3;
+  std::string suffix = ":drill";  // of the lock key: the real loop goes on beside the drill
+  std::string command;            // also run in each tick, beside the acts that are measured; a shell command
+  Duration operation = Duration::millis(50);  // of the store, p99, for the budget
+  bool quiet = false;                         // no progress on standard error
+};
+
+struct DrillRound {
+  std::string old_holder;
+  uint64_t old_epoch = 0;
+  std::string new_holder;
+  uint64_t new_epoch = 0;
+  bool taken_over = false;
+  Duration from_fault;  // until the first act of the new leader; without one: how long it was waited for
+  Duration idle;        // from the last act of the old leader to the first of the new one
+};
+
+struct DrillReport {
+  std::vector<DrillRound> rounds;
+  Duration worst_budget;
+  std::string arithmetic;
+  std::optional<Duration> slo;
+  Duration limit;  // the promise of the sheet, or else the budget
+  uint64_t acts = 0;
+  uint64_t overlaps = 0;
+  bool epochs_grew = true;
+  bool interrupted = false;  // by a signal
+  std::string error;         // why it could not go on
+
+  bool within() const;
+};
+
+// Nothing of it is left when this returns. REQUIRES that no other thread runs yet.
+DrillReport run_drill(runtime::EpollRuntime& runtime, const DrillOptions& options);
+
+}  // namespace bellwether::lead

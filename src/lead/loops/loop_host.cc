@@ -1,0 +1,226 @@
+#include "lead/loops/loop_host.h"
+
+#include <csignal>
+#include <map>
+#include <memory>
+
+#include "base/units.h"
+#include "lead/epoch_memory.h"
+#include "lead/loops/command_tick.h"
+#include "lead/loops/leader_loop.h"
+#include "lead/metrics/metrics_server.h"
+#include "lead/run/journal.h"
+#include "runtime/scope.h"
+#include "runtime/signals.h"
+#include "store/open_store.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr int kExitWrong = 104;
+
+// One loop with all that it needs.
+class Hosted final : public LoopListener {
+ public:
+  Hosted(runtime::EpollRuntime& runtime, const LoopHostOptions::Loop& loop, Journal& journal)
+      : figures(loop.policy.lock_key, loop.policy.name), runtime_(runtime), wanted_(loop), journal_(journal) {}
+
+  runtime::task<Status> prepare(store::LeaseStore& store, const LoopHostOptions& options, const std::string& holder);
+  runtime::task<void> run(runtime::Scope& scope) {
+    scope_ = &scope;
+    co_await loop_->run(nullptr);
+  }
+  void stop(const std::string& cause) { loop_->stop(cause); }
+
+  void on_elected(const election::TermOfOffice& term) override {
+    figures.elected(term, runtime_.boot_now());
+    tell("elected", "leads, epoch " + std::to_string(term.epoch.value()), term.epoch);
+  }
+  void on_renewed(Instant, Duration took) override { figures.renewed(runtime_.boot_now(), took); }
+  void on_term_ended(const election::TermEnded& ended) override {
+    figures.term_ended();
+    const bool resigned = ended.reason == election::EndReason::kResigned;
+    tell(
+        resigned ? "resigned" : "deposed",
+        resigned ? "gives its lock back" : "lost its lock (" + std::string(to_string(ended.reason)) + "): " + ended.why,
+        ended.epoch);
+  }
+  void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override {
+    figures.leader_changed(record, loop_->last_failover());
+    detail(record.held() ? "is held by " + record.holder : "is held by nobody: " + evidence);
+  }
+  void on_store_error(bool renewal, const std::string& why) override {
+    if (renewal) figures.renewal_failed();
+    detail("store: " + why);
+  }
+  void on_floor(election::Epoch floor) override {
+    if (memory_ != nullptr && scope_ != nullptr) scope_->spawn(keep(floor));
+  }
+  void on_note(bool warning, const std::string& text) override {
+    if (warning) {
+      journal_.warn(runtime_.wall_now(), named(text));
+    } else {
+      detail(text);
+    }
+  }
+  void on_lock_wait(Duration took) override { figures.lock_waited(took); }
+  void on_tick_ended(election::Epoch, const Status& how, Duration took) override {
+    figures.tick_ended(how.has_value());
+    if (how) {
+      detail("tick done in " + format_duration(took));
+    } else {
+      journal_.warn(runtime_.wall_now(), named("tick failed: " + how.error().message));
+    }
+  }
+
+  LeaseFigures figures;
+
+ private:
+  runtime::task<void> keep(election::Epoch floor);
+  std::string named(const std::string& text) const { return "loop " + wanted_.policy.name + ": " + text; }
+  void detail(const std::string& text) { journal_.detail(runtime_.wall_now(), named(text)); }
+  void tell(std::string_view event, const std::string& text, election::Epoch epoch) {
+    journal_.transition(runtime_.wall_now(), event, named(text),
+                        {{"loop", wanted_.policy.name},
+                         {"key", wanted_.policy.lock_key},
+                         {"holder", loop_->settings().holder},
+                         {"epoch", std::to_string(epoch.value())}});
+  }
+
+  runtime::EpollRuntime& runtime_;
+  const LoopHostOptions::Loop& wanted_;
+  Journal& journal_;
+  std::unique_ptr<store::StoreKey> key_;
+  std::unique_ptr<EpochMemory> memory_;
+  std::unique_ptr<CommandTick> tick_;
+  std::unique_ptr<LeaderLoop> loop_;
+  runtime::Scope* scope_ = nullptr;
+};
+
+runtime::task<Status> Hosted::prepare(store::LeaseStore& store, const LoopHostOptions& options,
+                                      const std::string& holder) {
+  auto key = store.open(wanted_.policy.lock_key);
+  if (!key) co_return tl::unexpected(key.error());
+  key_ = std::move(*key);
+  LoopSettings settings;
+  settings.policy = wanted_.policy;
+  settings.traits = store.traits();
+  settings.holder = holder;
+  settings.trust_empty = options.trust_empty;
+  auto timing = timing_of(wanted_.policy, settings.traits.lease_min);
+  if (!timing) co_return tl::unexpected(timing.error());
+  for (const std::string& warning : timing->warnings) journal_.warn(runtime_.wall_now(), warning);
+  settings.timing = std::move(*timing);
+  const std::string folder = options.keep_epochs ? default_epoch_folder() : std::string();
+  if (!folder.empty()) {
+    memory_ = std::make_unique<EpochMemory>(runtime_, folder, store.describe(), wanted_.policy.lock_key);
+    const auto kept = co_await memory_->load();
+    if (!kept) co_return tl::unexpected(kept.error());
+    settings.floor = *kept;
+  }
+  tick_ = std::make_unique<CommandTick>(runtime_, *key_, wanted_.policy.name, wanted_.command, figures);
+  const uint64_t seed = runtime_.prng().next();
+  loop_ = std::make_unique<LeaderLoop>(runtime_, *key_, std::move(settings), seed, *tick_, *this);
+  co_return Status();
+}
+
+runtime::task<void> Hosted::keep(election::Epoch floor) {
+  const auto kept = co_await memory_->save(floor);
+  if (!kept) journal_.warn(runtime_.wall_now(), named("the epoch could not be remembered: " + kept.error().message));
+}
+
+class LoopHost {
+ public:
+  LoopHost(runtime::EpollRuntime& runtime, const LoopHostOptions& options, Journal& journal)
+      : runtime_(runtime), options_(options), journal_(journal) {}
+
+  runtime::task<int> run();
+
+ private:
+  runtime::task<Status> prepare();
+  runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
+
+  runtime::EpollRuntime& runtime_;
+  const LoopHostOptions& options_;
+  Journal& journal_;
+  std::map<std::string, std::unique_ptr<store::LeaseStore>> stores_;  // by URL
+  std::vector<std::unique_ptr<Hosted>> loops_;
+  std::unique_ptr<runtime::Signals> signals_;
+};
+
+runtime::task<Status> LoopHost::prepare() {
+  const runtime::ProcessIdentity self = runtime_.self();
+  const std::string holder = options_.holder.empty() ? self.host + ":" + std::to_string(self.pid) : options_.holder;
+  for (const LoopHostOptions::Loop& loop : options_.loops) {
+    std::unique_ptr<store::LeaseStore>& store = stores_[loop.policy.store];
+    if (store == nullptr) {
+      auto opened = co_await store::open_store(runtime_, loop.policy.store);
+      if (!opened) co_return tl::unexpected(opened.error());
+      store = std::move(*opened);
+    }
+    loops_.push_back(std::make_unique<Hosted>(runtime_, loop, journal_));
+    Status ready = co_await loops_.back()->prepare(*store, options_, holder);
+    if (!ready) co_return ready;
+  }
+  co_return Status();
+}
+
+runtime::task<void> LoopHost::listen_to_signals(runtime::Cancellation* cancel) {
+  const int number = co_await signals_->next(cancel);
+  if (number == 0) co_return;
+  journal_.detail(runtime_.wall_now(), "signal " + std::to_string(number) + ": giving all locks back");
+  for (const auto& loop : loops_) loop->stop("signal " + std::to_string(number));
+}
+
+runtime::task<int> LoopHost::run() {
+  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
+  if (!signals) {
+    journal_.error(runtime_.wall_now(), signals.error().message);
+    co_return kExitWrong;
+  }
+  signals_ = std::move(*signals);
+  const Status ready = co_await prepare();
+  if (!ready) {
+    journal_.error(runtime_.wall_now(), ready.error().message);
+    co_return kExitWrong;
+  }
+  std::unique_ptr<MetricsServer> metrics;
+  if (!options_.metrics_at.empty()) {
+    std::vector<const LeaseFigures*> figures;
+    for (const auto& loop : loops_) figures.push_back(&loop->figures);
+    auto started = MetricsServer::start(options_.metrics_at, std::move(figures));
+    if (!started) {
+      journal_.error(runtime_.wall_now(), "--metrics: " + started.error().message);
+      co_return kExitWrong;
+    }
+    metrics = std::move(*started);
+    journal_.detail(runtime_.wall_now(), "metrics at http://" + metrics->where() + "/metrics");
+  }
+  runtime::Scope helpers;
+  {
+    runtime::Scope loops;
+    helpers.spawn(listen_to_signals(helpers.cancellation()));
+    for (const auto& loop : loops_) loops.spawn(loop->run(helpers));
+    co_await loops.join();
+  }
+  helpers.cancel();
+  co_await helpers.join();
+  co_return 0;
+}
+
+}  // namespace
+
+int run_loops(runtime::EpollRuntime& runtime, const LoopHostOptions& options) {
+  Journal journal;
+  journal.set_output(options.verbosity, options.json);
+  if (!options.audit_file.empty()) {
+    if (const auto opened = journal.open_audit(options.audit_file); !opened) {
+      journal.error(runtime.wall_now(), "--audit: " + opened.error().message);
+      return kExitWrong;
+    }
+  }
+  LoopHost host(runtime, options, journal);
+  return runtime.run(host.run());
+}
+
+}  // namespace bellwether::lead

@@ -1,0 +1,32 @@
+// `bellwether loops run`: the loops of a policy sheet in one process, each on its own lock, with a command as its tick.
+// One thread for all loops; the page of metrics has its own.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "lead/policy/policy.h"
+#include "runtime/epoll_runtime.h"
+
+namespace bellwether::lead {
+
+struct LoopHostOptions {
+  struct Loop {
+    LoopPolicy policy;    // with a store
+    std::string command;  // one tick, for /bin/sh -c
+  };
+  std::vector<Loop> loops;
+  std::string holder;  // our name; empty: host:pid
+  bool trust_empty = false;
+  bool keep_epochs = true;  // remember on this machine which epochs were seen
+  std::string metrics_at;   // HOST:PORT; empty: no page of metrics
+  std::string audit_file;
+  bool json = false;
+  int verbosity = 1;
+};
+
+// Runs until SIGINT, SIGTERM or SIGHUP, then ends the ticks and gives all locks back. The exit code of the process: 0,
+// or 104 when a loop cannot be run as its sheet says. REQUIRES that no other thread runs yet.
+int run_loops(runtime::EpollRuntime& runtime, const LoopHostOptions& options);
+
+}  // namespace bellwether::lead
