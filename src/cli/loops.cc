@@ -243,9 +243,12 @@ int list_loops(const LoopOptions& options) {
 void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& options, int& exit_code) {
   CLI::App* command = parent->add_subcommand("run", "Run loops of a policy sheet, each only while holding its lock");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
-  command->add_option("--loop", options->names, "Only this loop; may be given again")->type_name("NAME");
+  command->add_option("--loop", options->names, "Only this loop; may be given again")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_option("--on-tick", options->on_tick, "The shell command that is one tick of a loop; may be given again")
-      ->type_name("NAME=COMMAND");
+      ->type_name("NAME=COMMAND")
+      ->allow_extra_args(false);
   command->add_option("--via", options->via, "Store, in place of those of the sheet")->type_name("URL");
   command->add_option("--id", options->host.holder, "Our name in the locks (default HOST:PID)")->type_name("NAME");
   command
@@ -277,7 +280,9 @@ void add_loops(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<LoopOptions>();
   CLI::App* command = app.add_subcommand("loops", "The loops of a policy sheet: who holds each, and running them");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)");
-  command->add_option("--loop", options->names, "Only this loop; may be given again")->type_name("NAME");
+  command->add_option("--loop", options->names, "Only this loop; may be given again")
+      ->type_name("NAME")
+      ->allow_extra_args(false);
   command->add_option("--via", options->via, "Store, in place of those of the sheet")->type_name("URL");
   add_duration(command, "--timeout", options->timeout, "Wait so long for a store (default 5s)");
   command->add_flag("--json", options->json, "One JSON document instead of the table");

@@ -73,7 +73,8 @@ class Loops(product.Test):
     def test_the_inventory_shows_holders_times_and_how_long_guarded_data_was_idle(self):
         policy = self.write("p.yaml", sheet(self.redis, r={"command": "true", "guards": ["data", "gone"]}, s={}))
         self.redis.cli("SET", "data", "1")
-        process = self.run_loops(policy, "--loop", "r", "--id", "me")
+        process = self.start("loops", "run", "--loop", "r", policy, "--trust-empty", "--id", "me",
+                             environment={"XDG_STATE_HOME": str(self.folder)})
 
         def inventory():
             run = self.bellwether("loops", policy, "--json")
@@ -129,6 +130,23 @@ class Loops(product.Test):
         until("a takeover", lambda: get(f"{base}/leader")[0] == 200)
         self.assertRegex(get(f"{base}/metrics")[1], r"(?m)^bellwether_failover_seconds\{.*\} [0-9.]+$")
         self.quit(second)
+
+    def test_a_single_command_that_leads_has_a_page_of_metrics_too(self):
+        port = free_port()
+        process = self.start("lead", "--via", self.redis.url_at(self.redis.port), "--key", "k", "--trust-empty",
+                             "--ttl", "1s", "--metrics", f"127.0.0.1:{port}", "--", "sleep", "60",
+                             environment={"XDG_STATE_HOME": str(self.folder)})
+        base = f"http://127.0.0.1:{port}"
+        until("the server", lambda: answers(base))
+        until("a leader", lambda: get(f"{base}/leader?key=k")[0] == 200)
+        until("a renewal", lambda: 'bellwether_lease_renew_seconds_count{key="k"} 1' in get(f"{base}/metrics")[1])
+        _, page = get(f"{base}/metrics")
+        self.assertNotIn("job_lock_wait", page)
+        checked = subprocess.run(["promtool", "check", "metrics"], input=page, capture_output=True, text=True,
+                                 check=False)
+        self.assertEqual((checked.returncode, checked.stderr), (0, ""))
+        process.send_signal(signal.SIGTERM)
+        self.assertEqual(self.finish(process).code, 143)
 
     def test_says_what_is_missing(self):
         policy = self.write("p.yaml", sheet(self.redis, r={}))
