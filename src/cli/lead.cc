@@ -55,11 +55,6 @@ int run_lead(Given& given) {
                   (options.via.empty() ? std::string("URL") : options.via) + " --key K -- COMMAND ARGUMENTS");
   }
   options.verbosity = given.quiet ? 0 : 1 + given.verbose;
-  if (options.verbosity > 0) {
-    for (const std::string& warning : options.timing.warnings()) {
-      std::fprintf(stderr, "bellwether lead: warning: %s\n", warning.c_str());
-    }
-  }
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return refuse(runtime.error().message);
   return run_leader(**runtime, options);

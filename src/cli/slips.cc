@@ -47,10 +47,11 @@ std::string whats_wrong(const CLI::App& app, const CLI::App& command, const CLI:
   }
   const std::vector<std::string> unknown = command.remaining();
   for (const std::string& word : unknown) {
-    if (!word.starts_with('-')) continue;
+    if (!word.starts_with('-') || word == "--") continue;
     return "there is no option '" + word + "'" + did_you_mean(word.substr(0, word.find('=')), option_names(command));
   }
-  if (!unknown.empty()) return "unexpected argument '" + unknown.front() + "'";
+  const auto required = dynamic_cast<const CLI::RequiredError*>(&error);
+  if (required == nullptr && !unknown.empty()) return "unexpected argument '" + unknown.front() + "'";
   return error.what();
 }
 

@@ -57,6 +57,16 @@ Result<std::string> decode(std::string_view text) {
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
+// For messages: what stands where a password would, between ':' and '@' of the authority, is left out.
+std::string without_password(std::string_view text) {
+  const auto begin = text.find("//");
+  const auto at = text.substr(0, text.find('?')).rfind('@');
+  if (begin == std::string_view::npos || at == std::string_view::npos) return std::string(text);
+  const auto colon = text.find(':', begin + 2);
+  if (colon >= at) return std::string(text);
+  return std::string(text.substr(0, colon + 1)) + "***" + std::string(text.substr(at));
+}
+
 Result<HostPort> parse_host(std::string_view text, uint16_t default_port) {
   HostPort host{.host = {}, .port = default_port};
   std::string_view port;
@@ -194,7 +204,7 @@ Result<StoreUrl> parse_store_url(std::string_view text) {
                                     ". Known are:\n" + store_schemes_help());
   }
   if (const auto wrong = parse_rest(text.substr(colon + 1), *scheme, url); !wrong) {
-    return fail(Errc::kInvalid, quoted(text) + ": " + wrong.error().message);
+    return fail(Errc::kInvalid, quoted(without_password(text)) + ": " + wrong.error().message);
   }
   return url;
 }

@@ -1,5 +1,6 @@
 #include "lead/run/guarded_command.h"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
@@ -7,13 +8,16 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "lead/run/descendants.h"
 #include "lead/run/guardian.h"
 
 namespace bellwether::lead {
 namespace {
 
 constexpr Duration kStartMost = Duration::seconds(10);
-constexpr Duration kLook = Duration::millis(50);  // between looks at a guardian that is silent past the kill time
+constexpr Duration kLook = Duration::millis(50);   // between looks at a guardian that is silent
+constexpr Duration kAgain = Duration::millis(2);   // and at what was killed, until nothing of it is left
+constexpr const char* kMark = "BELLWETHER_GUARD";  // in the environment of a command and all that it starts
 
 std::string_view word(std::string_view& text) {
   const auto end = text.find(' ');
@@ -24,8 +28,8 @@ std::string_view word(std::string_view& text) {
 
 }  // namespace
 
-GuardedCommand::GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd)
-    : runtime_(runtime), page_(std::move(page)), socket_fd_(socket_fd) {}
+GuardedCommand::GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd, std::string mark)
+    : runtime_(runtime), page_(std::move(page)), socket_fd_(socket_fd), mark_(std::move(mark)) {}
 
 GuardedCommand::~GuardedCommand() {
   // Its end is what tells the guardian that nobody leads any more.
@@ -46,6 +50,7 @@ runtime::task<Result<std::unique_ptr<GuardedCommand>>> GuardedCommand::start(run
   call.page_fd = page->descriptor();
   call.socket_fd = sockets[1];
   call.lock_fd = options.lock_fd;
+  call.command_has_lock = options.command_has_lock;
   call.stop_signal = options.stop_signal;
   call.command = options.command;
 
@@ -53,6 +58,9 @@ runtime::task<Result<std::unique_ptr<GuardedCommand>>> GuardedCommand::start(run
   spawn.argv = call.arguments();
   spawn.argv.insert(spawn.argv.begin(), "/proc/self/exe");
   spawn.environment = std::move(options.environment);
+  const std::string mark =
+      std::to_string(runtime.self().pid) + "-" + std::to_string(runtime.boot_now().ns());  // differs for each command
+  spawn.environment.emplace_back(kMark, mark);
   spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
   spawn.keep_open = std::move(options.more_open);
   spawn.keep_open.push_back(call.page_fd);
@@ -60,7 +68,8 @@ runtime::task<Result<std::unique_ptr<GuardedCommand>>> GuardedCommand::start(run
   if (call.lock_fd >= 0) spawn.keep_open.push_back(call.lock_fd);
   auto guardian = co_await runtime.spawn(std::move(spawn));
   ::close(sockets[1]);
-  std::unique_ptr<GuardedCommand> command(new GuardedCommand(runtime, std::move(*page), sockets[0]));
+  std::unique_ptr<GuardedCommand> command(
+      new GuardedCommand(runtime, std::move(*page), sockets[0], std::string(kMark) + "=" + mark));
   if (!guardian) co_return tl::unexpected(guardian.error());
   command->guardian_ = std::move(*guardian);
 
@@ -104,11 +113,20 @@ runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cance
   co_return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : std::string("gone");
 }
 
-bool GuardedCommand::group_is_empty() const { return ::kill(static_cast<pid_t>(-pid_), 0) != 0 && errno == ESRCH; }
-
-// A guardian that was stopped does not act, one that was killed has taken the command itself with it. SIGKILL reaches
-// both, whatever state they are in.
-void GuardedCommand::kill_ourselves() { ::kill(static_cast<pid_t>(-pid_), SIGKILL); }
+// A guardian that was stopped does not act, one that was killed has taken only the command itself with it. SIGKILL
+// reaches everything, whatever state it is in. True when nothing is left.
+bool GuardedCommand::kill_ourselves() const {
+  ::kill(static_cast<pid_t>(-pid_), SIGKILL);
+  // The group may have members that nobody collects, and what has left it, for example into a session of its own, is
+  // to be ended as well.
+  bool empty = true;
+  for (const pid_t pid : living_of(static_cast<pid_t>(pid_), mark_)) {
+    if (pid == guardian_->pid()) continue;
+    empty = false;
+    ::kill(pid, SIGKILL);
+  }
+  return empty;
+}
 
 runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
   CommandEnd end;
@@ -116,11 +134,13 @@ runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
   bool known = false;
   while (true) {
     std::string said;
+    const Duration left = page_.kill_at() - runtime_.boot_now();
+    const Duration patience = guardian_gone ? kAgain : std::clamp(left, kAgain, kLook);
     if (!guardian_gone) {
-      const Instant look = runtime_.read_clock() + kLook;
+      const Instant look = runtime_.read_clock() + patience;
       said = co_await hear(look, nullptr);
     } else {
-      co_await runtime_.sleep(kLook);
+      co_await runtime_.sleep(patience);
     }
     std::string_view text = said;
     const std::string_view verb = word(text);
@@ -135,14 +155,10 @@ runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
       guardian_gone = true;
     }
     const bool late = runtime_.boot_now() >= page_.kill_at();
-    if (late || guardian_gone) {
-      kill_ourselves();
-      if (late && !guardian_gone && group_is_empty()) {
-        // The guardian cannot say so: it is stopped. Nobody needs it any more.
-        (void)guardian_->signal(SIGKILL);
-        guardian_gone = true;
-      }
-      if (guardian_gone && group_is_empty()) break;
+    if ((late || guardian_gone) && kill_ourselves()) {
+      // A guardian that does not say so is stopped. Nobody needs it any more.
+      (void)guardian_->signal(SIGKILL);
+      break;
     }
   }
   if (!known) end.signal = SIGKILL;

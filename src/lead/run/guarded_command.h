@@ -18,9 +18,10 @@ struct CommandOptions {
   std::vector<std::string> command;
   std::vector<std::pair<std::string, std::string>> environment;
   int stop_signal = 15;
-  int lock_fd = -1;            // for the command to hold too
-  std::vector<int> more_open;  // further descriptors that the command has
-  Instant term_ends;           // boot clock
+  int lock_fd = -1;              // held until nothing of the command is left; -1: none
+  bool command_has_lock = true;  // and by the command and what it starts, should its guardian die
+  std::vector<int> more_open;    // further descriptors that the command has
+  Instant term_ends;             // boot clock
   Instant kill_at;
 };
 
@@ -54,15 +55,15 @@ class GuardedCommand {
   runtime::task<CommandEnd> wait_until_gone();
 
  private:
-  GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd);
+  GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd, std::string mark);
   runtime::task<std::string> hear(Instant deadline, runtime::Cancellation* cancel);
   void tell(const std::string& text);
-  void kill_ourselves();
-  bool group_is_empty() const;
+  bool kill_ourselves() const;
 
   runtime::Runtime& runtime_;
   DeadlinePage page_;
   int socket_fd_;
+  std::string mark_;  // "NAME=VALUE" in the environment of all that the guardian started
   std::unique_ptr<runtime::Child> guardian_;
   int64_t pid_ = 0;  // of the command, and of its process group
   bool asked_ = false;

@@ -80,12 +80,13 @@ class Guardian {
     if (group_ < 0) return failed("no process", errno);
     if (group_ == 0) become_command(report[1], parent);
     ::setpgid(group_, group_);  // here and in the child: whoever comes first
-    if (::isatty(STDIN_FILENO) == 1) ::tcsetpgrp(STDIN_FILENO, group_);
+    // Only a leader that the terminal listens to can hand it on; one in the background must not take it.
+    leader_group_ = ::getpgid(::getppid());
+    if (leader_group_ > 0 && ::tcgetpgrp(STDIN_FILENO) == leader_group_) ::tcsetpgrp(STDIN_FILENO, group_);
     ::close(report[1]);
     int reason = 0;
     const bool could_not = ::read(report[0], &reason, sizeof reason) == sizeof reason;
     ::close(report[0]);
-    if (call_.lock_fd >= 0) ::close(call_.lock_fd);  // the command's copy holds the lock from now on
     if (could_not) {
       ::waitpid(group_, nullptr, 0);
       return failed(call_.command[0], reason);
@@ -105,6 +106,7 @@ class Guardian {
     sigemptyset(&none);
     ::sigprocmask(SIG_SETMASK, &none, nullptr);
     for (const int ours : {call_.page_fd, call_.socket_fd}) ::fcntl(ours, F_SETFD, FD_CLOEXEC);
+    if (call_.lock_fd >= 0 && !call_.command_has_lock) ::fcntl(call_.lock_fd, F_SETFD, FD_CLOEXEC);
     std::vector<char*> argv;
     for (const std::string& argument : call_.command) argv.push_back(const_cast<char*>(argument.c_str()));
     argv.push_back(nullptr);
@@ -190,9 +192,15 @@ class Guardian {
   void reap() {
     int status = 0;
     pid_t pid = 0;
-    while ((pid = ::waitpid(-1, &status, WNOHANG)) > 0) {
+    while ((pid = ::waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
       if (pid != group_) continue;
+      if (WIFSTOPPED(status)) {
+        // Ctrl-Z: the leader goes on, so its command does too. Else it would stand there with the terminal for ever.
+        if (WSTOPSIG(status) == SIGTSTP) ::kill(-group_, SIGCONT);
+        continue;
+      }
       ended_ = true;
+      if (::tcgetpgrp(STDIN_FILENO) == group_) ::tcsetpgrp(STDIN_FILENO, leader_group_);
       tell(WIFEXITED(status) ? "exit " + std::to_string(WEXITSTATUS(status))
                              : "signal " + std::to_string(WTERMSIG(status)));
       // What it has left behind is guarded work as well.
@@ -207,6 +215,7 @@ class Guardian {
   const GuardianCall& call_;
   DeadlinePage page_;
   pid_t group_ = -1;
+  pid_t leader_group_ = -1;
   int child_fd_ = -1;
   int timer_fd_ = -1;
   bool leader_gone_ = false;
@@ -220,13 +229,13 @@ class Guardian {
 }  // namespace
 
 std::vector<std::string> GuardianCall::arguments() const {
-  std::vector<std::string> list{std::string(kName), std::to_string(page_fd), std::to_string(socket_fd),
-                                std::to_string(lock_fd), std::to_string(stop_signal)};
+  std::vector<std::string> list{std::string(kName),      std::to_string(page_fd),     std::to_string(socket_fd),
+                                std::to_string(lock_fd), std::to_string(stop_signal), command_has_lock ? "1" : "0"};
   list.insert(list.end(), command.begin(), command.end());
   return list;
 }
 
-bool GuardianCall::is_one(int argc, char** argv) { return argc > 6 && argv[1] == kName; }
+bool GuardianCall::is_one(int argc, char** argv) { return argc > 7 && argv[1] == kName; }
 
 GuardianCall GuardianCall::parse(int argc, char** argv) {
   GuardianCall call;
@@ -234,7 +243,8 @@ GuardianCall GuardianCall::parse(int argc, char** argv) {
   call.socket_fd = std::atoi(argv[3]);    // NOLINT(cert-err34-c)
   call.lock_fd = std::atoi(argv[4]);      // NOLINT(cert-err34-c)
   call.stop_signal = std::atoi(argv[5]);  // NOLINT(cert-err34-c)
-  call.command.assign(argv + 6, argv + argc);
+  call.command_has_lock = std::string_view(argv[6]) == "1";
+  call.command.assign(argv + 7, argv + argc);
   return call;
 }
 

@@ -16,8 +16,9 @@ namespace bellwether::lead {
 struct GuardianCall {
   int page_fd = -1;
   int socket_fd = -1;
-  int lock_fd = -1;      // kept open by the command, unless it is -1
-  int stop_signal = 15;  // SIGTERM
+  int lock_fd = -1;              // kept open to the end, unless it is -1
+  bool command_has_lock = true;  // and by the command
+  int stop_signal = 15;          // SIGTERM
   std::vector<std::string> command;
 
   // The command line of the guardian after the program's name, and back.

@@ -1,6 +1,9 @@
 #include "lead/run/hooks.h"
 
+#include <algorithm>
 #include <csignal>
+
+#include "base/units.h"
 
 namespace bellwether::lead {
 namespace {
@@ -20,18 +23,26 @@ void Hooks::call(std::string command, Environment environment) {
   more_.set();
 }
 
+void Hooks::end_soon() {
+  end_by_ = runtime_.read_clock() + kMostTime;
+  more_.set();
+}
+
 runtime::task<void> Hooks::run(runtime::Cancellation* cancel) {
   const runtime::CancelCallback wake(
-      cancel, [](void* self) { static_cast<Hooks*>(self)->more_.set(); }, this);
+      cancel, [](void* self) { static_cast<Hooks*>(self)->end_soon(); }, this);
   while (true) {
-    while (!waiting_.empty()) {
+    while (!waiting_.empty() && runtime_.read_clock() < end_by_) {
       Call next = std::move(waiting_.front());
       waiting_.pop_front();
       co_await run_one(std::move(next));
     }
-    if (cancel->cancelled()) co_return;
+    if (cancel->cancelled()) break;
     more_.reset();
     co_await more_.wait();
+  }
+  for (const Call& call : waiting_) {
+    journal_.warn(runtime_.wall_now(), "no time was left for the hook '" + call.command + "'");
   }
 }
 
@@ -46,11 +57,13 @@ runtime::task<void> Hooks::run_one(Call call) {
     journal_.warn(runtime_.wall_now(), "hook '" + call.command + "': " + child.error().message);
     co_return;
   }
-  const Instant deadline = runtime_.read_clock() + kMostTime;
+  const Instant begun = runtime_.read_clock();
+  const Instant deadline = std::min(begun + kMostTime, end_by_);
   const auto end = co_await (*child)->wait(deadline, nullptr);
   if (!end) {
     (void)(*child)->signal_group(SIGKILL);
-    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' was killed: it ran for longer than 10 s");
+    journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' was killed: it ran for " +
+                                           format_duration(runtime_.read_clock() - begun));
   } else if (!end->succeeded()) {
     journal_.warn(runtime_.wall_now(), "hook '" + call.command + "' failed: " +
                                            (end->signal != 0 ? "signal " + std::to_string(end->signal)

@@ -30,11 +30,13 @@ class Hooks {
     Environment environment;
   };
   runtime::task<void> run_one(Call call);
+  void end_soon();
 
   runtime::Runtime& runtime_;
   Journal& journal_;
   std::deque<Call> waiting_;
   runtime::Event more_;
+  Instant end_by_ = Instant::never();
 };
 
 }  // namespace bellwether::lead

@@ -21,7 +21,9 @@ std::string json_line(WallTime now, std::string_view event, const std::string& t
   line["time"] = iso_time(now);
   line["event"] = event;
   line["text"] = text;
-  for (const auto& [name, value] : fields) line[std::string(name)] = value;
+  for (const auto& [name, value] : fields) {
+    std::visit([&](const auto& plain) { line[std::string(name)] = plain; }, value);
+  }
   // Keys and names may hold any bytes.
   return line.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace) + "\n";
 }

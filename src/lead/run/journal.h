@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "base/result.h"
@@ -17,7 +18,8 @@ namespace bellwether::lead {
 
 class Journal {
  public:
-  using Fields = std::vector<std::pair<std::string_view, std::string>>;
+  using Value = std::variant<std::string, int64_t>;
+  using Fields = std::vector<std::pair<std::string_view, Value>>;
   Journal();
   Journal(const Journal&) = delete;
   Journal& operator=(const Journal&) = delete;
@@ -33,6 +35,10 @@ class Journal {
   // A transition: told from verbosity 1 on, and always audited. `text` is for people, `event` and `fields` for
   // programs.
   void transition(WallTime now, std::string_view event, const std::string& text, const Fields& fields);
+  // What is told from verbosity 2 on, and no transition.
+  void step(WallTime now, std::string_view event, const std::string& text, const Fields& fields) {
+    say(now, 2, event, text, fields);
+  }
   void warn(WallTime now, const std::string& text) { say(now, 1, "warning", text, {}); }
   void detail(WallTime now, const std::string& text) { say(now, 2, "note", text, {}); }
   void error(WallTime now, const std::string& text) { say(now, 0, "error", text, {}); }

@@ -1,6 +1,7 @@
 #include "lead/run/leader_run.h"
 
 #include <csignal>
+#include <cstdlib>
 #include <memory>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "lead/run/journal.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
+#include "store/host/instance_id.h"
 #include "store/open_store.h"
 
 namespace bellwether::lead {
@@ -25,6 +27,8 @@ using election::Verdict;
 
 constexpr int kExitWrong = 104;
 constexpr std::size_t kMostShown = 200;
+
+const char* variable(const char* name) { return std::getenv(name); }  // NOLINT(concurrency-mt-unsafe): at start
 
 // A key may have any bytes; a terminal may not.
 std::string shown(std::string_view text) {
@@ -39,11 +43,7 @@ std::string shown(std::string_view text) {
 class LeaderRun final : public CandidateListener {
  public:
   LeaderRun(runtime::EpollRuntime& runtime, const LeadOptions& options, Journal& journal)
-      : runtime_(runtime),
-        options_(options),
-        journal_(journal),
-        hooks_(runtime, journal),
-        figures_(options.key, {}) {}
+      : runtime_(runtime), options_(options), journal_(journal), hooks_(runtime, journal), figures_(options.key, {}) {}
 
   runtime::task<int> run();
   const LeaseFigures& figures() const { return figures_; }
@@ -70,7 +70,8 @@ class LeaderRun final : public CandidateListener {
   void finish(int exit_code, const std::string& cause);
   void conflict(const std::string& why);
   Hooks::Environment environment(Epoch epoch) const;
-  void tell(std::string_view event, const std::string& text, Epoch epoch);
+  void tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more = {});
+  Journal::Fields ends_of_term() const;
 
   runtime::EpollRuntime& runtime_;
   const LeadOptions& options_;
@@ -89,6 +90,7 @@ class LeaderRun final : public CandidateListener {
   bool stop_wanted_ = false;
   bool lost_ = false;  // the term ended before the command did
   uint64_t term_ = 0;
+  Instant began_;
   Instant term_ends_;
   Instant kill_at_;
   bool ever_elected_ = false;
@@ -97,9 +99,18 @@ class LeaderRun final : public CandidateListener {
   int exit_code_ = 0;
 };
 
-void LeaderRun::tell(std::string_view event, const std::string& text, Epoch epoch) {
-  journal_.transition(runtime_.wall_now(), event, text,
-                      {{"key", options_.key}, {"holder", holder_}, {"epoch", std::to_string(epoch.value())}});
+void LeaderRun::tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more) {
+  Journal::Fields fields{{"key", options_.key}, {"holder", holder_}, {"epoch", static_cast<int64_t>(epoch.value())}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  journal_.transition(runtime_.wall_now(), event, text, fields);
+}
+
+// By when the work is asked to stop, by when it is killed, and from when on another may take the key.
+Journal::Fields LeaderRun::ends_of_term() const {
+  const Instant lease_ends = term_ends_ - options_.timing.renew_deadline + options_.timing.lease;
+  return {{"term_ends_boot_ns", term_ends_.ns()},
+          {"kill_at_boot_ns", kill_at_.ns()},
+          {"lease_ends_boot_ns", lease_ends.ns()}};
 }
 
 Hooks::Environment LeaderRun::environment(Epoch epoch) const {
@@ -119,7 +130,8 @@ void LeaderRun::on_elected(const election::TermOfOffice& term) {
   working_ = true;
   stop_wanted_ = false;
   lost_ = false;
-  tell("elected", "leading '" + shown(options_.key) + "', epoch " + std::to_string(term.epoch.value()), term.epoch);
+  tell("elected", "leading '" + shown(options_.key) + "', epoch " + std::to_string(term.epoch.value()), term.epoch,
+       ends_of_term());
   hooks_.call(options_.on_elected, environment(term.epoch));
   if (evidence_ != nullptr) evidence_->work_begins();
   scope_->spawn(work(term.epoch));
@@ -129,6 +141,8 @@ void LeaderRun::on_renewed(Instant ends, Duration took) {
   figures_.renewed(runtime_.boot_now(), took);
   term_ends_ = ends;
   kill_at_ = ends + options_.timing.stop_grace;
+  // Said before it becomes true, so that what is said never promises less time than the command has.
+  journal_.step(runtime_.wall_now(), "renewed", "renewed in " + format_duration(took), ends_of_term());
   if (command_ != nullptr) command_->set_deadlines(term_ends_, kill_at_);
 }
 
@@ -192,7 +206,9 @@ void LeaderRun::on_leader_changed(const election::LeaseRecord& record, const std
 
 void LeaderRun::on_store_error(bool renewal, const std::string& why) {
   if (renewal) figures_.renewal_failed();
-  if (options_.nonblock && !ever_elected_) conflict("the store did not answer: " + why);
+  // One slow answer does not say that somebody else leads.
+  const bool patient = runtime_.boot_now() - began_ < options_.timing.renew_deadline;
+  if (options_.nonblock && !ever_elected_ && !patient) conflict("the store did not answer: " + why);
 }
 
 void LeaderRun::on_fail_open(bool open, const std::string& why) {
@@ -225,6 +241,8 @@ runtime::task<void> LeaderRun::work(Epoch epoch) {
   options.command = options_.command;
   options.environment = environment(epoch);
   options.stop_signal = options_.stop_signal;
+  options.lock_fd = key_->claim_descriptor();
+  options.command_has_lock = !options_.close_lock;
   if (evidence_ != nullptr) evidence_->add_to(options);
   options.term_ends = term_ends_;
   options.kill_at = kill_at_;
@@ -338,6 +356,8 @@ runtime::task<void> LeaderRun::campaign(runtime::Scope& helpers) {
 }
 
 runtime::task<int> LeaderRun::run() {
+  began_ = runtime_.boot_now();
+  for (const std::string& warning : options_.timing.warnings()) journal_.warn(runtime_.wall_now(), warning);
   auto store = co_await store::open_store(runtime_, options_.via);
   if (!store) {
     journal_.error(runtime_.wall_now(), store.error().message);
@@ -350,7 +370,8 @@ runtime::task<int> LeaderRun::run() {
   }
   key_ = std::move(*key);
   const runtime::ProcessIdentity self = runtime_.self();
-  holder_ = options_.holder.empty() ? self.host + ":" + std::to_string(self.pid) : options_.holder;
+  holder_ = options_.holder.empty() ? store::given_instance_id(&variable) : options_.holder;
+  if (holder_.empty()) holder_ = self.host + ":" + std::to_string(self.pid);
   auto config = co_await configure(**store);
   if (!config) {
     journal_.error(runtime_.wall_now(), config.error().message);

@@ -92,17 +92,27 @@ void drop_hold_unless(RegisterState& state, const std::string& token) {
   if (!state.hold_token.empty() && state.hold_token != token) drop_hold(state);
 }
 
-// Takes the lock that the work of this claim is to have, when it is free.
+// Takes the lock that the work of this claim is to have. One that an earlier holder still has, stopped perhaps or with
+// work that outlasted its lease, says nothing of this claim: it is left to that file, and a new one takes its place.
+// REQUIRES the lock of the key.
 task<void> take_hold(State state, std::string token) {
   drop_hold_unless(*state, token);
   if (state->files.hold.empty() || state->hold != nullptr) co_return;
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
-  auto hold = co_await state->runtime.open(state->files.hold, options);
-  if (!hold) co_return;
-  const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
-  if (!locked) co_return;
-  state->hold = std::move(*hold);
-  state->hold_token = std::move(token);
+  for (int tries = 0; tries < 2; ++tries) {
+    auto hold = co_await state->runtime.open(state->files.hold, options);
+    if (!hold) co_return;
+    const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
+    if (locked) {
+      state->hold = std::move(*hold);
+      state->hold_token = std::move(token);
+      co_return;
+    }
+    if (locked.error().code != Errc::kTimeout) co_return;
+    BW_PROBE("store: an earlier holder still has the lock of its work");
+    const Status removed = co_await state->runtime.remove(state->files.hold);
+    if (!removed) co_return;
+  }
 }
 
 bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""One leader at a time: beside flock(1) and `etcdctl lock`, and what it costs.
+
+Real processes, one lease for all. Each round has a holder and one that waits behind it; then the holder's process is
+killed (SIGKILL), or its store is cut off (nothing passes any more). The takeover is the time until the work of the next
+one begins; the overlap is for how long the work of the old one still runs after that. A negative one is the gap that
+kept them apart. The work writes down the time every 2 ms for as long as it lives.
+"""
+
+import dataclasses
+import importlib.util
+import json
+import os
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from lib import report
+from lib.processes import Failure, find, run
+
+WORK = ["python3", "-I", "-S", "-c", """
+import os, sys, time
+out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+while True:
+    os.write(out, b"%d %d\\n" % (os.getpid(), time.clock_gettime_ns(time.CLOCK_BOOTTIME)))
+    time.sleep(0.002)
+"""]
+PATIENCE = 90  # s
+
+
+def real_servers():
+    """The servers that the integration tests start: tests/integration/lib, under a name of its own."""
+    folder = report.ROOT / "tests/integration/lib"
+    spec = importlib.util.spec_from_file_location("real", folder / "__init__.py",
+                                                  submodule_search_locations=[str(folder)])
+    sys.modules["real"] = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(sys.modules["real"])
+    return {name: importlib.import_module(f"real.{name}") for name in ("redis", "etcd", "cut", "daemon")}
+
+
+@dataclasses.dataclass
+class Way:
+    """One way to run a command while holding a key. `command(side)`: without the work; side 0 or 1 of a round."""
+    name: str
+    command: object
+    cuts: list = dataclasses.field(default_factory=list)  # before its store, one for each side
+    whole_group: bool = False  # the kill is for the work too
+    takeovers: list = dataclasses.field(default_factory=list)
+    overlaps: list = dataclasses.field(default_factory=list)  # s; None: the old work ran on until it was ended
+
+
+def lines(file):
+    """(pid, ns) in the order in which they were written."""
+    text = file.read_text() if file.exists() else ""
+    return [tuple(map(int, line.split())) for line in text.splitlines() if line.count(" ") == 1]
+
+
+def wait_for(what, condition, limit_s=PATIENCE):
+    deadline = time.monotonic() + limit_s
+    while not (answer := condition()):
+        if time.monotonic() > deadline:
+            raise Failure(f"this never came: {what}")
+        time.sleep(0.005)
+    return answer
+
+
+class Round:
+    def __init__(self, way, folder):
+        self.way = way
+        self.file = Path(tempfile.mkstemp(dir=folder)[1])
+        self.processes = []
+
+    def start(self, side):
+        process = subprocess.Popen([*map(str, self.way.command(side)), *WORK, self.file], stdin=subprocess.DEVNULL,
+                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+                                   env={**os.environ, "XDG_STATE_HOME": str(self.file.parent / "state")})
+        self.processes.append(process)
+        return process
+
+    def measure(self, lose, patience):
+        """(takeover, overlap) in seconds."""
+        holder = self.start(0)
+        old = wait_for(f"{self.way.name}: the first holder", lambda: lines(self.file))[0][0]
+        self.start(1)
+        time.sleep(0.5)  # until it waits
+        begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+        lose(holder)
+        first = wait_for(f"{self.way.name}: the second holder",
+                         lambda: next((line for line in lines(self.file) if line[0] != old), None))
+        # The old work may end soon, or run on: that is what is to be seen.
+        deadline = time.monotonic() + patience
+        while time.monotonic() < deadline and alive(old):
+            time.sleep(0.01)
+        ran_on = alive(old)
+        last = max(at for pid, at in lines(self.file) if pid == old)
+        return (first[1] - begun) / 1e9, None if ran_on else (last - first[1]) / 1e9
+
+    def end(self):
+        for pid in {pid for pid, _ in lines(self.file)}:
+            quietly_kill(pid)
+        for process in self.processes:
+            quietly_kill(process.pid)
+            process.wait()
+        for pid in {pid for pid, _ in lines(self.file)}:
+            quietly_kill(pid)
+
+
+def alive(pid):
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
+    except OSError:
+        return False
+
+
+def quietly_kill(pid):
+    try:
+        os.kill(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass
+
+
+def ways(options, servers, folder):
+    """The ways after a kill, and those after a cut."""
+    ours = report.built(options.build, "src/cli/bellwether")
+    redis, etcd, cut = servers["redis"], servers["etcd"], servers["cut"]
+    find("flock", "util-linux")
+
+    def lead(url):
+        return lambda side: [ours, "lead", "--via", url(side), "--key", "bench", "--ttl", f"{options.ttl}s", "-q",
+                             "--trust-empty", "--"]
+
+    def etcdctl(port):
+        return lambda side: ["etcdctl", "--endpoints", f"http://127.0.0.1:{port(side)}", "lock", "--ttl", options.ttl,
+                             "bench-lock"]
+
+    def flock(*flags):
+        return lambda side: ["flock", *flags, folder / "lock"]
+
+    redis_cuts = [cut.Cut(redis), cut.Cut(redis)]
+    etcd_cuts = [cut.Cut(etcd), cut.Cut(etcd)]
+    killed = [Way("flock(1), killed with its command", flock(), whole_group=True),
+              Way("flock(1) --close", flock("--close")),
+              Way("etcdctl lock", etcdctl(lambda _: etcd.port)),
+              Way("bellwether, flock:", lead(lambda _: f"flock:{folder / 'locks'}")),
+              Way("bellwether, redis:", lead(lambda _: redis.url)),
+              Way("bellwether, etcd:", lead(lambda _: etcd.url))]
+    cut_off = [Way("etcdctl lock", etcdctl(lambda side: etcd_cuts[side].port), etcd_cuts),
+               Way("bellwether, redis:", lead(lambda side: redis.url_at(redis_cuts[side].port)), redis_cuts),
+               Way("bellwether, etcd:", lead(lambda side: etcd.url_at(etcd_cuts[side].port)), etcd_cuts)]
+    return killed, cut_off
+
+
+def contest(options, folder, killed, cut_off):
+    for turn in range(options.rounds):
+        for group in (killed, cut_off):
+            for way in group:
+                one = Round(way, folder)
+
+                def lose(holder, way=way):
+                    if way.cuts:
+                        way.cuts[0].black()
+                    elif way.whole_group:
+                        os.killpg(holder.pid, signal.SIGKILL)
+                    else:
+                        holder.kill()
+                try:
+                    takeover, overlap = one.measure(lose, 2 * options.ttl)
+                finally:
+                    one.end()
+                    for cut in way.cuts:
+                        cut.open()
+                way.takeovers.append(takeover)
+                way.overlaps.append(overlap)
+                time.sleep(0 if way.name.startswith("flock") else options.ttl * 1.1)  # claims left behind run out
+        print(f"  round {turn + 1} of {options.rounds} done", file=sys.stderr)
+
+
+def rows(group, floor):
+    for way in group:
+        known = [overlap for overlap in way.overlaps if overlap is not None]
+        ran_on = len(way.overlaps) - len(known)
+        overlap = f"runs on ({ran_on} of {len(way.overlaps)})" if ran_on else report.spread(known, "{:+.3f}")
+        yield [way.name, report.spread(way.takeovers, "{:.3f}"),
+               f"{statistics.median(way.takeovers) / statistics.median(floor.takeovers):.2f}", overlap]
+
+
+def tool(options, *words, limit_s=300):
+    finished = run([report.built(options.build, "bench/leases"), *map(str, words)], limit_s)
+    if finished.code != 0:
+        raise Failure(f"leases {words[0]} ended with {finished.code}: {finished.stderr.strip()}")
+    return json.loads(finished.stdout)
+
+
+def costs(options, out, redis):
+    keys, watched, seconds = (500, 20_000, 5) if options.quick else (10_000, 1_000_000, 30)
+    renewed = tool(options, "renew", redis.url, keys, 15, seconds)
+    heap = tool(options, "watch", watched)
+    check = tool(options, "check")
+    out.table("Cost of one process", ["what", "figure"], [
+        [f"{renewed['elected']:,} keys led over one Redis, lease 15 s: processors used", f"{renewed['cpu_per_s']:.3f}"],
+        ["... renewals per second", f"{renewed['renewals'] / renewed['seconds']:,.0f}"],
+        ["... renewals more than 250 ms late", renewed["late"]],
+        ["... terms lost", renewed["lost"]],
+        [f"heap for each of {heap['keys']:,} keys watched, bytes", f"{heap['bytes_per_key']:.0f}"],
+        ["valid_for(now), ns", f"{check['valid_for_ns']:.2f}"],
+        ["... with a reading of the boot clock, ns", f"{check['with_clock_ns']:.2f}"]])
+    out.goals([("keys led", renewed["elected"], ">=", keys, "{:,}"),
+               ("late renewals", renewed["late"], "<=", 0, "{}"),
+               ("processors for renewals", renewed["cpu_per_s"], "<=", 0.5, "{:.3f}"),
+               ("bytes for each watched key", heap["bytes_per_key"], "<=", 1024, "{:.0f}"),
+               ("valid_for(now), ns", check["valid_for_ns"], "<=", 20, "{:.2f}")])
+    return {"renew": renewed, "watch": heap, "check": check}
+
+
+def compare(options, out):
+    if options.quick:
+        options.rounds = 1
+    servers = real_servers()
+    with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as name:
+        folder = Path(name)
+        started = {"redis": servers["redis"].Redis(folder / "redis"), "etcd": servers["etcd"].Etcd(folder / "etcd")}
+        try:
+            servers["daemon"].start_all(*started.values())
+            killed, cut_off = ways(options, {**servers, **started}, folder)
+            contest(options, folder, killed, cut_off)
+            header = ["holder", "takeover s", "× the first", "overlap of the old work s"]
+            out.table(f"After kill -9 of the holder, lease {options.ttl} s", header, rows(killed, killed[0]))
+            out.table(f"After the holder's store was cut off, lease {options.ttl} s", header, rows(cut_off, cut_off[0]))
+            out.remark(f"Medians of {options.rounds} rounds [lowest–highest]. \"Runs on\": the old work was still "
+                       "alive two leases after the next one had begun. flock(1) whose process is killed alone leaves "
+                       "the lock to its command (the next one waits for that), or with --close to nobody.")
+            raw = costs(options, out, started["redis"])
+        finally:
+            for server in started.values():
+                server.stop()
+    out.raw = {"ttl_s": options.ttl, **raw, **{
+        f"{kind}: {way.name}": {"takeovers_s": way.takeovers, "overlaps_s": way.overlaps}
+        for kind, group in (("killed", killed), ("cut off", cut_off)) for way in group}}
+
+
+if __name__ == "__main__":
+    arguments = report.parser(__doc__)
+    arguments.add_argument("--rounds", type=int, default=5, help="losses of each holder (default 5)")
+    arguments.add_argument("--ttl", type=int, default=3, help="the lease in seconds (default 3)")
+    report.main("leadership", arguments, compare)
