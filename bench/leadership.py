@@ -135,7 +135,7 @@ def ways(options, servers, folder):
 
     def etcdctl(port):
         return lambda side: ["etcdctl", "--endpoints", f"http://127.0.0.1:{port(side)}", "lock", "--ttl", options.ttl,
-                             "bench-lock"]
+                             "bench-lock", "--"]
 
     def flock(*flags):
         return lambda side: ["flock", *flags, folder / "lock"]

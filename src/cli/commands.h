@@ -18,6 +18,7 @@ void add_budget(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_drill(CLI::App& app, int& exit_code);
 void add_lead(CLI::App& app, int& exit_code);
+void add_lease(CLI::App& app, int& exit_code);
 void add_loops(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_watch(CLI::App& app, int& exit_code);

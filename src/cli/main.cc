@@ -37,6 +37,7 @@ int main(int argc, char** argv) {
   bellwether::cli::add_check(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
   bellwether::cli::add_lead(app, exit_code);
+  bellwether::cli::add_lease(app, exit_code);
   bellwether::cli::add_loops(app, exit_code);
   bellwether::cli::add_drill(app, exit_code);
   bellwether::cli::add_sim(app, exit_code);

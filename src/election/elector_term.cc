@@ -90,7 +90,8 @@ void Elector::still_ours(Instant now, const Observation& after, Effects& out) {
     term_ = after.record;
     version_ = after.version;
     if (after.record.heir.empty() || after.record.heir == config_.claim.holder) return;
-    drain(now, {.cause = after.record.cause, .heir = after.record.heir, .stay_out = false, .forced = false}, true, out);
+    const std::string heir = after.record.heir == kAnybody ? std::string() : after.record.heir;
+    drain(now, {.cause = after.record.cause, .heir = heir, .stay_out = false, .forced = false}, true, out);
     return;
   }
   const bool forgotten = !after.present || after.record.epoch < ours;

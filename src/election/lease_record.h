@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "base/result.h"
 #include "base/time.h"
 #include "election/epoch.h"
 
 namespace bellwether::election {
+
+inline constexpr std::string_view kAnybody = "*";
 
 // Times of the wall clock are for people. No decision compares them with the clock of another machine.
 struct LeaseRecord {
@@ -23,7 +26,9 @@ struct LeaseRecord {
   WallTime acquired_at;
   WallTime renewed_at;
   std::string region;  // of the holder
-  std::string heir;    // the only holder that may take the key for a while: set by a transfer
+  // In a record that is held: the holder is asked to hand over to this one (kAnybody: to anybody). In one that is not:
+  // the only one who may take the key for a while.
+  std::string heir;
   std::string cause;  // of the last change of holder: "elected", "released", "transferred to b by ops", "stolen by ops"
 
   bool held() const { return !holder.empty(); }

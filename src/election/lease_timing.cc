@@ -20,6 +20,14 @@ std::string percent(double share) {
   return std::string(text.data(), end.ptr) + " %";
 }
 
+// Arithmetic that is shown must come out: no rounding to three digits here.
+std::string exact(Duration span) {
+  std::array<char, 48> text{};
+  const double seconds = std::round(span.seconds_f() * 1000) / 1000;
+  const auto end = std::to_chars(text.data(), text.data() + text.size(), seconds);
+  return std::string(text.data(), end.ptr) + "s";
+}
+
 tl::unexpected<Error> refuse(std::string message) { return fail(Errc::kInvalid, std::move(message)); }
 
 }  // namespace
@@ -41,8 +49,7 @@ Duration LeaseTiming::takeable_after(Duration lease_of_record) const { return sc
 
 Status LeaseTiming::validate() const {
   if (lease <= Duration::zero()) return refuse("the lease must be longer than 0");
-  if (lease > Duration::hours(24 * 365))
-    return refuse("the lease " + format_duration(lease) + " is longer than a year");
+  if (lease > Duration::hours(24 * 365)) return refuse("the lease " + exact(lease) + " is longer than a year");
   if (drift < 0 || drift >= 0.5)
     return refuse("the clock drift must be from 0 to less than 50 %, not " + percent(drift));
   if (jitter < 0 || jitter > 0.9) return refuse("the jitter must be from 0 to 90 %, not " + percent(jitter));
@@ -57,17 +64,15 @@ Status LeaseTiming::validate() const {
   const Duration usable = scaled(lease, 1 - drift);
   const Duration needed = renew_deadline + stop_grace + margin;
   if (needed > usable) {
-    return refuse("renew deadline " + format_duration(renew_deadline) + " + stop grace " + format_duration(stop_grace) +
-                  " + margin " + format_duration(margin) + " = " + format_duration(needed) + ", but the lease " +
-                  format_duration(lease) + " less " + percent(drift) + " clock drift is only " +
-                  format_duration(usable) +
+    return refuse("renew deadline " + exact(renew_deadline) + " + stop grace " + exact(stop_grace) + " + margin " +
+                  exact(margin) + " = " + exact(needed) + ", but the lease " + exact(lease) + " less " +
+                  percent(drift) + " clock drift is only " + exact(usable) +
                   ": the old holder could still act when the next one begins. Lengthen the lease to at least " +
-                  format_duration(scaled(needed, 1 / (1 - drift))) + ", or shorten one of the others.");
+                  exact(scaled(needed, 1 / (1 - drift))) + ", or shorten one of the others.");
   }
   if (renew_every + store_timeout > renew_deadline) {
-    return refuse("renew interval " + format_duration(renew_every) + " + store timeout " +
-                  format_duration(store_timeout) + " = " + format_duration(renew_every + store_timeout) +
-                  ", but the renew deadline is " + format_duration(renew_deadline) +
+    return refuse("renew interval " + exact(renew_every) + " + store timeout " + exact(store_timeout) + " = " +
+                  exact(renew_every + store_timeout) + ", but the renew deadline is " + exact(renew_deadline) +
                   ": a healthy holder would lose the key to one slow answer. Renew more often, or wait less for the "
                   "store.");
   }
@@ -77,13 +82,13 @@ Status LeaseTiming::validate() const {
 std::vector<std::string> LeaseTiming::warnings() const {
   std::vector<std::string> found;
   if (lease < renew_every * 3) {
-    found.push_back("safety margin (lease / renew interval) is " + format_duration(lease) + " / " +
-                    format_duration(renew_every) + " < 3: two lost renewals end the term");
+    found.push_back("safety margin (lease / renew interval) is " + exact(lease) + " / " + exact(renew_every) +
+                    " < 3: two lost renewals end the term");
   }
   if (renew_every + retry + store_timeout * 2 > renew_deadline) {
-    found.push_back("only one renewal fits into the renew deadline: " + format_duration(renew_every) + " + " +
-                    format_duration(store_timeout) + ", then " + format_duration(retry) + " + " +
-                    format_duration(store_timeout) + " would end after " + format_duration(renew_deadline));
+    found.push_back("only one renewal fits into the renew deadline: " + exact(renew_every) + " + " +
+                    exact(store_timeout) + ", then " + exact(retry) + " + " + exact(store_timeout) +
+                    " would end after " + exact(renew_deadline));
   }
   return found;
 }

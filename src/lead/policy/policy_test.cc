@@ -81,7 +81,7 @@ TEST(Policy, an_unknown_key_is_an_error_that_names_place_and_nearest_key) {
   EXPECT_EQ(errors_of(sheet(kGood + ";lock_tll: 60s")),
             "p.yaml:6:5: unknown key 'lock_tll' in loop 'reconciler'\n"
             "  expected: one of poll_interval, lock_key, lock_ttl, renew_every, release_mode, longest_tick, "
-            "takeover_slo, stale_window, guards, store\n"
+            "takeover_slo, stale_window, guards, store, command\n"
             "  did you mean 'lock_ttl'?\n");
   EXPECT_THAT(errors_of("leader_elections:\n"), HasSubstr("did you mean 'leader_election'?"));
 }
@@ -180,13 +180,13 @@ TEST(Policy, one_store_behind_all_loops_is_warned_about) {
 }
 
 TEST(Policy, a_ttl_shorter_than_tick_and_jitter_and_retry_is_warned_about) {
-  // 20 % of the poll is jitter, 4/15 of the TTL a retry: 60s holds a tick of 38s.
-  EXPECT_EQ(warnings_of(sheet(kGood + ";longest_tick: 38s")), "");
+  // 20 % of the poll is jitter, 7/30 of the TTL a retry: 60s holds a tick of 40s.
+  EXPECT_EQ(warnings_of(sheet(kGood + ";longest_tick: 40s")), "");
   EXPECT_THAT(
-      warnings_of(sheet(kGood + ";longest_tick: 39s")),
+      warnings_of(sheet(kGood + ";longest_tick: 41s")),
       AllOf(HasSubstr("p.yaml:2:3: loop 'reconciler'"),
-            HasSubstr("the longest tick 39s + jitter 6s + one retry 16s = 1m1s"), HasSubstr("only the renewals")));
-  EXPECT_THAT(warnings_of(sheet(kGood + ";longest_tick: 39s;renew_every: 0s")), HasSubstr("lapses during the tick"));
+            HasSubstr("the longest tick 41s + jitter 6s + one retry 14s = 1m1s"), HasSubstr("only the renewals")));
+  EXPECT_THAT(warnings_of(sheet(kGood + ";longest_tick: 41s;renew_every: 0s")), HasSubstr("lapses during the tick"));
 }
 
 TEST(Policy, thin_margins_are_warned_about) {

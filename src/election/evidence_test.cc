@@ -1,0 +1,40 @@
+#include "election/evidence.h"
+
+#include <gtest/gtest.h>
+
+namespace bellwether::election {
+namespace {
+
+Instant at(int64_t seconds) { return Instant() + Duration::seconds(seconds); }
+
+TEST(Evidence, nothing_is_asked_for_unless_required) {
+  Evidence evidence;
+  evidence.begin(at(0));
+  EXPECT_FALSE(evidence.against(at(100'000), true));
+}
+
+TEST(Evidence, work_must_show_progress_while_it_runs) {
+  Evidence evidence;
+  evidence.require(EvidenceKind::kWork, Duration::seconds(10));
+  evidence.begin(at(0));
+  EXPECT_FALSE(evidence.against(at(10), true));
+  ASSERT_TRUE(evidence.against(at(11), true));
+  EXPECT_NE(evidence.against(at(11), true)->find("work"), std::string::npos);
+  EXPECT_FALSE(evidence.against(at(11), false)) << "nothing runs, nothing moves";
+  evidence.good(at(11), EvidenceKind::kWork);
+  EXPECT_FALSE(evidence.against(at(20), true));
+}
+
+TEST(Evidence, what_is_said_against_a_candidate_holds_until_it_is_taken_back) {
+  Evidence evidence;
+  evidence.bad(at(0), EvidenceKind::kCommand, "exit code 3");
+  ASSERT_TRUE(evidence.against(at(1000), false));
+  EXPECT_NE(evidence.against(at(1000), false)->find("exit code 3"), std::string::npos);
+  evidence.good(at(1000), EvidenceKind::kDisk);
+  EXPECT_TRUE(evidence.against(at(1000), false)) << "another kind proves nothing here";
+  evidence.good(at(1000), EvidenceKind::kCommand);
+  EXPECT_FALSE(evidence.against(at(1000), false));
+}
+
+}  // namespace
+}  // namespace bellwether::election

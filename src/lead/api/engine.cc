@@ -1,0 +1,230 @@
+#include "lead/api/engine.h"
+
+#include <ctime>
+#include <utility>
+
+#include "runtime/thread.h"
+#include "store/open_store.h"
+
+namespace bellwether::leadership::detail {
+namespace {
+
+Instant boot_now() {
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+}
+
+Duration of(std::chrono::milliseconds span) { return Duration::millis(span.count()); }
+
+}  // namespace
+
+Engine::Engine(Options options, Listener* listener)
+    : options_(std::move(options)),
+      listener_(listener),
+      gate_(options_.fail_policy == FailPolicy::kOpen ? lead::FailPolicy::kOpen : lead::FailPolicy::kClosed) {}
+
+Engine::~Engine() {
+  if (leading_.joinable()) {
+    on_leading_thread([this] {
+      if (candidate_) candidate_->resign({.cause = "leaving", .heir = {}, .stay_out = true});
+    });
+    leading_.join();
+  }
+  if (calling_.joinable()) {
+    {
+      const std::lock_guard lock(mutex_);
+      ending_ = true;
+    }
+    more_.notify_one();
+    calling_.join();
+  }
+}
+
+// Runs `action()` on the leading thread, unless it has ended by then.
+template <class Action>
+void Engine::on_leading_thread(Action action) {
+  auto* held = new Action(std::move(action));
+  const auto run = [](void* context) {
+    std::unique_ptr<Action> mine(static_cast<Action*>(context));
+    (*mine)();
+  };
+  if (!runtime_->post(run, held)) delete held;
+}
+
+std::string Engine::start() {
+  auto timing = election::LeaseTiming::of(of(options_.lease));
+  if (const auto wrong = timing.validate(); !wrong) return wrong.error().message;
+  auto runtime = runtime::EpollRuntime::create({});
+  if (!runtime) return runtime.error().message;
+  runtime_ = std::move(*runtime);
+  // What can be wrong with the options is found here, on the caller's thread; nothing talks to a server yet.
+  if (std::string wrong = runtime_->run(open_store()); !wrong.empty()) return wrong;
+  calling_ = std::thread([this] { deliver(); });
+  leading_ = std::thread([this] { lead(); });
+  return {};
+}
+
+runtime::task<std::string> Engine::open_store() {
+  auto store = co_await store::open_store(*runtime_, options_.store);
+  if (!store) co_return store.error().message;
+  store_ = std::move(*store);
+  auto key = store_->open(options_.key);
+  if (!key) co_return key.error().message;
+  key_ = std::move(*key);
+  const Duration lease = of(options_.lease);
+  if (lease < store_->traits().lease_min) co_return store_->describe() + ": the lease is too short for it";
+  co_return std::string();
+}
+
+void Engine::lead() { runtime_->run(campaign()); }
+
+runtime::task<void> Engine::campaign() {
+  election::ElectorConfig config;
+  const runtime::ProcessIdentity self = runtime_->self();
+  config.key = options_.key;
+  config.claim.holder = options_.id.empty() ? self.host + ":" + std::to_string(self.pid) : options_.id;
+  config.claim.region = options_.region;
+  config.claim.cross_region_wait = of(options_.cross_region_wait);
+  config.claim.trust_empty = options_.trust_empty;
+  config.timing = election::LeaseTiming::of(of(options_.lease));
+  config.traits = store_->traits();
+  config.campaign = options_.campaign;
+  config.fail_open = options_.fail_policy == FailPolicy::kOpen;
+  if (options_.progress_within.count() > 0) {
+    config.evidence.require(election::EvidenceKind::kWork, of(options_.progress_within));
+  }
+  candidate_ = std::make_unique<lead::Candidate>(*runtime_, *key_, std::move(config), runtime_->prng().next(), *this);
+  co_await candidate_->run(nullptr);
+  candidate_.reset();
+  key_.reset();
+  store_.reset();
+}
+
+// --- the leading thread ----------------------------------------------------------------------------------------------
+
+void Engine::on_elected(const election::TermOfOffice& won) {
+  auto cell = std::make_shared<TermCell>();
+  cell->epoch = epoch_ = won.epoch.value();
+  cell->end = won.end;
+  told_deposed_ = false;
+  gate_.leads_until(won.end->ends_at());
+  const Term term{std::shared_ptr<const TermCell>(std::move(cell))};
+  {
+    const std::lock_guard lock(mutex_);
+    term_ = term;
+  }
+  queue(Won{term});
+}
+
+void Engine::on_renewed(Instant ends, Duration) { gate_.leads_until(ends); }
+
+void Engine::on_drain(const std::string& cause) { depose(epoch_, cause); }
+
+void Engine::on_term_ended(const election::TermEnded& ended) {
+  gate_.term_ended();
+  depose(ended.epoch.value(), std::string(to_string(ended.reason)) + ": " + ended.why);
+}
+
+void Engine::depose(uint64_t epoch, const std::string& reason) {
+  if (std::exchange(told_deposed_, true)) return;
+  queue(Over{epoch, reason});
+}
+
+void Engine::on_leader_changed(const election::LeaseRecord& record, const std::string&) {
+  const Leader leader{record.holder, record.epoch.value()};
+  {
+    const std::lock_guard lock(mutex_);
+    leader_ = leader;
+  }
+  queue(leader);
+}
+
+void Engine::on_fail_open(bool open, const std::string&) { gate_.set_open(open); }
+
+// --- the calling thread ----------------------------------------------------------------------------------------------
+
+void Engine::queue(Call one) {
+  {
+    const std::lock_guard lock(mutex_);
+    calls_.push_back(std::move(one));
+  }
+  more_.notify_one();
+}
+
+void Engine::deliver() {
+  std::unique_lock lock(mutex_);
+  while (true) {
+    more_.wait(lock, [this] { return ending_ || !calls_.empty(); });
+    if (calls_.empty()) return;
+    const Call next = std::move(calls_.front());
+    calls_.pop_front();
+    lock.unlock();
+    call(next);
+    lock.lock();
+  }
+}
+
+void Engine::call(const Call& one) {
+  try {
+    if (listener_ == nullptr) {
+      // Nobody to tell; what follows is the same.
+    } else if (const auto* won = std::get_if<Won>(&one)) {
+      listener_->on_elected(won->term);
+    } else if (const auto* over = std::get_if<Over>(&one)) {
+      listener_->on_deposed(over->epoch, over->reason);
+    } else {
+      listener_->on_leader_changed(std::get<Leader>(one));
+    }
+  } catch (...) {
+    failed_callbacks_.fetch_add(1);
+  }
+  if (!std::holds_alternative<Over>(one)) return;
+  on_leading_thread([this] {
+    if (candidate_) candidate_->work_stopped();
+  });
+}
+
+// --- any thread ------------------------------------------------------------------------------------------------------
+
+Term Engine::term() const {
+  const std::lock_guard lock(mutex_);
+  return term_;
+}
+
+Leader Engine::leader() const {
+  const std::lock_guard lock(mutex_);
+  return leader_;
+}
+
+bool Engine::permits(std::string_view surface) {
+  lead::LeaderGate::Surface* asked = nullptr;
+  {
+    const std::lock_guard lock(mutex_);
+    asked = &gate_.surface(surface);
+  }
+  return asked->permits(boot_now());
+}
+
+std::vector<SurfaceCounts> Engine::surfaces() const {
+  const std::lock_guard lock(mutex_);
+  std::vector<SurfaceCounts> counts;
+  for (const auto& one : gate_.surfaces()) {
+    counts.push_back({one.name(), one.permitted(), one.suppressed(), one.without_proof()});
+  }
+  return counts;
+}
+
+void Engine::progress() {
+  on_leading_thread([this] {
+    if (candidate_) candidate_->good_evidence(election::EvidenceKind::kWork);
+  });
+}
+
+void Engine::hand_over(const std::string& heir) {
+  on_leading_thread([this, heir] {
+    if (candidate_) candidate_->resign({.cause = "handed over", .heir = heir});
+  });
+}
+
+}  // namespace bellwether::leadership::detail

@@ -1,0 +1,38 @@
+#include "bellwether/leadership.h"
+
+#include <ctime>
+#include <utility>
+
+#include "lead/api/engine.h"
+
+namespace bellwether::leadership {
+
+std::chrono::nanoseconds Term::valid_for() const {
+  if (cell_ == nullptr) return std::chrono::nanoseconds::zero();
+  timespec t{};
+  ::clock_gettime(CLOCK_BOOTTIME, &t);
+  const auto now = Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
+  return std::chrono::nanoseconds(cell_->end->valid_for(now).ns());
+}
+
+uint64_t Term::epoch() const { return cell_ == nullptr ? 0 : cell_->epoch; }
+
+std::unique_ptr<Leadership> Leadership::join(const Options& options, Listener* listener, std::string& error) {
+  auto engine = std::make_unique<detail::Engine>(options, listener);
+  error = engine->start();
+  if (!error.empty()) return nullptr;
+  return std::unique_ptr<Leadership>(new Leadership(std::move(engine)));
+}
+
+Leadership::Leadership(std::unique_ptr<detail::Engine> engine) : engine_(std::move(engine)) {}
+Leadership::~Leadership() = default;
+
+Term Leadership::term() const { return engine_->term(); }
+Leader Leadership::leader() const { return engine_->leader(); }
+bool Leadership::permits(std::string_view surface) { return engine_->permits(surface); }
+std::vector<SurfaceCounts> Leadership::surfaces() const { return engine_->surfaces(); }
+void Leadership::progress() { engine_->progress(); }
+void Leadership::hand_over(const std::string& heir) { engine_->hand_over(heir); }
+uint64_t Leadership::failed_callbacks() const { return engine_->failed_callbacks(); }
+
+}  // namespace bellwether::leadership

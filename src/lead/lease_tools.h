@@ -1,0 +1,47 @@
+// What an operator does to leases by hand: look, ask the holder to hand over, take away. Each act is one
+// compare-and-act on the state that was seen, says who did it in the record, and never lowers an epoch.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "election/lease_record.h"
+#include "store/lease_store.h"
+
+namespace bellwether::lead {
+
+class LeaseTools {
+ public:
+  // `by`: who acts, for the record and the logs. The store must outlive it. Each call talks to the store for at most
+  // `timeout` at a time.
+  LeaseTools(runtime::Runtime& runtime, store::LeaseStore& store, std::string by, Duration timeout)
+      : runtime_(runtime), store_(store), by_(std::move(by)), timeout_(timeout) {}
+
+  runtime::task<Result<std::vector<store::ListedKey>>> list(std::string prefix, std::size_t most);
+  runtime::task<Result<election::Observation>> show(std::string key);
+
+  // Asks the holder to stop its work and hand over to `heir`, or to anybody when that is empty. kNotFound when nobody
+  // holds the key. Returns the record that was there; wait_for_change() tells whether it was followed.
+  runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir);
+
+  // Takes the key away at once, for `heir` or for anybody. The old holder learns of it at its next renewal; until then
+  // both may act, and only a resource that checks the fencing token is safe. The epoch grows by one here, and by one
+  // more with the next holder.
+  runtime::task<Result<election::LeaseRecord>> steal(std::string key, std::string heir);
+
+  // Looks until the key is not held under this epoch any more, and has another holder when `held` is wanted.
+  runtime::task<Result<election::Observation>> wait_for_change(std::string key, election::Epoch epoch, bool held,
+                                                               Duration at_most);
+
+ private:
+  Instant deadline() { return runtime_.read_clock() + timeout_; }
+  runtime::task<Result<election::LeaseRecord>> amend(std::string key, std::string heir, bool steal);
+
+  runtime::Runtime& runtime_;
+  store::LeaseStore& store_;
+  std::string by_;
+  Duration timeout_;
+};
+
+}  // namespace bellwether::lead
