@@ -245,9 +245,13 @@ void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& optio
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
   command->add_option("--loop", options->names, "Only this loop; may be given again")
       ->type_name("NAME")
+      ->expected(1)
+      ->take_all()
       ->allow_extra_args(false);
   command->add_option("--on-tick", options->on_tick, "The shell command that is one tick of a loop; may be given again")
       ->type_name("NAME=COMMAND")
+      ->expected(1)
+      ->take_all()
       ->allow_extra_args(false);
   command->add_option("--via", options->via, "Store, in place of those of the sheet")->type_name("URL");
   command->add_option("--id", options->host.holder, "Our name in the locks (default HOST:PID)")->type_name("NAME");
@@ -282,6 +286,8 @@ void add_loops(CLI::App& app, int& exit_code) {
   command->add_option("POLICY", options->file, "Policy sheet (YAML)");
   command->add_option("--loop", options->names, "Only this loop; may be given again")
       ->type_name("NAME")
+      ->expected(1)
+      ->take_all()
       ->allow_extra_args(false);
   command->add_option("--via", options->via, "Store, in place of those of the sheet")->type_name("URL");
   add_duration(command, "--timeout", options->timeout, "Wait so long for a store (default 5s)");

@@ -36,14 +36,16 @@ Verdict ClaimRule::assess_doubtful(Instant now, const Observation& seen, Epoch f
   const Epoch known = std::max(floor, Epoch(seen.floor.value() > 0 ? seen.floor.value() - 1 : 0));
   // A store that gives out epochs removes what is released, and has forgotten only if it would repeat one. Elsewhere
   // the record of a key stays once it was held.
-  const bool removed = chooses_epoch_ ? seen.floor <= floor && floor.value() > 0 : known.value() > 0;
+  // The floor of a store that is in doubt about itself is a guess, not a memory.
+  const Epoch remembered = seen.may_have_lost_data ? floor : known;
+  const bool removed = chooses_epoch_ ? seen.floor <= floor && floor.value() > 0 : remembered.value() > 0;
   const bool forgotten = seen.present ? seen.record.epoch < floor : removed;
   if (!forgotten && (!seen.may_have_lost_data || settings_.trust_empty)) {
     return {Verdict::Kind::kFree, now, "nobody has held the key"};
   }
   std::string what = "the store may have lost data, so that somebody may hold the key";
   if (forgotten) {
-    what = "the store has lost data: epoch " + std::to_string(known.value()) + " was there before, now it shows " +
+    what = "the store has lost data: epoch " + std::to_string(remembered.value()) + " was there before, now it shows " +
            (seen.present ? "epoch " + std::to_string(seen.record.epoch.value()) : std::string("nothing"));
   }
   const Instant free_at = since_ + timing_.takeable_after(unknown_lease());

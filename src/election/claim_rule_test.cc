@@ -127,6 +127,7 @@ TEST(RuleOfTrust, an_empty_store_is_believed_when_told_so) {
   ClaimRule rule({.holder = "me", .region = {}, .cross_region_wait = {}, .trust_empty = true}, kTiming, false);
   Observation absent;
   absent.may_have_lost_data = true;
+  absent.floor = Epoch(1'795'000'000'000);  // from the store's clock, since it does not know
   EXPECT_EQ(rule.assess(at(0), absent, "t", Epoch()).kind, Kind::kFree);
   EXPECT_EQ(rule.assess(at(0), absent, "t", Epoch(3)).kind, Kind::kLostData) << "what we saw ourselves stays seen";
 }

@@ -54,7 +54,9 @@ void Elector::step(Instant now, const Event& event, Effects& out) {
   } else if (std::holds_alternative<WorkStopped>(event)) {
     work_stopped(now, out);
   } else if (const auto* good = std::get_if<GoodEvidence>(&event)) {
+    const bool was_sick = config_.evidence.against(now, false).has_value();
     config_.evidence.good(now, good->kind);
+    if (was_sick && state_ == State::kFollowing && !config_.evidence.against(now, false)) wake_ = now;
   } else if (const auto* bad = std::get_if<BadEvidence>(&event)) {
     config_.evidence.bad(now, bad->kind, bad->why);
     const std::string cause = std::string("unhealthy: ") + to_string(bad->kind) + ": " + bad->why;

@@ -21,6 +21,7 @@ void Evidence::require(EvidenceKind kind, Duration within) { sources_[static_cas
 void Evidence::good(Instant now, EvidenceKind kind) {
   Source& source = sources_[static_cast<std::size_t>(kind)];
   source.last_good = now;
+  source.ever_good = true;
   source.bad = false;
   source.why.clear();
 }
@@ -41,6 +42,7 @@ std::optional<std::string> Evidence::against(Instant now, bool working) const {
     const auto kind = static_cast<EvidenceKind>(i);
     if (kind == EvidenceKind::kWork && !working) continue;
     if (source.bad) return std::string(to_string(kind)) + ": " + source.why;
+    if (!working && source.within && !source.ever_good) return std::string(to_string(kind)) + ": nothing was heard yet";
     if (working && source.within && now - source.last_good > *source.within) {
       return std::string(to_string(kind)) + ": no sign of life for " + format_duration(now - source.last_good) +
              " (asked for: " + format_duration(*source.within) + ")";

@@ -31,13 +31,15 @@ class Evidence {
   // The work begins: what is required counts from here.
   void begin(Instant now);
 
-  // What speaks against holding a key, or nothing. `working`: the work runs, so its progress counts.
+  // What speaks against holding a key, or nothing. `working`: the work runs, so its progress counts; while it does not,
+  // everything else that is required must have been good once.
   std::optional<std::string> against(Instant now, bool working) const;
 
  private:
   struct Source {
     std::optional<Duration> within;
     Instant last_good;
+    bool ever_good = false;
     bool bad = false;
     std::string why;
   };

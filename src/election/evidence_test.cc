@@ -25,6 +25,14 @@ TEST(Evidence, work_must_show_progress_while_it_runs) {
   EXPECT_FALSE(evidence.against(at(20), true));
 }
 
+TEST(Evidence, nobody_stands_before_what_is_required_was_good_once) {
+  Evidence evidence;
+  evidence.require(EvidenceKind::kCommand, Duration::seconds(10));
+  EXPECT_TRUE(evidence.against(at(0), false));
+  evidence.good(at(1), EvidenceKind::kCommand);
+  EXPECT_FALSE(evidence.against(at(1), false));
+}
+
 TEST(Evidence, what_is_said_against_a_candidate_holds_until_it_is_taken_back) {
   Evidence evidence;
   evidence.bad(at(0), EvidenceKind::kCommand, "exit code 3");
