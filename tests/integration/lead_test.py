@@ -239,7 +239,7 @@ class LeftBehind(leading.Test):
         self.assertEqual([pid for pid in numbers(run.out) if lives(pid)], [])
 
     def test_also_in_a_session_of_its_own(self):
-        script = "setsid sleep 1000 & setsid sh -c 'echo $$; sleep 1000 & exec setsid sleep 1000' & echo $!; sleep 1000"
+        script = "setsid sleep 1000 & setsid sh -c 'setsid sleep 1000 & echo $$; exec sleep 1000' & echo $!; sleep 1000"
         candidate = self.lead(command=["sh", "-c", script])
         pids = self.children(candidate, 2)
         candidate.signal(signal.SIGTERM)
