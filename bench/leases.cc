@@ -1,7 +1,7 @@
 // What leadership costs one process: many keys renewed over one store, many keys watched, and the check before each
 // guarded act. Prints one JSON object.
 //   leases renew URL KEYS LEASE_S SECONDS    leads KEYS keys; then for SECONDS: processor time, and late renewals
-//   leases watch KEYS                        bytes of heap for each key that is observed
+//   leases watch KEYS                        bytes of heap for each key of a listing that is watched
 //   leases check                             nanoseconds of valid_for(now), with the clock's reading and without
 
 #include <algorithm>
@@ -17,6 +17,7 @@
 
 #include "base/check.h"
 #include "base/time.h"
+#include "election/watch_table.h"
 #include "lead/candidate.h"
 #include "runtime/epoll_runtime.h"
 #include "runtime/scope.h"
@@ -30,8 +31,7 @@ constexpr Duration kLateAfter = Duration::millis(250);  // beyond the interval i
 
 class Key final : public lead::CandidateListener {
  public:
-  Key(runtime::Runtime& runtime, store::LeaseStore& store, const election::LeaseTiming& timing, std::string name,
-      bool campaign)
+  Key(runtime::Runtime& runtime, store::LeaseStore& store, const election::LeaseTiming& timing, std::string name)
       : due_(timing.renew_every) {
     auto opened = store.open(name);
     check(opened.has_value(), "a key of the store");
@@ -42,7 +42,6 @@ class Key final : public lead::CandidateListener {
     config.claim.trust_empty = true;
     config.timing = timing;
     config.traits = store.traits();
-    config.campaign = campaign;
     candidate_ = std::make_unique<lead::Candidate>(runtime, *key_, std::move(config), runtime.prng().next(), *this);
   }
 
@@ -86,11 +85,11 @@ double processor_seconds() {
 }
 
 std::vector<std::unique_ptr<Key>> make_keys(runtime::Runtime& runtime, store::LeaseStore& store,
-                                            const election::LeaseTiming& timing, int64_t count, bool campaign) {
+                                            const election::LeaseTiming& timing, int64_t count) {
   std::vector<std::unique_ptr<Key>> keys;
   keys.reserve(static_cast<std::size_t>(count));
   for (int64_t i = 0; i < count; ++i) {
-    keys.push_back(std::make_unique<Key>(runtime, store, timing, "bench-" + std::to_string(i), campaign));
+    keys.push_back(std::make_unique<Key>(runtime, store, timing, "bench-" + std::to_string(i)));
   }
   return keys;
 }
@@ -101,7 +100,7 @@ runtime::task<int> renew(runtime::Runtime& runtime, std::string url, int64_t cou
     std::fprintf(stderr, "%s\n", store.error().message.c_str());
     co_return 1;
   }
-  auto keys = make_keys(runtime, **store, election::LeaseTiming::of(lease), count, true);
+  auto keys = make_keys(runtime, **store, election::LeaseTiming::of(lease), count);
   {
     runtime::Scope scope;
     // A tenth of a lease apart from each other at most, so that the store is not asked for everything at once.
@@ -143,24 +142,26 @@ runtime::task<int> renew(runtime::Runtime& runtime, std::string url, int64_t cou
   co_return 0;
 }
 
-runtime::task<int> watch(runtime::Runtime& runtime, int64_t count) {
-  const auto store = co_await store::open_store(runtime, "memory:bench");
-  check(store.has_value(), "the store in memory");
+// What `lease watch` keeps of each key of a listing.
+int watch(int64_t count) {
   malloc_trim(0);
   const std::size_t before = mallinfo2().uordblks;
-  auto keys = make_keys(runtime, **store, election::LeaseTiming::of(Duration::seconds(15)), count, false);
-  {
-    runtime::Scope scope;
-    for (const auto& key : keys) scope.spawn(key->candidate().run(scope.cancellation()));
-    co_await runtime.sleep(Duration::millis(100));
-    const std::size_t used = mallinfo2().uordblks - before;
-    std::printf("{\"keys\": %lld, \"bytes_per_key\": %.0f}\n", static_cast<long long>(count),
-                static_cast<double>(used) / static_cast<double>(count));
-    std::fflush(stdout);
-    scope.cancel();
-    co_await scope.join();
+  election::WatchTable table;
+  std::vector<election::WatchTable::Change> changes;
+  election::Observation seen;
+  seen.present = true;
+  for (int64_t i = 0; i < count; ++i) {
+    seen.record.holder = "host-" + std::to_string(i % 100) + ".example.org:" + std::to_string(10'000 + i % 1000);
+    seen.record.epoch = election::Epoch(static_cast<uint64_t>(i));
+    seen.version = std::to_string(i) + ".1.0123456789abcdef0123456789abcdef";
+    table.see(Instant::from_ns(i), "service/orders/shard-" + std::to_string(i), seen, changes);
+    changes.clear();
   }
-  co_return 0;
+  changes.shrink_to_fit();
+  const std::size_t used = mallinfo2().uordblks - before;
+  std::printf("{\"keys\": %lld, \"bytes_per_key\": %.0f}\n", static_cast<long long>(table.size()),
+              static_cast<double>(used) / static_cast<double>(count));
+  return 0;
 }
 
 int check_cost(runtime::Runtime& runtime) {
@@ -194,7 +195,7 @@ int main(int argc, char** argv) {
     return runtime.run(renew(runtime, argv[2], number(argv[3]), Duration::seconds(number(argv[4])),
                              Duration::seconds(number(argv[5]))));
   }
-  if (words.size() == 2 && words[0] == "watch") return runtime.run(watch(runtime, number(argv[2])));
+  if (words.size() == 2 && words[0] == "watch") return watch(number(argv[2]));
   if (words.size() == 1 && words[0] == "check") return check_cost(runtime);
   std::fprintf(stderr, "usage: leases renew URL KEYS LEASE_S SECONDS | watch KEYS | check\n");
   return 2;

@@ -23,6 +23,7 @@ using Kind = WriteRequest::Kind;
 // a time, or over a part of the time there is when that is shorter.
 constexpr int kMoreLooks = 4;
 constexpr Duration kPatience = Duration::millis(100);
+constexpr Duration kBetweenLooksAtLingeringWork = Duration::millis(20);
 
 void take_in_claim(ClaimForm form, Found& found) {
   if (!found.text.present) return;
@@ -70,6 +71,7 @@ task<Result<Found>> find(State state, File* locked) {
 
 // The holder's process is gone, but perhaps not what it had started.
 task<void> doubt_death(State state, Observation& seen) {
+  state->work_lingers = false;
   const bool doubtful = seen.sight == election::HolderSight::kDead && state->hold == nullptr;
   if (!doubtful || state->files.hold.empty()) co_return;
   const runtime::OpenOptions options{.no_follow = true};
@@ -78,6 +80,7 @@ task<void> doubt_death(State state, Observation& seen) {
   const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
   if (locked || locked.error().code != Errc::kTimeout) co_return;
   BW_PROBE("store: the work of a dead process still runs");
+  state->work_lingers = true;
   seen.sight = election::HolderSight::kUnknown;
   seen.evidence += ", but work that it started still runs";
 }
@@ -142,6 +145,8 @@ task<Result<Observation>> look_now(State state, Instant deadline) {
   if (const auto may = state->rules.may_show(state->files, *found); !may) co_return tl::unexpected(may.error());
   auto seen = state->rules.understand(state->files, *found);
   if (seen) {
+    const runtime::ProcessIdentity* holder = found->claim ? &found->claim->process : nullptr;
+    state->holder_pid = holder != nullptr && seen->record.held() ? holder->pid : 0;
     drop_hold_unless(*state, seen->record.token);
     co_await doubt_death(state, *seen);
   }
@@ -320,6 +325,25 @@ task<Result<WriteOutcome>> DiskKey::act(WriteRequest request, Instant deadline, 
   co_return outcome;
 }
 
-task<bool> DiskKey::changed(runtime::Cancellation*) { co_return false; }
+task<bool> DiskKey::changed(runtime::Cancellation* cancel) {
+  if (!watch_) {
+    const std::string& path = state_->files.claim;
+    auto watch = DiskWatch::of(folder_of(path), path.substr(path.rfind('/') + 1));
+    if (!watch) co_return false;
+    watch_.emplace(std::move(*watch));
+  }
+  while (true) {
+    if (state_->work_lingers) {
+      // Nothing tells when the last process gives the lock up that it inherited.
+      const bool rested = co_await state_->runtime.sleep(kBetweenLooksAtLingeringWork, cancel);
+      co_return rested;
+    }
+    watch_->watch_process(state_->holder_pid);
+    const auto ready =
+        co_await state_->runtime.wait_descriptor(watch_->descriptor(), true, false, Instant::never(), cancel);
+    if (!ready) co_return false;
+    if (watch_->take()) co_return true;
+  }
+}
 
 }  // namespace bellwether::store

@@ -16,6 +16,7 @@
 #include "runtime/event.h"
 #include "runtime/scope.h"
 #include "store/disk/disk_claim.h"
+#include "store/disk/disk_watch.h"
 #include "store/disk/key_ledger.h"
 #include "store/disk/small_file.h"
 #include "store/lease_store.h"
@@ -76,6 +77,9 @@ struct RegisterState {
   // free. Nobody waits for it: a key whose lease has run out is taken whoever has the lock.
   std::unique_ptr<runtime::File> hold = nullptr;
   std::string hold_token = {};
+  // Of the claim seen last, for those who wait for it to change.
+  int64_t holder_pid = 0;
+  bool work_lingers = false;  // its process is gone, what it had started is not
 };
 
 class DiskKey final : public StoreKey {
@@ -101,6 +105,7 @@ class DiskKey final : public StoreKey {
   runtime::Scope& background_;
   std::shared_ptr<RegisterState> state_;
   std::shared_ptr<runtime::Event> unfinished_;  // the end of the last piece of work
+  std::optional<DiskWatch> watch_;
 };
 
 }  // namespace bellwether::store

@@ -1,0 +1,59 @@
+#include "store/disk/disk_watch.h"
+
+#include <cstdio>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "runtime/temporary_testing.h"
+
+namespace bellwether::store {
+namespace {
+
+bool is_readable(int fd) {
+  pollfd ready{fd, POLLIN, 0};
+  return ::poll(&ready, 1, 0) == 1;
+}
+
+TEST(DiskWatch, sees_the_file_written_and_replaced_and_nothing_else) {
+  const runtime::TemporaryFolder folder;
+  auto watch = DiskWatch::of(folder.path(), "k.lock");
+  ASSERT_TRUE(watch);
+  EXPECT_FALSE(watch->take());
+  folder.file("other.lock", "x");
+  EXPECT_FALSE(watch->take());
+  folder.file("k.lock", "x");
+  EXPECT_TRUE(is_readable(watch->descriptor()));
+  EXPECT_TRUE(watch->take());
+  EXPECT_FALSE(watch->take()) << "told once";
+  folder.file("k.lock.new", "y");
+  std::rename(folder.path("k.lock.new").c_str(), folder.path("k.lock").c_str());
+  EXPECT_TRUE(watch->take());
+}
+
+TEST(DiskWatch, sees_a_process_end) {
+  const runtime::TemporaryFolder folder;
+  auto watch = DiskWatch::of(folder.path(), "k.lock");
+  ASSERT_TRUE(watch);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::pause();
+    ::_exit(0);
+  }
+  watch->watch_process(child);
+  EXPECT_FALSE(watch->take());
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
+  EXPECT_TRUE(watch->take());
+  EXPECT_FALSE(watch->take()) << "a dead process is told once";
+}
+
+TEST(DiskWatch, a_folder_that_is_not_there_cannot_be_watched) {
+  EXPECT_FALSE(DiskWatch::of("/nowhere/at/all", "k.lock"));
+}
+
+}  // namespace
+}  // namespace bellwether::store
