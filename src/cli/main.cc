@@ -15,17 +15,18 @@ int main(int argc, char** argv) {
     return bellwether::lead::guardian_main(bellwether::lead::GuardianCall::parse(argc, argv));
   }
 
-  CLI::App app{"Bellwether: load tests whose figures can be trusted."};
+  CLI::App app{"Bellwether: load tests whose figures can be trusted, and leaders that stop in time."};
   app.name("bellwether");
   app.footer(
       "Examples:\n"
       "  bellwether target --listen 127.0.0.1:18080        a server to try things on\n"
       "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
       "  bellwether check scenario.yaml                     is it right? sends nothing\n"
-      "  bellwether run scenario.yaml --out json=result.json\n\n"
+      "  bellwether run scenario.yaml --out json=result.json\n"
+      "  bellwether lead --via redis://10.0.0.5 --key orders -- ./worker    only while leading\n\n"
       "Exit codes: 0 pass, 99 thresholds failed, 104 wrong scenario or command line, 105 ended by a signal,\n"
       "  108 aborted by a step, 110 every request failed, 121 schedule not achieved, 122 generator saturated,\n"
-      "  123 no samples for a threshold. All of them: docs/formats/result.md.");
+      "  123 no samples for a threshold. All of them: docs/formats/result.md. Those of other commands: their --help.");
   app.set_version_flag("--version", "bellwether 0.1.0");
   app.require_subcommand(1);
 
