@@ -48,7 +48,7 @@ class Way:
     name: str
     command: object
     cuts: list = dataclasses.field(default_factory=list)  # before its store, one for each side
-    whole_group: bool = False  # the kill is for the work too
+    whole_group: bool = False  # the kill is for all that the holder has started, too
     takeovers: list = dataclasses.field(default_factory=list)
     overlaps: list = dataclasses.field(default_factory=list)  # s; None: the old work ran on until it was ended
 
@@ -81,12 +81,12 @@ class Round:
         self.processes.append(process)
         return process
 
-    def measure(self, lose, patience):
-        """(takeover, overlap) in seconds."""
+    def measure(self, lose, waits, patience):
+        """(takeover, overlap) in seconds. The holder is lost so long after the second began to wait."""
         holder = self.start(0)
         old = wait_for(f"{self.way.name}: the first holder", lambda: lines(self.file))[0][0]
         self.start(1)
-        time.sleep(0.5)  # until it waits
+        time.sleep(waits)
         begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         lose(holder)
         first = wait_for(f"{self.way.name}: the second holder",
@@ -145,6 +145,8 @@ def ways(options, servers, folder):
     killed = [Way("flock(1), killed with its command", flock(), whole_group=True),
               Way("flock(1) --close", flock("--close")),
               Way("etcdctl lock", etcdctl(lambda _: etcd.port)),
+              Way("bellwether, flock:, killed with its command", lead(lambda _: f"flock:{folder / 'locks'}"),
+                  whole_group=True),
               Way("bellwether, flock:", lead(lambda _: f"flock:{folder / 'locks'}")),
               Way("bellwether, redis:", lead(lambda _: redis.url)),
               Way("bellwether, etcd:", lead(lambda _: etcd.url))]
@@ -154,8 +156,10 @@ def ways(options, servers, folder):
     return killed, cut_off
 
 
-def contest(options, folder, killed, cut_off):
+def contest(options, servers, folder, killed, cut_off):
     for turn in range(options.rounds):
+        # At every part of the interval between two renewals: who has renewed just now is succeeded later.
+        waits = 0.5 + options.ttl / 3 * turn / options.rounds
         for group in (killed, cut_off):
             for way in group:
                 one = Round(way, folder)
@@ -164,11 +168,12 @@ def contest(options, folder, killed, cut_off):
                     if way.cuts:
                         way.cuts[0].black()
                     elif way.whole_group:
-                        os.killpg(holder.pid, signal.SIGKILL)
+                        for pid in [holder.pid, *servers["daemon"].descendants(holder.pid)]:
+                            quietly_kill(pid)
                     else:
                         holder.kill()
                 try:
-                    takeover, overlap = one.measure(lose, 2 * options.ttl)
+                    takeover, overlap = one.measure(lose, waits, 2 * options.ttl)
                 finally:
                     one.end()
                     for cut in way.cuts:
@@ -193,6 +198,23 @@ def tool(options, *words, limit_s=300):
     if finished.code != 0:
         raise Failure(f"leases {words[0]} ended with {finished.code}: {finished.stderr.strip()}")
     return json.loads(finished.stdout)
+
+
+def takeover_goals(killed, cut_off):
+    """Beside the peers: what is measured in one run, and whether the old work was over before the next began."""
+    def times(group, name):
+        return next(statistics.median(way.takeovers) for way in group if way.name == name)
+
+    def latest(group):
+        return max(overlap if overlap is not None else float("inf")
+                   for way in group if way.name.startswith("bellwether") for overlap in way.overlaps)
+    return [("takeover after kill -9, etcd: × etcdctl lock",
+             times(killed, "bellwether, etcd:") / times(killed, "etcdctl lock"), "<=", 1, "{:.2f}"),
+            ("takeover after kill -9, flock: − flock(1), s",
+             times(killed, "bellwether, flock:, killed with its command") -
+             times(killed, "flock(1), killed with its command"), "<=", 0, "{:+.3f}"),
+            ("last act of the old work after the first of the next, killed, s", latest(killed), "<=", 0, "{:+.3f}"),
+            ("last act of the old work after the first of the next, cut off, s", latest(cut_off), "<=", 0, "{:+.3f}")]
 
 
 def costs(options, out, redis):
@@ -226,13 +248,14 @@ def compare(options, out):
         try:
             servers["daemon"].start_all(*started.values())
             killed, cut_off = ways(options, {**servers, **started}, folder)
-            contest(options, folder, killed, cut_off)
+            contest(options, servers, folder, killed, cut_off)
             header = ["holder", "takeover s", "× the first", "overlap of the old work s"]
             out.table(f"After kill -9 of the holder, lease {options.ttl} s", header, rows(killed, killed[0]))
             out.table(f"After the holder's store was cut off, lease {options.ttl} s", header, rows(cut_off, cut_off[0]))
             out.remark(f"Medians of {options.rounds} rounds [lowest–highest]. \"Runs on\": the old work was still "
                        "alive two leases after the next one had begun. flock(1) whose process is killed alone leaves "
                        "the lock to its command (the next one waits for that), or with --close to nobody.")
+            out.goals(takeover_goals(killed, cut_off))
             raw = costs(options, out, started["redis"])
         finally:
             for server in started.values():

@@ -8,13 +8,14 @@ find_package(nlohmann_json REQUIRED)
 find_package(simdjson REQUIRED)
 find_package(ZLIB REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
+find_package(Protobuf REQUIRED)
+find_package(SQLite3 REQUIRED)
 foreach(library libcares re2 libbrotlidec libbrotlienc libpq hiredis)
   string(REPLACE "lib" "" short ${library})
   pkg_check_modules(${short} REQUIRED IMPORTED_TARGET ${library})
 endforeach()
-pkg_check_modules(httplib REQUIRED IMPORTED_TARGET cpp-httplib)
 # re2 asks for -pthread and hiredis for 64-bit offsets, which on 64-bit Linux changes nothing but the hash of the
-# precompiled header. What cpp-httplib was built with is said by the one file that includes it.
-set_property(TARGET PkgConfig::re2 PkgConfig::hiredis PkgConfig::httplib PROPERTY INTERFACE_COMPILE_OPTIONS "")
+# precompiled header.
+set_property(TARGET PkgConfig::re2 PkgConfig::hiredis PROPERTY INTERFACE_COMPILE_OPTIONS "")
 set_property(TARGET PkgConfig::hiredis PROPERTY INTERFACE_COMPILE_DEFINITIONS "")
 find_library(RAPIDCHECK rapidcheck REQUIRED)

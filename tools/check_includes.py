@@ -14,14 +14,28 @@ import house
 
 UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics runtime base"
 
+KEEP = "membership election dispatch resilience health wire proto"
+UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
+UP_TO_NODES = f"node_cluster cluster {UP_TO_CLUSTER} node lead console target {UP_TO_REPORT}"
+
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
     ("src/base/*", "base", "", False),
     ("src/runtime/*", "runtime", "base", False),
     ("src/metrics/*", "metrics", "base", True),
     ("src/election/*", "election", "base", True),
+    ("src/wire/link/*", "link", "wire proto runtime base", False),
+    ("src/wire/*", "wire", "proto base", True),
+    ("src/membership/*", "membership", "proto base", True),
+    ("src/dispatch/*", "dispatch", "election base", True),
+    ("src/resilience/*", "resilience", "base", True),
+    ("src/health/*", "health", "base", True),
+    ("src/cluster/discovery/*", "discovery", "base", True),
+    ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
-    ("src/lead/*", "lead", "store election yaml report client codec metrics runtime base", False),
+    ("src/web/*", "web", "codec runtime base", False),
+    ("src/journal/*", "journal", "runtime base", False),
+    ("src/lead/*", "lead", "journal web store election yaml report client codec metrics runtime base", False),
     ("src/yaml/*", "yaml", "base", True),
     ("src/scenario/*", "scenario", "yaml base", True),
     ("src/plan/*", "plan", "scenario base", True),
@@ -32,9 +46,10 @@ ROOMS = [
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
+    ("src/node/cluster/*", "node_cluster", f"cluster {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
-    ("src/sim/*", "sim", f"node lead store election console target {UP_TO_REPORT}", False),
-    ("src/cli/*", "cli", f"sim node lead store election console target {UP_TO_REPORT}", False),
+    ("src/sim/*", "sim", UP_TO_NODES, False),
+    ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),
     ("target/*", "target", "codec runtime base", False),
 ]
 
@@ -77,7 +92,21 @@ def own_header(root, name):
     return None
 
 
+def generated_include(root, path, name, room, allowed):
+    if not Path(root, name.removesuffix(".pb.h") + ".proto").is_file():
+        return f'there is no message file for "{name}"'
+    if is_test(path):
+        return None
+    if "proto" not in allowed:
+        return f"{room} may not include wire messages ({name})"
+    if path.suffix == ".h":
+        return f'generated "{name}" belongs in a .cc file'
+    return None
+
+
 def quoted_include(root, path, name, room, allowed):
+    if name.startswith("proto/"):
+        return generated_include(root, path, name, room, allowed)
     header = own_header(root, name)
     if header is None:
         return f'there is no "{name}"; includes are written relative to src/'

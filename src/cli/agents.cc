@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/units.h"
+#include "base/wall_text.h"
+#include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/seen_lease.h"
@@ -15,7 +17,6 @@
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/profile.h"
 #include "runtime/epoll_runtime.h"
-#include "store/disk/wall_text.h"
 
 namespace bellwether::cli {
 namespace {
@@ -30,16 +31,13 @@ using runtime::task;
 constexpr int kExitNo = 1;
 
 struct AgentsOptions {
-  std::string registry;
+  FleetPlaces places;
   std::string profile = "production";
   std::optional<Duration> stale_after;
   std::optional<Duration> dead_after;
   std::string id;
   std::string role = "worker";
   int64_t pid = 0;
-  std::string via;
-  std::string key;
-  std::string queue;
   uint64_t epoch = 0;
   bool clean = false;
   bool json = false;
@@ -86,8 +84,7 @@ void print_leader(const election::Observation& seen, const std::vector<std::stri
   Table table({"LEADER", lease.held() ? lease.holder : "nobody"});
   table.add({"epoch", std::to_string(lease.epoch.value())});
   if (lease.held()) {
-    table.add(
-        {"since", store::format_wall(lease.acquired_at) + " (" + age_text(between(lease.acquired_at, now)) + ")"});
+    table.add({"since", format_wall(lease.acquired_at) + " (" + age_text(between(lease.acquired_at, now)) + ")"});
     table.add({"valid for", left > Duration::zero() ? std::to_string(left.ms()) + " ms more, unless renewed"
                                                     : "over since " + format_duration(-left)});
   }
@@ -104,7 +101,7 @@ json leader_json(const election::Observation& seen, const std::vector<std::strin
            {"next", next},
            {"last_change", lease.cause}};
   if (lease.held()) {
-    out["since"] = store::format_wall(lease.acquired_at);
+    out["since"] = format_wall(lease.acquired_at);
     out["valid_for_ms"] = left_of(seen, now).ms();
   }
   return out;
@@ -116,8 +113,8 @@ json agent_json(const Agent& agent, const lead::AgentAges& ages, WallTime now) {
           {"status", to_string(status_of(agent, now, ages))},
           {"host", agent.host},
           {"pid", agent.pid},
-          {"registered_at", store::format_wall(agent.registered_at)},
-          {"last_heartbeat", store::format_wall(agent.last_heartbeat)},
+          {"registered_at", format_wall(agent.registered_at)},
+          {"last_heartbeat", format_wall(agent.last_heartbeat)},
           {"age_ms", between(agent.last_heartbeat, now).ms()},
           {"clock_ahead", is_from_future(agent, now)}};
 }
@@ -126,8 +123,8 @@ task<int> list_agents(EpollRuntime& runtime, RegistryFile& registry, const Agent
   const auto agents = co_await registry.read();
   if (!agents) co_return refuse(agents.error().message, kExitNo);
   std::optional<election::Observation> lease;
-  if (!options.via.empty()) {
-    auto seen = co_await look_at_lease(runtime, options.via, options.key, Duration::seconds(5));
+  if (!options.places.via.empty()) {
+    auto seen = co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5));
     if (!seen) co_return refuse(seen.error().message, kExitNo);
     lease = std::move(*seen);
   }
@@ -154,8 +151,8 @@ task<int> list_agents(EpollRuntime& runtime, RegistryFile& registry, const Agent
 
 // The leader's cleanup, and the tasks of those that it found silent given to others.
 task<int> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
-  if (!options.via.empty()) {
-    const auto seen = co_await look_at_lease(runtime, options.via, options.key, Duration::seconds(5));
+  if (!options.places.via.empty()) {
+    const auto seen = co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5));
     if (!seen) co_return refuse(seen.error().message, kExitNo);
     if (seen->record.holder != options.id) {
       co_return refuse("'" + options.id + "' does not lead: only the leader cleans up", kExitNo);
@@ -164,14 +161,14 @@ task<int> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOp
   const auto done = co_await registry.clean(options.id);
   if (!done) co_return refuse(done.error().message, kExitNo);
   std::size_t handed_back = 0;
-  if (!options.queue.empty()) {
+  if (!options.places.queue.empty() && options.epoch > 0) {
     const auto left = co_await registry.read();
     if (!left) co_return refuse(left.error().message, kExitNo);
     std::vector<std::string> living{options.id};
     for (const Agent& agent : left->agents()) {
       if (agent.status == lead::AgentStatus::kActive) living.push_back(agent.id);
     }
-    lead::QueueFile queue(runtime, options.queue);
+    lead::QueueFile queue(runtime, options.places.queue);
     const auto back = co_await queue.hand_back(living, election::Epoch(options.epoch));
     if (!back) co_return refuse(back.error().message, kExitNo);
     handed_back = *back;
@@ -195,7 +192,7 @@ task<int> heartbeat(EpollRuntime& runtime, RegistryFile& registry, const AgentsO
 }
 
 task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& options, lead::AgentAges ages) {
-  RegistryFile registry(runtime, options.registry, ages);
+  RegistryFile registry(runtime, options.places.registry, ages);
   int code = kExitOk;
   if (act == "list") {
     code = co_await list_agents(runtime, registry, options);
@@ -212,14 +209,16 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& o
   }
   if (registry.quarantined()) {
     std::fprintf(stderr,
-                 "bellwether agents: warning: '%s' was torn or foreign and is now '%s.broken'; agents register "
-                 "again\n",
-                 options.registry.c_str(), options.registry.c_str());
+                 "bellwether agents: warning: '%s' was torn or foreign and is set aside beside it, as "
+                 ".quarantine-TIME; agents register again\n",
+                 options.places.registry.c_str());
   }
   co_return code;
 }
 
 int run_agents(const std::string& act, AgentsOptions& options) {
+  options.places.complete();
+  if (options.places.registry.empty()) return refuse("where is the fleet? Give --dir DIR or --registry PATH");
   const auto profile = lead::find_profile(options.profile);
   if (!profile) return refuse("there is no profile '" + options.profile + "'");
   const lead::AgentAges ages{.stale_after = options.stale_after.value_or(profile->stale_after),
@@ -229,6 +228,7 @@ int run_agents(const std::string& act, AgentsOptions& options) {
                   format_duration(ages.stale_after) + ", and that longer than 0");
   }
   if (options.pid == 0) options.pid = ::getppid();
+  act_as_owner_of(options.places.registry);
   auto runtime = EpollRuntime::create({});
   if (!runtime) return refuse(runtime.error().message, kExitNo);
   return (*runtime)->run(run_act(**runtime, act, options, ages));
@@ -237,9 +237,8 @@ int run_agents(const std::string& act, AgentsOptions& options) {
 CLI::App* add_act(CLI::App* agents, const char* act, const char* help, const std::shared_ptr<AgentsOptions>& options,
                   int& exit_code) {
   CLI::App* command = agents->add_subcommand(act, help);
-  command->add_option("--registry", options->registry, "The fleet's registry, a file on a disk that all agents see")
-      ->required()
-      ->type_name("PATH");
+  add_fleet_folder(command, options->places);
+  command->add_option("--registry", options->places.registry, "... or the registry of agents alone")->type_name("PATH");
   command->add_option("--profile", options->profile, "production, high-availability or lenient: sets the ages");
   add_duration(command, "--stale-after", options->stale_after, "An agent silent for so long is stale");
   add_duration(command, "--dead-after", options->dead_after, "... dead, and forgotten by the leader's next cleanup");
@@ -248,8 +247,9 @@ CLI::App* add_act(CLI::App* agents, const char* act, const char* help, const std
 }
 
 void add_lease(CLI::App* command, AgentsOptions& options) {
-  CLI::Option* via = command->add_option("--via", options.via, "Where the leader's lease is kept")->type_name("URL");
-  CLI::Option* key = command->add_option("-k,--key", options.key, "The key of the lease");
+  CLI::Option* via =
+      command->add_option("--via", options.places.via, "Where the leader's lease is kept")->type_name("URL");
+  CLI::Option* key = command->add_option("-k,--key", options.places.key, "The key of the lease");
   via->needs(key);
   key->needs(via);
   command->add_flag("--json", options.json, "One JSON document");
@@ -261,6 +261,8 @@ void add_agents(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentsOptions>();
   CLI::App* agents = app.add_subcommand("agents", "The agents of a fleet, and who leads it");
   agents->require_subcommand(1);
+  add_agents_lead(agents, exit_code);
+  add_agents_tasks(agents, exit_code);
   add_lease(add_act(agents, "list", "Who there is, who leads, who is next", options, exit_code), *options);
   CLI::App* joins = add_act(agents, "register", "Adds an agent, or renews what is known of it", options, exit_code);
   joins->add_option("--id", options->id, "The agent's name, unique in the fleet")->required();
@@ -270,7 +272,7 @@ void add_agents(CLI::App& app, int& exit_code) {
   beats->add_option("--id", options->id, "The agent's name")->required();
   CLI::Option* clean = beats->add_flag("--clean", options->clean, "It leads: mark the silent, forget the dead");
   CLI::Option* epoch = beats->add_option("--epoch", options->epoch, "The leader's epoch")->needs(clean);
-  beats->add_option("--queue", options->queue, "Hand the tasks of the silent back in this file")
+  beats->add_option("--queue", options->places.queue, "Hand the tasks of the silent back in this file")
       ->type_name("PATH")
       ->needs(epoch);
   add_lease(beats, *options);
@@ -278,7 +280,10 @@ void add_agents(CLI::App& app, int& exit_code) {
   leaves->add_option("--id", options->id, "The agent's name")->required();
   agents->footer(
       "Examples:\n"
-      "  bellwether agents register --registry fleet.json --id a1 --role orchestrator\n"
+      "  bellwether agents lead --dir fleet --id a1 -- ./do-task.sh\n"
+      "  bellwether agents tasks add --dir fleet nightly --payload '{\"day\": 1}'\n"
+      "  bellwether agents list --dir fleet\n"
+      "  bellwether agents register --registry fleet.json --id w1 --role worker\n"
       "  bellwether agents list --registry fleet.json --via file:lease.json --key default\n\n"
       "Exit codes: 0 done, 1 not done (no such agent, not the leader, a file or store that fails), 104 wrong command\n"
       "line.");

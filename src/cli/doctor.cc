@@ -1,12 +1,15 @@
 // bellwether doctor: is leadership healthy, and what to do where it is not.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "base/printable.h"
 #include "base/units.h"
+#include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/epoch_history.h"
@@ -31,9 +34,8 @@ using runtime::task;
 
 struct DoctorOptions {
   std::string policy;
-  std::string via;
-  std::string key;
-  std::string registry;
+  std::string via;    // of the loops that name no store
+  FleetPlaces fleet;  // its store and key stand for any other, too
   std::string watch_state;
   std::string history;
   std::string profile = "production";
@@ -51,8 +53,10 @@ class Doctor {
 
   task<void> examine(const lead::Policy* policy) {
     if (policy != nullptr) co_await examine_policy(*policy);
-    if (policy == nullptr && !options_.via.empty()) co_await examine_key(options_.via, options_.key, true);
-    if (!options_.registry.empty()) co_await examine_registry();
+    const FleetPlaces& fleet = options_.fleet;
+    if (!fleet.via.empty() && !options_.offline) co_await examine_key(fleet.via, fleet.key, true);
+    if (!fleet.registry.empty()) co_await examine_registry(fleet.registry);
+    if (!fleet.queue.empty()) co_await examine_queue(fleet.queue);
     if (!options_.watch_state.empty()) co_await examine_watchdog();
   }
 
@@ -103,23 +107,46 @@ class Doctor {
     judge_churn(key, *grown, {}, findings_);
   }
 
-  task<void> examine_registry() {
-    const auto broken = co_await runtime_.open(options_.registry + ".broken", {});
-    if (broken) {
-      findings_.push_back({Severity::kWarning, "a corrupt registry was set aside", options_.registry + ".broken",
+  // What could not be understood is kept beside its file.
+  task<void> examine_quarantine(std::string path) {
+    const auto slash = path.rfind('/');
+    std::string folder = slash == std::string::npos ? "." : path.substr(0, std::max<std::size_t>(slash, 1));
+    const auto names = co_await runtime_.list_directory(std::move(folder));
+    if (!names) co_return;
+    const std::string kept = path.substr(slash == std::string::npos ? 0 : slash + 1) + ".quarantine-";
+    for (const std::string& name : *names) {
+      if (!name.starts_with(kept)) continue;
+      findings_.push_back({Severity::kWarning, "a corrupt file was set aside",
+                           path.substr(0, slash == std::string::npos ? 0 : slash + 1) + name,
                            "a program that is not ours writes it, or the disk loses data",
                            "look at it, then remove it"});
     }
-    lead::RegistryFile registry(runtime_, options_.registry, ages_);
+  }
+
+  task<void> examine_queue(std::string path) {
+    co_await examine_quarantine(path);
+    lead::QueueFile file(runtime_, path);
+    const auto queue = co_await file.read();
+    if (!queue) {
+      findings_.push_back({Severity::kCritical, "the queue cannot be read", queue.error().message,
+                           "no task is added, begun or completed", "bellwether agents tasks list --queue " + path});
+      co_return;
+    }
+    judge_queue(path, *queue, findings_);
+  }
+
+  task<void> examine_registry(std::string path) {
+    co_await examine_quarantine(path);
+    lead::RegistryFile registry(runtime_, path, ages_);
     const auto agents = co_await registry.read();
     if (!agents) {
       findings_.push_back({Severity::kCritical, "the registry cannot be read", agents.error().message,
                            "nobody knows which agents live; the next change sets a corrupt file aside, and agents "
                            "register again",
-                           "bellwether agents list --registry " + options_.registry});
+                           "bellwether agents list --registry " + path});
       co_return;
     }
-    judge_registry(options_.registry, *agents, ages_, runtime_.wall_now(), findings_);
+    judge_registry(path, *agents, ages_, runtime_.wall_now(), findings_);
   }
 
   task<void> examine_watchdog() {
@@ -176,13 +203,24 @@ int refuse(const std::string& why) {
   return kExitUsage;
 }
 
+// A store without a key is that of the sheet, and tells nothing of the fleet.
+void complete(DoctorOptions& options) {
+  options.via = options.fleet.via;
+  if (!options.policy.empty() && options.fleet.key.empty()) options.fleet.via.clear();
+  options.fleet.complete();
+}
+
 int run_doctor(const DoctorOptions& options) {
   const auto profile = lead::find_profile(options.profile);
   if (!profile) return refuse("there is no profile '" + options.profile + "'");
-  if (options.policy.empty() && options.via.empty() && options.registry.empty() && options.watch_state.empty()) {
-    return refuse("what shall it look at? Give --policy FILE, --via URL --key K, --registry PATH or --watch PATH");
+  const FleetPlaces& fleet = options.fleet;
+  if (options.policy.empty() && fleet.via.empty() && fleet.registry.empty() && fleet.queue.empty() &&
+      options.watch_state.empty()) {
+    return refuse(
+        "what shall it look at? Give --policy FILE, --via URL --key K, --dir FLEET, --registry PATH, --queue PATH or "
+        "--watch PATH");
   }
-  if (options.policy.empty() && options.via.empty() != options.key.empty()) return refuse("--via needs --key");
+  if (fleet.via.empty() != fleet.key.empty()) return refuse("--via and --key go together, or --via with --policy");
   std::optional<lead::Policy> policy;
   if (!options.policy.empty()) {
     std::vector<yaml::Diagnostic> warnings;
@@ -208,9 +246,12 @@ void add_doctor(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
   CLI::App* command = app.add_subcommand("doctor", "Is leadership healthy? What to do where it is not");
   command->add_option("--policy", options->policy, "All loops of this policy sheet")->type_name("FILE");
-  command->add_option("--via", options->via, "A store; with --policy, where the sheet names none")->type_name("URL");
-  command->add_option("-k,--key", options->key, "A key of that store");
-  command->add_option("--registry", options->registry, "A registry of agents")->type_name("PATH");
+  command->add_option("--via", options->fleet.via, "A store; with --policy, where the sheet names none")
+      ->type_name("URL");
+  command->add_option("-k,--key", options->fleet.key, "A key of that store, or of the fleet's");
+  add_fleet_folder(command, options->fleet);
+  command->add_option("--registry", options->fleet.registry, "A registry of agents")->type_name("PATH");
+  command->add_option("--queue", options->fleet.queue, "A queue of tasks")->type_name("PATH");
   command->add_option("--watch", options->watch_state, "The state file of a watchdog (bellwether watch --state)")
       ->type_name("PATH");
   command->add_option("--history", options->history, "Keep epochs in this file from run to run, to count changes")
@@ -224,9 +265,13 @@ void add_doctor(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  bellwether doctor --policy examples/leadership/policy.yaml\n"
-      "  bellwether doctor --via file:lease.json --key default --registry fleet.json --history epochs.json\n\n"
+      "  bellwether doctor --dir /srv/fleet --history epochs.json\n"
+      "  bellwether doctor --via redis://10.0.0.5 --key orders\n\n"
       "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
-  command->callback([options, &exit_code] { exit_code = run_doctor(*options); });
+  command->callback([options, &exit_code] {
+    complete(*options);
+    exit_code = run_doctor(*options);
+  });
 }
 
 }  // namespace bellwether::cli

@@ -8,6 +8,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "base/bytes.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
@@ -31,6 +32,8 @@ struct Given {
   std::string via;
   std::string fault = "kill";
   std::string report_file;
+  std::vector<std::string> pids;
+  bool yes = false;
   bool json = false;
 };
 
@@ -58,16 +61,18 @@ nlohmann::ordered_json as_json(const Given& given, const DrillReport& report) {
   const lead::LoopPolicy& loop = given.options.loop;
   nlohmann::ordered_json out{{"format", "bellwether.drill/1"},
                              {"loop", loop.name},
-                             {"key", loop.lock_key + given.options.suffix},
+                             {"key", loop.lock_key + (given.options.attach ? "" : given.options.suffix)},
                              {"store", loop.store},
                              {"fault", to_string(given.options.fault)},
-                             {"contenders", given.options.contenders},
+                             {"attached", given.options.attach},
                              {"rounds_wanted", given.options.rounds},
                              {"poll_s", seconds(loop.poll_interval)},
                              {"ttl_s", seconds(loop.lock_ttl)},
                              {"budget_s", seconds(report.worst_budget)},
                              {"arithmetic", report.arithmetic},
                              {"limit_s", seconds(report.limit)}};
+  out["contenders"] =
+      given.options.attach ? nlohmann::ordered_json() : nlohmann::ordered_json(given.options.contenders);
   out["takeover_slo_s"] = report.slo ? nlohmann::ordered_json(seconds(*report.slo)) : nlohmann::ordered_json();
   out["rounds"] = nlohmann::ordered_json::array();
   for (const DrillRound& round : report.rounds) {
@@ -81,8 +86,11 @@ nlohmann::ordered_json as_json(const Given& given, const DrillReport& report) {
                              {"within", round.taken_over && round.from_fault <= report.limit}});
   }
   out["acts"] = report.acts;
+  out["acts_known"] = report.acts_known;
   out["overlaps"] = report.overlaps;
   out["epochs_grew"] = report.epochs_grew;
+  out["load"] = nullptr;
+  if (report.load) out["load"] = {{"requests", report.load->requests}, {"failed", report.load->failed}};
   out["within"] = report.within();
   out["interrupted"] = report.interrupted;
   out["error"] = report.error;
@@ -105,9 +113,56 @@ void print_report(const Given& given, const DrillReport& report) {
               to_string(given.options.fault), report.rounds.size(), given.options.rounds, rounded(longest).c_str());
   std::printf("budget %s: %s\n", rounded(report.worst_budget).c_str(), report.arithmetic.c_str());
   if (report.slo) std::printf("promised (takeover_slo): %s\n", rounded(*report.slo).c_str());
-  std::printf("%s acts, %s by a holder that was none any more\n", format_count(report.acts).c_str(),
-              format_count(report.overlaps).c_str());
+  if (report.acts_known) {
+    std::printf("%s acts, %s by a holder that was none any more\n", format_count(report.acts).c_str(),
+                format_count(report.overlaps).c_str());
+  } else {
+    std::printf("measured by the key; whether two acted at once is not known (--acts FILE tells)\n");
+    if (report.overlaps > 0) std::printf("THE KEY WENT BACK TO AN OLDER EPOCH\n");
+  }
+  if (report.load) {
+    std::printf("load: %s requests, %s failed\n", format_count(report.load->requests).c_str(),
+                format_count(report.load->failed).c_str());
+  }
   if (report.interrupted) std::printf("ended by a signal; the report is partial\n");
+}
+
+// NAME=PID
+Status take_pids(Given& given) {
+  for (const std::string& text : given.pids) {
+    const auto equals = text.rfind('=');
+    const auto pid = equals == std::string::npos ? std::nullopt : parse_u64(std::string_view(text).substr(equals + 1));
+    if (!pid || *pid < 2 || *pid > INT32_MAX) return fail(Errc::kInvalid, "--pid '" + text + "': write HOLDER=PID");
+    given.options.pids.emplace_back(text.substr(0, equals), static_cast<int64_t>(*pid));
+  }
+  return {};
+}
+
+// What goes with what.
+Status check_given(Given& given) {
+  lead::DrillOptions& options = given.options;
+  const bool commanded = !options.break_command.empty();
+  if (commanded) options.fault = lead::DrillFault::kCommand;
+  const bool for_attached =
+      commanded || !options.repair_command.empty() || !options.acts.empty() || !given.pids.empty();
+  if (for_attached && !options.attach) {
+    return fail(Errc::kInvalid, "--pid, --break-with, --repair-with and --acts go with --attach");
+  }
+  if (!options.attach) return {};
+  if (options.fault == lead::DrillFault::kCut) {
+    return fail(Errc::kInvalid,
+                "what runs already is not reached over a way of this drill: cut it off with --break-with "
+                "COMMAND (and --repair-with), such as nft rules");
+  }
+  if (!options.command.empty()) {
+    return fail(Errc::kInvalid,
+                "--load runs in the ticks of the drill's own contenders; --scenario FILE goes with --attach");
+  }
+  if (!given.yes) {
+    return fail(Errc::kInvalid, "--attach breaks the real leader of the real loop, " + std::to_string(options.rounds) +
+                                    " times; if this is what you want, say --yes");
+  }
+  return take_pids(given);
 }
 
 int run_drill_command(Given& given) {
@@ -124,6 +179,7 @@ int run_drill_command(Given& given) {
   options.fault = given.fault == "kill"    ? lead::DrillFault::kKill
                   : given.fault == "pause" ? lead::DrillFault::kPause
                                            : lead::DrillFault::kCut;
+  if (const auto fits = check_given(given); !fits) return refuse(fits.error().message);
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return refuse(runtime.error().message);
   const DrillReport report = run_drill(**runtime, options);
@@ -157,6 +213,31 @@ void add_drill_act(CLI::App& app, int& exit_code) {
   command->callback([act, &exit_code] { exit_code = lead::act_for(act->file, Duration::millis(act->ms)); });
 }
 
+void add_attach(CLI::App* command, Given& given) {
+  lead::DrillOptions& options = given.options;
+  command->add_flag("--attach", options.attach,
+                    "Break the processes that run the loop now, instead of starting\n"
+                    "some; takeovers are measured by the key");
+  command->add_flag("--yes", given.yes, "Yes, although --attach breaks the real leader");
+  command->add_option("--pid", given.pids, "Process of a holder whose name is not HOST:PID; may be given again")
+      ->type_name("HOLDER=PID")
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  command
+      ->add_option("--break-with", options.break_command,
+                   "Break the leader by this shell command, which sees\n"
+                   "BELLWETHER_HOLDER, _EPOCH, _KEY and _PID")
+      ->type_name("COMMAND");
+  command->add_option("--repair-with", options.repair_command, "Run this after each takeover; sees the same")
+      ->type_name("COMMAND");
+  command
+      ->add_option("--acts", options.acts,
+                   "File to which the contenders append a line for each act:\n"
+                   "HOLDER EPOCH NANOSECONDS (of the boot clock)")
+      ->type_name("FILE");
+}
+
 }  // namespace
 
 void add_drill(CLI::App& app, int& exit_code) {
@@ -178,6 +259,10 @@ void add_drill(CLI::App& app, int& exit_code) {
   command->add_option("--key-suffix", options.suffix,
                       "Appended to the lock key (default :drill), so that the real loop\n"
                       "goes on beside the drill");
+  command
+      ->add_option("--scenario", options.scenario, "Load from the first round to the last: what 'bellwether run' runs")
+      ->type_name("FILE|URL");
+  add_attach(command, *given);
   add_duration(command, "--store-p99", options.operation, "One operation of the store, 99 of 100 times (default 50ms)");
   command->add_option("--report", given->report_file, "Write the report here too, as JSON")->type_name("FILE");
   command->add_flag("--json", given->json, "The report as JSON instead of the table");
@@ -186,8 +271,9 @@ void add_drill(CLI::App& app, int& exit_code) {
       "Contenders are processes of this program ('bellwether loops run'), whose ticks note each act with its epoch. "
       "The\n"
       "time from the fault to the first act of the next leader is compared with takeover_slo, or else the budget.\n\n"
-      "Example:\n"
-      "  bellwether drill policy.yaml --loop delay_poller --fault pause --rounds 10 --report drill.json\n\n"
+      "Examples:\n"
+      "  bellwether drill policy.yaml --loop delay_poller --fault pause --rounds 10 --report drill.json\n"
+      "  bellwether drill policy.yaml --loop delay_poller --attach --yes --rounds 1 --scenario peak.yaml\n\n"
       "Exit codes: 0 every takeover in time, 1 one was late or did not come, 2 two acted at once, 104 wrong sheet,\n"
       "  store or command line, 105 ended by a signal.");
   command->callback([given, &exit_code] { exit_code = run_drill_command(*given); });

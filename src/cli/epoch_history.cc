@@ -1,6 +1,7 @@
 #include "cli/epoch_history.h"
 
 #include <nlohmann/json.hpp>
+#include <optional>
 
 namespace bellwether::cli {
 namespace {
@@ -15,9 +16,8 @@ class Note final : public lead::FileChange {
  public:
   Note(int64_t now_s, std::string key, uint64_t epoch) : now_s_(now_s), key_(std::move(key)), epoch_(epoch) {}
 
-  Result<std::string> apply(const std::string& text) override {
-    json document =
-        text.empty() ? json{{"format", kFormat}, {"samples", json::array()}} : json::parse(text, nullptr, false);
+  Result<std::string> apply(const std::optional<std::string>& text) override {
+    json document = text ? json::parse(*text, nullptr, false) : json{{"format", kFormat}, {"samples", json::array()}};
     if (!document.is_object() || document.value("format", json()) != kFormat || !document["samples"].is_array()) {
       return fail(Errc::kProtocol, "this is no history of epochs");
     }

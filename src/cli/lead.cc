@@ -10,7 +10,9 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
+#include "cli/lease_bounds.h"
 #include "lead/run/leader_run.h"
+#include "store/open_store.h"
 #include "store/store_url.h"
 
 namespace bellwether::cli {
@@ -18,7 +20,8 @@ namespace {
 
 struct Given {
   lead::LeadOptions options;
-  Duration ttl = Duration::seconds(15);
+  std::optional<Duration> ttl;
+  LeaseBounds bounds;
   std::optional<Duration> renew;
   std::optional<Duration> deadline;
   std::optional<Duration> grace;
@@ -35,15 +38,31 @@ int refuse(const std::string& text) {
   return kExitUsage;
 }
 
+// A lease that follows the store keeps the proportions that it has by default.
+Status let_lease_follow(Given& given) {
+  if (!given.bounds.least && !given.bounds.most) return {};
+  lead::LeadOptions& options = given.options;
+  if (given.renew || given.deadline || given.grace || given.retry || given.store_timeout) {
+    return fail(Errc::kInvalid,
+                "--ttl-min and --ttl-max let all times follow the lease: leave out --renew, --renew-deadline, --grace, "
+                "--retry and --store-timeout");
+  }
+  auto follow = settings_within(given.bounds, options.timing.lease, options.timing.lease);
+  if (!follow) return tl::unexpected(follow.error());
+  options.lease_follows = *follow;
+  return {};
+}
+
 int run_lead(Given& given) {
   lead::LeadOptions& options = given.options;
-  options.timing = election::LeaseTiming::of(given.ttl);
+  options.timing = election::LeaseTiming::of(given.ttl.value_or(store::usual_lease(options.via)));
   if (given.renew) options.timing.renew_every = *given.renew;
   if (given.deadline) options.timing.renew_deadline = *given.deadline;
   if (given.grace) options.timing.stop_grace = *given.grace;
   if (given.retry) options.timing.retry = *given.retry;
   if (given.store_timeout) options.timing.store_timeout = *given.store_timeout;
   if (const auto wrong = options.timing.validate(); !wrong) return refuse(wrong.error().message);
+  if (const Status good = let_lease_follow(given); !good) return refuse(good.error().message);
   if (!given.shell.empty()) {
     if (!options.command.empty()) return refuse("give either --command TEXT or -- COMMAND, not both");
     options.command = {"/bin/sh", "-c", given.shell};
@@ -65,7 +84,8 @@ void add_election_options(CLI::App* command, Given& given) {
   command->add_option("--via", options.via, "Where the lease is kept (see below)")->required()->type_name("URL");
   command->add_option("-k,--key", options.key, "What to lead; any text")->required()->type_name("KEY");
   command->add_option("--id", options.holder, "Our name in the lease (default HOST:PID)")->type_name("NAME");
-  add_duration(command, "--ttl", given.ttl, "The lease: others wait so long after the last renewal (default 15s)");
+  add_duration(command, "--ttl", given.ttl,
+               "The lease: others wait so long after the last renewal (default 15s; flock: 10s)");
   add_duration(command, "--renew", given.renew, "Renew so often (default a third of the lease)");
   add_duration(command, "--renew-deadline", given.deadline,
                "Without a renewal confirmed for so long the term ends (default two thirds of the lease)");
@@ -73,11 +93,18 @@ void add_election_options(CLI::App* command, Given& given) {
   add_duration(command, "--retry", given.retry, "Look so often while somebody else leads (default 2/15 of the lease)");
   add_duration(command, "--store-timeout", given.store_timeout,
                "Wait so long for the store (default a tenth of the lease)");
+  add_lease_bounds(command, given.bounds,
+                   "The lease follows the store: shorter while renewals are quick, at least this",
+                   "... and longer while they are slow, at most this");
   command->add_option("--region", options.region, "Our region: a successor in the leader's region goes first");
   add_duration(command, "--cross-region-wait", options.cross_region_wait, "... by so long");
   command->add_flag("--trust-empty", options.trust_empty,
                     "A store without any record of us is new, not emptied: do not wait a lease at first use");
   command->add_flag("--back-off", options.back_off, "Wait between elections that follow each other: 0, 5-10s, 15-30s");
+  command->add_flag("--flap-damping", options.flap_damping,
+                    "After 4 changes of leader within a minute stand for the key only 30s later");
+  command->add_flag("!--no-minted-id", options.may_mint_id,
+                    "Without --id and a name in the environment: refuse to start (profile nip-le: lead unelected)");
 }
 
 void add_command_options(CLI::App* command, Given& given) {

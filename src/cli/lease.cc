@@ -7,13 +7,16 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "base/printable.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
+#include "cli/lease_commands.h"
 #include "cli/seen_lease.h"
 #include "cli/table.h"
+#include "journal/journal.h"
 #include "lead/lease_tools.h"
-#include "lead/run/journal.h"
+#include "lead/lease_words.h"
 #include "lead/run/leader_run.h"
 #include "lead/watch_all.h"
 #include "runtime/epoll_runtime.h"
@@ -25,6 +28,9 @@ namespace {
 
 using election::LeaseRecord;
 using election::Observation;
+using lead::ago;
+using lead::left_text;
+using lead::status_of;
 
 constexpr int kExitNo = 1;
 
@@ -34,6 +40,8 @@ struct LeaseOptions {
   std::string prefix;
   std::string to;
   std::string by;
+  std::string policy;
+  std::vector<std::string> metrics;
   std::size_t most = 10'000;
   Duration timeout = Duration::seconds(5);
   std::optional<Duration> wait;
@@ -44,31 +52,6 @@ struct LeaseOptions {
 std::string who_am_i() {
   const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
   return user == nullptr || *user == '\0' ? "an operator" : user;
-}
-
-// How long ago, by this machine's wall clock against the one of whoever wrote it: for people only.
-std::string ago(WallTime then, WallTime now) {
-  if (then.unix_ns == 0) return "-";
-  const Duration span = between(then, now);
-  return span < Duration::zero() ? "in the future" : format_duration(Duration::millis(span.ms())) + " ago";
-}
-
-std::string left_text(const Observation& seen, WallTime now) {
-  if (!seen.record.held() || seen.record.lease <= Duration::zero()) return "-";
-  const int64_t ms = left_of(seen, now).ms();
-  return ms > 0 ? std::to_string(ms) + " ms" : "overdue";
-}
-
-std::string status_of(const Observation& seen) {
-  const LeaseRecord& record = seen.record;
-  if (!seen.present) return "never held";
-  if (!record.held()) return "free: " + (record.cause.empty() ? "released" : record.cause);
-  std::string status = seen.foreign ? "held by a program that keeps no epoch" : "held";
-  if (seen.sight == election::HolderSight::kDead) status = "holder is dead: " + seen.evidence;
-  if (!record.heir.empty())
-    status += ", asked to hand over" + (record.heir == election::kAnybody ? "" : " to " + record.heir);
-  if (seen.may_have_lost_data) status += "; the store may have lost data";
-  return status;
 }
 
 nlohmann::ordered_json as_json(const std::string& key, const Observation& seen, WallTime now) {
@@ -233,8 +216,7 @@ runtime::task<int> watch_many(runtime::EpollRuntime& runtime, const LeaseOptions
     std::fprintf(stderr, "bellwether lease: %s\n", store.error().message.c_str());
     co_return kExitUsage;
   }
-  lead::Journal journal;
-  journal.set_output(1, options.json);
+  Journal journal(1, options.json, "lease watch");
   lead::WatchAllOptions all;
   all.prefix = options.prefix;
   all.timeout = options.timeout;
@@ -257,6 +239,15 @@ int watch(const LeaseOptions& options) {
   return code == 128 + 2 ? kExitOk : code;  // Ctrl-C is how a watch ends
 }
 
+int list_or_policy(const LeaseOptions& options) {
+  if (!options.policy.empty()) {
+    return list_policy({options.policy, options.via, options.metrics, options.timeout, options.json});
+  }
+  if (!options.via.empty()) return run_action(options, &list);
+  std::fprintf(stderr, "bellwether lease: say where the leases are kept: --via URL, or --policy FILE\n");
+  return kExitUsage;
+}
+
 CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& options, const char* name, const char* help,
                    bool one_key) {
   CLI::App* verb = command->add_subcommand(name, help);
@@ -274,9 +265,22 @@ void add_lease(CLI::App& app, int& exit_code) {
   CLI::App* command = app.add_subcommand("lease", "Who holds which key; ask for it, or take it away");
   command->require_subcommand(1);
   CLI::App* verb = add_verb(command, options, "list", "All keys", false);
-  verb->add_option("--prefix", options->prefix, "Only keys that begin so");
-  verb->add_option("--most", options->most, "At most so many (default 10,000)")->check(CLI::PositiveNumber);
-  verb->callback([options, &exit_code] { exit_code = run_action(*options, &list); });
+  CLI::Option* prefix = verb->add_option("--prefix", options->prefix, "Only keys that begin so");
+  CLI::Option* most = verb->add_option("--most", options->most, "At most so many (default 10,000)");
+  most->check(CLI::PositiveNumber);
+  verb->get_option("--via")->required(false);
+  CLI::Option* policy = verb->add_option("--policy", options->policy,
+                                         "The loops of this policy sheet, with what is known of their locks");
+  policy->type_name("FILE")->excludes(prefix)->excludes(most);
+  verb->add_option("--metrics", options->metrics,
+                   "With --policy: page of metrics of a process that runs\n"
+                   "the loops; may be given again")
+      ->type_name("HOST:PORT")
+      ->needs(policy)
+      ->expected(1)
+      ->take_all()
+      ->allow_extra_args(false);
+  verb->callback([options, &exit_code] { exit_code = list_or_policy(*options); });
   verb = add_verb(command, options, "show", "One key: holder, epoch, since when, valid for how long", true);
   verb->callback([options, &exit_code] { exit_code = run_action(*options, &show); });
   verb = add_verb(command, options, "watch", "Tell each change of leader, until Ctrl-C", false);
@@ -297,9 +301,12 @@ void add_lease(CLI::App& app, int& exit_code) {
   verb->add_option("--by", options->by, "Who takes it (default $USER)");
   verb->add_flag("--yes", options->yes, "Yes, although both may act until the holder notices");
   verb->callback([options, &exit_code] { exit_code = run_action(*options, &steal); });
+  add_lease_repair(command, exit_code);
+  add_lease_serve(command, exit_code);
   command->footer(
       "Examples:\n"
       "  bellwether lease list --via redis://10.0.0.5\n"
+      "  bellwether lease list --policy policy.yaml --metrics node-1:9464 --metrics node-2:9464\n"
       "  bellwether lease show orders --via etcd://a,b,c --json\n"
       "  bellwether lease transfer orders --to node-2 --via redis://10.0.0.5\n\n"
       "'valid for' counts by the wall clocks of two machines where the store does not tell: it is for people. What\n"

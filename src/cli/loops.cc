@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
+#include "cli/loop_rows.h"
 #include "cli/seen_lease.h"
 #include "cli/sources.h"
 #include "cli/table.h"
@@ -108,56 +109,10 @@ int run_these(LoopOptions& options) {
 
 // --- the inventory ---------------------------------------------------------------------------------------------------
 
-struct Idle {
-  std::string data;
-  Result<Duration> time = Duration::zero();
-};
-
-struct Row {
-  LoopPolicy loop;
-  Result<Observation> seen = fail(Errc::kIo, "not looked at");
-  std::vector<Idle> idle;
-};
-
-runtime::task<void> look_at(runtime::Runtime& runtime, Row& row, Duration timeout) {
-  auto store = co_await store::open_store(runtime, row.loop.store);
-  if (!store) {
-    row.seen = tl::unexpected(store.error());
-    co_return;
-  }
-  auto key = (*store)->open(row.loop.lock_key);
-  if (!key) {
-    row.seen = tl::unexpected(key.error());
-    co_return;
-  }
-  const Instant deadline = runtime.read_clock() + timeout;
-  row.seen = co_await (*key)->look(deadline, nullptr);
-  for (const std::string& data : row.loop.guards) {
-    auto time = co_await (*store)->idle_time(data, deadline, nullptr);
-    const bool unknown = !time && time.error().code == Errc::kUnsupported;
-    if (!unknown) row.idle.push_back({data, std::move(time)});
-  }
-}
-
-runtime::task<void> look_at_all(runtime::Runtime& runtime, std::vector<Row>& rows, Duration timeout) {
-  runtime::Scope scope;
-  for (Row& row : rows) scope.spawn(look_at(runtime, row, timeout));
-  co_await scope.join();
-}
-
-std::string idle_text(const Row& row) {
-  std::string text;
-  for (const Idle& idle : row.idle) {
-    if (!text.empty()) text += ", ";
-    text += idle.data + " " + (idle.time ? format_duration(*idle.time) : std::string("(not there)"));
-  }
-  return text.empty() ? "-" : text;
-}
-
-void print_table(const std::vector<Row>& rows, WallTime now) {
+void print_table(const std::vector<LoopRow>& rows, WallTime now) {
   Table table({"LOOP", "KEY", "POLL", "TTL", "RENEW", "RELEASE", "HOLDER", "EPOCH", "SINCE", "VALID FOR", "IDLE DATA",
                "STORE"});
-  for (const Row& row : rows) {
+  for (const LoopRow& row : rows) {
     const LoopPolicy& loop = row.loop;
     std::vector<std::string> cells{loop.name,
                                    loop.lock_key,
@@ -184,9 +139,9 @@ void print_table(const std::vector<Row>& rows, WallTime now) {
   std::fputs(table.text().c_str(), stdout);
 }
 
-void print_json(const std::vector<Row>& rows, WallTime now) {
+void print_json(const std::vector<LoopRow>& rows, WallTime now) {
   nlohmann::ordered_json all = nlohmann::ordered_json::array();
-  for (const Row& row : rows) {
+  for (const LoopRow& row : rows) {
     const LoopPolicy& loop = row.loop;
     nlohmann::ordered_json one{{"loop", loop.name},
                                {"store", loop.store},
@@ -206,7 +161,7 @@ void print_json(const std::vector<Row>& rows, WallTime now) {
       one["error"] = row.seen.error().message;
     }
     one["guards"] = nlohmann::ordered_json::array();
-    for (const Idle& idle : row.idle) {
+    for (const IdleData& idle : row.idle) {
       nlohmann::ordered_json data{{"data", idle.data}};
       if (idle.time) {
         data["idle_ms"] = idle.time->ms();
@@ -228,16 +183,16 @@ int list_loops(const LoopOptions& options) {
   if (!loops) return refuse(loops.error().message);
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return refuse(runtime.error().message);
-  std::vector<Row> rows;
+  std::vector<LoopRow> rows;
   for (LoopPolicy& loop : *loops) rows.push_back({.loop = std::move(loop), .idle = {}});
-  (*runtime)->run(look_at_all(**runtime, rows, options.timeout));
+  (*runtime)->run(look_at_loops(**runtime, rows, options.timeout));
   const WallTime now = (*runtime)->wall_now();
   if (options.json) {
     print_json(rows, now);
   } else {
     print_table(rows, now);
   }
-  return std::any_of(rows.begin(), rows.end(), [](const Row& row) { return !row.seen; }) ? 1 : kExitOk;
+  return std::any_of(rows.begin(), rows.end(), [](const LoopRow& row) { return !row.seen; }) ? 1 : kExitOk;
 }
 
 void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& options, int& exit_code) {

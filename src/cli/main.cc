@@ -40,6 +40,9 @@ int main(int argc, char** argv) {
   bellwether::cli::add_lead(app, exit_code);
   bellwether::cli::add_lease(app, exit_code);
   bellwether::cli::add_loops(app, exit_code);
+  bellwether::cli::add_node(app, exit_code);
+  bellwether::cli::add_cluster(app, exit_code);
+  bellwether::cli::add_config(app, exit_code);
   bellwether::cli::add_drill(app, exit_code);
   bellwether::cli::add_sim(app, exit_code);
   bellwether::cli::add_budget(app, exit_code);

@@ -17,11 +17,4 @@ runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& run
   co_return seen;
 }
 
-Duration left_of(const election::Observation& seen, WallTime now) {
-  if (seen.left) return *seen.left;
-  return seen.record.lease - between(seen.record.renewed_at, now);
-}
-
-Duration between(WallTime from, WallTime to) { return Duration::nanos(to.unix_ns) - Duration::nanos(from.unix_ns); }
-
 }  // namespace bellwether::cli

@@ -5,6 +5,7 @@
 
 #include "base/result.h"
 #include "election/lease_record.h"
+#include "lead/lease_words.h"
 #include "runtime/runtime.h"
 
 namespace bellwether::cli {
@@ -13,11 +14,7 @@ namespace bellwether::cli {
 runtime::task<Result<election::Observation>> look_at_lease(runtime::Runtime& runtime, std::string url, std::string key,
                                                            Duration timeout);
 
-// What is left of the lease: as the store says, or else by the wall clocks of this machine and of the holder, which is
-// for people only. Negative when it is over.
-Duration left_of(const election::Observation& seen, WallTime now);
-
-// From one time of the wall clock to another.
-Duration between(WallTime from, WallTime to);
+using lead::between;
+using lead::left_of;
 
 }  // namespace bellwether::cli

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/printable.h"
+
 namespace bellwether::cli {
 namespace {
 
@@ -12,13 +14,6 @@ std::size_t width(const std::string& text) {
 }
 
 }  // namespace
-
-std::string printable(std::string text) {
-  for (char& c : text) {
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
-  }
-  return text;
-}
 
 std::string Table::text() const {
   std::vector<std::size_t> widths(rows_.front().size());

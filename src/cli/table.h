@@ -18,7 +18,4 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
-// `text` with control characters replaced by '?', so that no name can drive a terminal.
-std::string printable(std::string text);
-
 }  // namespace bellwether::cli

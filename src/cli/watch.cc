@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "base/units.h"
+#include "base/wall_text.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/seen_lease.h"
@@ -18,7 +19,6 @@
 #include "runtime/scope.h"
 #include "runtime/signals.h"
 #include "store/disk/small_file.h"
-#include "store/disk/wall_text.h"
 
 namespace bellwether::cli {
 namespace {
@@ -195,7 +195,7 @@ class Watch {
                      {"restarts", watchdog_.restarts()},
                      {"restarts_last_hour", watchdog_.restarts_last_hour(runtime_.now())},
                      {"last_cause", cause_},
-                     {"checked_at", store::format_wall(runtime_.wall_now())}};
+                     {"checked_at", format_wall(runtime_.wall_now())}};
     const std::string text = state.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
     Status written = co_await store::write_beside(runtime_, options_.state, text, 0644);
     if (written) written = co_await store::put_in_place(runtime_, options_.state);

@@ -15,8 +15,7 @@
 // only. Without renewals the record is as old as it may be: nothing is won back. A store that tells of changes can only
 // be faster; no promise is built on that.
 //
-// A key that was given back is found at the next look: poll + 2 op. A holder that keeps its key between ticks and ends
-// without giving it back (ttl_hold) is, to all others, as good as crashed.
+// A key that was given back is found at the next look: poll + 2 op.
 //
 // Where the store proves that the holder's process is gone (flock), a crash is found at the next look too; only a
 // process that hangs costs the lease. Where the store itself ends leases (etcd), the server counts: whole seconds, at

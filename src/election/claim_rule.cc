@@ -11,6 +11,7 @@ Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::strin
     seen_any_ = true;
     version_ = seen.version;
     since_ = now;
+    dead_since_.reset();
   }
   const LeaseRecord& record = seen.record;
   longest_lease_ = std::max(longest_lease_, record.lease);
@@ -21,11 +22,17 @@ Verdict ClaimRule::assess(Instant now, const Observation& seen, const std::strin
   if (seen.place.joined) return {Verdict::Kind::kInQueue, Instant::never(), "our claim waits in the queue"};
   if (!seen.present || record.epoch < floor || doubtful) return assess_doubtful(now, seen, floor);
   if (!record.held()) return assess_free(now, record);
-  if (seen.sight == HolderSight::kDead) return {Verdict::Kind::kFree, now, "the holder is dead: " + seen.evidence};
-
   const bool elsewhere = !settings_.region.empty() && !record.region.empty() && settings_.region != record.region;
+  const Duration after_others = elsewhere ? settings_.cross_region_wait : Duration::zero();
+  if (seen.sight == HolderSight::kDead) {
+    dead_since_ = dead_since_.value_or(now);
+    const std::string what = "the holder is dead: " + seen.evidence;
+    if (now < *dead_since_ + after_others) return {Verdict::Kind::kHeld, *dead_since_ + after_others, what};
+    return {Verdict::Kind::kFree, now, what};
+  }
+  dead_since_.reset();
   const Duration wait = timing_.takeable_after(record.lease > Duration::zero() ? record.lease : unknown_lease());
-  const Instant free_at = since_ + wait + (elsewhere ? settings_.cross_region_wait : Duration::zero());
+  const Instant free_at = since_ + wait + after_others;
   if (now < free_at) return {Verdict::Kind::kHeld, free_at, "held by " + record.holder};
   return {Verdict::Kind::kFree, now,
           "the lease of " + record.holder + " was not renewed for " + format_duration(now - since_)};

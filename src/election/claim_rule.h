@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 
 #include "election/lease_record.h"
@@ -53,7 +54,8 @@ class ClaimRule {
   bool seen_any_ = false;
   Version version_;
   Instant since_;
-  Duration longest_lease_;  // of all records seen
+  std::optional<Instant> dead_since_;  // since when the holder of this record is known to be dead
+  Duration longest_lease_;             // of all records seen
 };
 
 }  // namespace bellwether::election

@@ -121,6 +121,10 @@ TEST(RuleOfRegions, a_contender_elsewhere_waits_longer) {
   released.record.region = "east";
   EXPECT_EQ(rule.assess(at(100), released, "t", Epoch()).kind, Kind::kHeld);
   EXPECT_EQ(rule.assess(at(130), released, "t", Epoch()).kind, Kind::kFree);
+  Observation dead = held_by("a", 3, 0);
+  dead.record.region = "east";
+  dead.sight = HolderSight::kDead;
+  EXPECT_EQ(rule.assess(at(200), dead, "t", Epoch()).free_at, at(230)) << "those of its region see it too";
 }
 
 TEST(RuleOfTrust, an_empty_store_is_believed_when_told_so) {

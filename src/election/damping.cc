@@ -26,11 +26,6 @@ Instant Damping::may_stand_from(Instant now, Prng& prng) {
   return std::max(from, cooldown_until_);
 }
 
-std::size_t Damping::recent_changes(Instant now) const {
-  if (backoff_) return changes_since(now - backoff_->window);
-  return flap_ ? changes_since(now - flap_->window) : 0;
-}
-
 std::size_t Damping::changes_since(Instant from) const {
   return static_cast<std::size_t>(std::count_if(changes_.begin(), changes_.end(), [&](Instant t) { return t > from; }));
 }

@@ -40,8 +40,6 @@ class Damping {
   // The key has become free at `now`: from when on this candidate may stand. Draws once for each vacancy.
   Instant may_stand_from(Instant now, Prng& prng);
 
-  // Changes within the back-off's window (or the flap window when there is no back-off).
-  std::size_t recent_changes(Instant now) const;
   bool cooling_down(Instant now) const { return now < cooldown_until_; }
 
  private:

@@ -31,7 +31,7 @@ Elector::Elector(ElectorConfig config, uint64_t seed)
 void Elector::step(Instant now, const Event& event, Effects& out) {
   // Whatever has happened, a term that is over is over before anything else is decided.
   if (holds() && now >= ends_) {
-    const std::string last = "no renewal was confirmed within " + format_duration(config_.timing.renew_deadline);
+    const std::string last = "no renewal was confirmed within " + format_duration(term_timing_.renew_deadline);
     end_term(now, renewing_ ? EndReason::kExpired : EndReason::kUnhealthy, last, out);
   }
   if (std::holds_alternative<Start>(event)) {
@@ -120,6 +120,8 @@ void Elector::on_looked(Instant now, const Result<Observation>& seen, Effects& o
   } else if (holds()) {
     if (seen) still_ours(now, *seen, out);
     if (holds()) schedule_term();
+    // Something changed since the store answered: perhaps the key was taken away. A renewal that is due asks as well.
+    if (holds() && again && now < next_renewal_) look(out);
   }
 }
 
@@ -168,8 +170,7 @@ void Elector::act(Instant now, WriteRequest::Kind kind, LeaseRecord record, Effe
   check(!in_flight_);
   in_flight_ = true;
   sent_ = now;
-  sent_deadline_ = config_.timing.renew_deadline;
-  acting_ = kind;
+  sent_timing_ = config_.timing;
   Act effect;
   effect.request.kind = kind;
   effect.request.token = token_;

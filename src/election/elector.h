@@ -60,6 +60,10 @@ class Elector {
   const std::string& token() const { return token_; }
   Epoch epoch() const { return term_.epoch; }
   Instant term_ends() const { return ends_; }
+  // How long after term_ends() the last act of the work may come.
+  Duration stop_grace() const { return term_timing_.stop_grace; }
+  // From when on others may take the key, unless it is renewed: later than any act of the work.
+  Instant lease_ends() const { return lease_ends_; }
   // The record seen last, with what it was taken to mean; for status screens.
   const Observation& seen() const { return seen_; }
   const Verdict& verdict() const { return verdict_; }
@@ -97,6 +101,8 @@ class Elector {
   void release(Instant now, Effects& out);
   void released(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
   void follow(Instant now, Duration wait, Effects& out);
+  void count_from_sent();
+  bool kept_shorter(const LeaseRecord& kept) const;
   void schedule_term();
 
   void act(Instant now, WriteRequest::Kind kind, LeaseRecord record, Effects& out);
@@ -115,8 +121,7 @@ class Elector {
   bool in_flight_ = false;
   bool look_again_ = false;  // the store said that something changed meanwhile
   Instant sent_;
-  Duration sent_deadline_;  // the renew deadline that goes with the record in flight
-  WriteRequest::Kind acting_ = WriteRequest::Kind::kTake;
+  LeaseTiming sent_timing_;  // what went with it, whatever the times are by now
 
   // What was seen last.
   bool seen_any_ = false;
@@ -135,6 +140,8 @@ class Elector {
   Version version_;
   Instant since_;
   Instant ends_;
+  Instant lease_ends_;
+  LeaseTiming term_timing_;  // of the record that others see, whatever the times are to be from the next renewal on
   Instant next_renewal_;
   bool renewing_ = true;
   std::optional<Resign> wish_;

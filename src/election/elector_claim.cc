@@ -145,10 +145,15 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   version_ = outcome->after.version;
   if (leaving) {
     release(now, out);
-  } else if (now >= sent_ + sent_deadline_) {
+  } else if (now >= sent_ + sent_timing_.renew_deadline) {
     BW_PROBE("election: a claim is answered after its own end");
     note(true, "the claim was answered too late to be used", out);
     wake_ = now;
+  } else if (kept_shorter(term_)) {
+    BW_PROBE("election: the store keeps a shorter lease");
+    note(false, "the claim has another lease than it is to have", out);
+    wake_ = now + jittered(config_.timing.retry) /
+                      16;  // then as a claim of ours that is found, with the lease as it is to be
   } else {
     elected(now, out);
   }

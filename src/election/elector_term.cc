@@ -11,13 +11,14 @@ namespace bellwether::election {
 namespace {
 
 constexpr int kReleaseTries = 3;
+constexpr const char* kKeptShorter = "the store keeps a shorter lease than it was sent, and others wait for that only";
 
 }  // namespace
 
 void Elector::elected(Instant now, Effects& out) {
   state_ = State::kLeading;
   since_ = now;
-  ends_ = sent_ + sent_deadline_;
+  count_from_sent();
   renewing_ = true;
   may_release_ = false;
   release_tries_ = 0;
@@ -27,6 +28,19 @@ void Elector::elected(Instant now, Effects& out) {
   set_open(false, "elected", out);
   out.emplace_back(Elected{term_.epoch, since_, ends_});
   schedule_term();
+}
+
+// What was sent last has been confirmed: the term lasts by the times that went with it.
+void Elector::count_from_sent() {
+  term_timing_ = sent_timing_;
+  ends_ = sent_ + term_timing_.renew_deadline;
+  lease_ends_ = sent_ + term_timing_.lease;
+}
+
+// Whether the store has kept a shorter lease than was sent, as for a claim that stood in its queue already: others wait
+// for that one only. Stores may round to milliseconds; the margin has room for that.
+bool Elector::kept_shorter(const LeaseRecord& kept) const {
+  return kept.lease + Duration::millis(1) < sent_timing_.lease;
 }
 
 void Elector::renew(Instant now, Effects& out) {
@@ -43,9 +57,12 @@ void Elector::renew(Instant now, Effects& out) {
   LeaseRecord record = term_;
   ++record.renewal;
   record.heir.clear();
-  if (config_.timing.lease < record.lease) {
+  if (config_.timing.lease < term_timing_.lease) {
     // Others will wait for less than before, perhaps already when the answer to this is lost.
+    term_timing_.lease = config_.timing.lease;
+    term_timing_.stop_grace = std::min(term_timing_.stop_grace, config_.timing.stop_grace);
     ends_ = std::min(ends_, now + config_.timing.renew_deadline);
+    lease_ends_ = std::min(lease_ends_, now + config_.timing.lease);
     out.emplace_back(Renewed{ends_, Duration::zero()});
   }
   record.lease = config_.timing.lease;
@@ -56,7 +73,7 @@ void Elector::renew(Instant now, Effects& out) {
 void Elector::renewed(Instant now, const Result<WriteOutcome>& outcome, Effects& out) {
   if (!outcome) {
     note(true, "a renewal was not confirmed: " + outcome.error().message, out);
-    next_renewal_ = now + jittered(config_.timing.retry);
+    next_renewal_ = now + jittered(std::min(config_.timing.retry, term_timing_.retry));
     schedule_term();
     return;
   }
@@ -71,7 +88,18 @@ void Elector::renewed(Instant now, const Result<WriteOutcome>& outcome, Effects&
   observe(now, outcome->after, out);
   term_ = outcome->after.record;
   version_ = outcome->after.version;
-  ends_ = sent_ + sent_deadline_;
+  if (kept_shorter(term_)) {
+    BW_PROBE("election: the store keeps a shorter lease");
+    note(true, kKeptShorter, out);
+    if (term_.lease + Duration::millis(1) < term_timing_.lease) {
+      end_term(now, EndReason::kExpired, kKeptShorter, out);
+      return;
+    }
+    next_renewal_ = now + jittered(config_.timing.retry) / 4;
+    schedule_term();
+    return;
+  }
+  count_from_sent();
   next_renewal_ = sent_ + jittered(config_.timing.renew_every);
   if (now >= ends_) {
     end_term(now, EndReason::kExpired, "the renewal was confirmed after its own end", out);
@@ -130,7 +158,7 @@ void Elector::end_term(Instant now, EndReason reason, std::string why, Effects& 
   check(holds());
   state_ = State::kStopping;
   may_release_ = reason == EndReason::kExpired || reason == EndReason::kUnhealthy;
-  const Instant stop_by = std::min(now, ends_) + config_.timing.stop_grace;
+  const Instant stop_by = std::min(now, ends_) + term_timing_.stop_grace;
   wake_ = Instant::never();
   out.emplace_back(TermEnded{term_.epoch, reason, std::move(why), stop_by, true});
 }

@@ -11,6 +11,7 @@ struct Register {
   bool present = false;
   LeaseRecord record;
   uint64_t version = 0;
+  Duration longest_kept = Duration::hours(1);  // a claim that stood in the store already keeps the lease that it had
 
   Observation look() const {
     Observation seen;
@@ -25,6 +26,7 @@ struct Register {
     if (outcome.applied) {
       present = true;
       record = request.record;
+      record.lease = std::min(record.lease, longest_kept);
       ++version;
     }
     outcome.after = look();
@@ -114,6 +116,67 @@ TEST(Elector, a_term_counts_from_before_the_renewal_was_sent) {
   a.now += Duration::seconds(3);  // the answer takes its time
   a.settle(a.step(Acted{reg.act(request)}));
   EXPECT_EQ(a.elector.term_ends(), Instant::from_ns(0) + Duration::seconds(15));
+}
+
+TEST(Elector, a_longer_lease_gives_the_work_no_more_time_before_it_was_confirmed) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  const LeaseTiming before = a.elector.config().timing;
+  const LeaseTiming longer = LeaseTiming::of(Duration::seconds(60));
+  a.tell(Retime{longer});
+  a.store_is_down = true;
+  a.pass_to(Duration::seconds(12));
+  ASSERT_EQ(a.of<TermEnded>().size(), 1u);
+  EXPECT_EQ(a.of<TermEnded>()[0].stop_by, Instant::from_ns(0) + before.last_act()) << "others wait for the old lease";
+}
+
+TEST(Elector, a_lease_that_changes_takes_the_time_for_stopping_with_it) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  for (const Duration lease : {Duration::seconds(60), Duration::seconds(6)}) {
+    const LeaseTiming timing = LeaseTiming::of(lease);
+    a.tell(Retime{timing});
+    a.tell(Extend{});
+    a.tell(Tick{});
+    EXPECT_EQ(reg.record.lease, lease);
+    EXPECT_EQ(a.elector.stop_grace(), timing.stop_grace);
+    EXPECT_EQ(a.elector.term_ends(), a.now + timing.renew_deadline);
+  }
+}
+
+TEST(Elector, a_store_that_keeps_a_shorter_lease_than_was_sent_confirms_nothing) {
+  Register reg;
+  reg.longest_kept = Duration::seconds(5);
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  EXPECT_FALSE(a.elector.holds()) << "others would wait for 5 s, and we would act for 10";
+  reg.longest_kept = Duration::hours(1);
+  a.pass_to(Duration::seconds(3));
+  EXPECT_TRUE(a.elector.holds());
+  EXPECT_EQ(reg.record.lease, Duration::seconds(15));
+}
+
+TEST(Elector, a_longer_lease_that_the_store_does_not_keep_confirms_nothing_more) {
+  Register reg;
+  reg.longest_kept = Duration::seconds(15);
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  const Instant ends = a.elector.term_ends();
+  a.tell(Retime{LeaseTiming::of(Duration::seconds(20))});
+  a.pass_to(Duration::seconds(9));
+  EXPECT_EQ(a.elector.term_ends(), ends);
+}
+
+TEST(Elector, a_store_that_keeps_less_than_it_had_confirmed_ends_the_term) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(Start{});
+  reg.longest_kept = Duration::seconds(5);
+  a.pass_to(Duration::seconds(6));
+  ASSERT_EQ(a.of<TermEnded>().size(), 1u);
+  EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kExpired);
 }
 
 TEST(Elector, without_a_confirmed_renewal_the_term_ends_at_its_deadline_and_not_later) {

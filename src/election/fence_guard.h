@@ -1,5 +1,5 @@
 // What a guarded resource keeps: the highest fencing token it has seen. Pure; whoever owns one keeps the highest on its
-// disk too, and does so before the act takes place (lead/durable_fence.h does it for files).
+// disk too, and does so before the act takes place (DurableFence of bellwether/leadership.h does it for files).
 #pragma once
 
 #include <cstdint>

@@ -81,6 +81,17 @@ struct WriteRequest {
   LeaseRecord record;  // as it is to be
 };
 
+// Its name, in lower case.
+inline const char* to_string(WriteRequest::Kind kind) {
+  switch (kind) {
+    case WriteRequest::Kind::kTake: return "take";
+    case WriteRequest::Kind::kRenew: return "renew";
+    case WriteRequest::Kind::kRelease: return "release";
+    case WriteRequest::Kind::kAmend: return "amend";
+  }
+  return "?";
+}
+
 struct WriteOutcome {
   bool applied = false;
   Observation after;  // what is there now; when not applied, what was in the way

@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/units.h"
+
 namespace bellwether::lead {
 
 using namespace election;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
@@ -14,7 +16,8 @@ runtime::task<void> Candidate::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   scope_ = &scope;
   stopped_ = false;
-  tell(Start{});
+  inbox_.push_front(Start{});
+  work_off();
   scope.spawn(watch());
   while (!stopped_ && !scope.cancellation()->cancelled()) {
     runtime::Cancellation nap(scope.cancellation());
@@ -26,12 +29,18 @@ runtime::task<void> Candidate::run(runtime::Cancellation* cancel) {
   scope.cancel();
   co_await scope.join();
   scope_ = nullptr;
+  stopped_ = true;
+  inbox_.clear();
+}
+
+void Candidate::tell(Event event) {
+  if (stopped_) return;
+  inbox_.push_back(std::move(event));
+  if (scope_ != nullptr) work_off();
 }
 
 // Events that listeners cause wait until the effects of the one before have been carried out.
-void Candidate::tell(Event event) {
-  if (scope_ == nullptr || stopped_) return;
-  inbox_.push_back(std::move(event));
+void Candidate::work_off() {
   if (std::exchange(busy_, true)) return;
   while (!inbox_.empty()) {
     const Event next = std::move(inbox_.front());
@@ -40,13 +49,13 @@ void Candidate::tell(Event event) {
     const Instant now = runtime_.boot_now();
     Effects effects;
     elector_.step(now, next, effects);
-    for (Effect& effect : effects) carry_out(now, std::move(effect));
+    for (Effect& effect : effects) carry_out(std::move(effect));
   }
   busy_ = false;
   if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
 }
 
-void Candidate::carry_out(Instant now, Effect effect) {
+void Candidate::carry_out(Effect effect) {
   if (std::holds_alternative<Look>(effect)) {
     scope_->spawn(look());
   } else if (auto* wanted = std::get_if<Act>(&effect)) {
@@ -65,7 +74,6 @@ void Candidate::carry_out(Instant now, Effect effect) {
     term_end_->move_to(Instant());
     listener_.on_term_ended(*ended);
   } else if (const auto* changed = std::get_if<LeaderChanged>(&effect)) {
-    leader_since_ = now;
     listener_.on_leader_changed(changed->record, changed->evidence);
   } else if (const auto* open = std::get_if<FailOpen>(&effect)) {
     listener_.on_fail_open(open->open, open->why);
@@ -83,7 +91,16 @@ Instant Candidate::deadline() { return runtime_.read_clock() + elector_.config()
 runtime::task<void> Candidate::look() {
   auto seen = co_await key_.look(deadline(), scope_->cancellation());
   if (!seen) listener_.on_store_error(false, seen.error().message);
+  if (seen) tell_of_refused_watch();
   tell(Looked{std::move(seen)});
+}
+
+void Candidate::tell_of_refused_watch() {
+  std::string why = key_.watch_refused();
+  if (why.empty() || why == refused_) return;
+  listener_.on_note(true, "the store does not tell of changes, so they are seen " +
+                              format_duration(elector_.config().timing.retry) + " later at worst: " + why);
+  refused_ = std::move(why);
 }
 
 runtime::task<void> Candidate::act(WriteRequest request) {

@@ -48,6 +48,7 @@ class Candidate {
   // everything as it is.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
+  // What is told before run() counts when it begins; what is told after it, not at all.
   void resign(election::Resign wish) { tell(std::move(wish)); }
   void work_stopped() { tell(election::WorkStopped{}); }
   void good_evidence(election::EvidenceKind kind) { tell(election::GoodEvidence{kind}); }
@@ -56,16 +57,16 @@ class Candidate {
   void retime(const election::LeaseTiming& timing) { tell(election::Retime{timing}); }
 
   const election::Elector& elector() const { return elector_; }
-  // Since when the key has had the holder that it has, as seen here (boot clock).
-  Instant leader_since() const { return leader_since_; }
 
  private:
   void tell(election::Event event);
-  void carry_out(Instant now, election::Effect effect);
+  void work_off();
+  void carry_out(election::Effect effect);
   runtime::task<void> look();
   runtime::task<void> act(election::WriteRequest request);
   runtime::task<void> watch();
   Instant deadline();
+  void tell_of_refused_watch();
 
   runtime::Runtime& runtime_;
   store::StoreKey& key_;
@@ -77,7 +78,7 @@ class Candidate {
   runtime::Scope* scope_ = nullptr;
   runtime::Cancellation* nap_ = nullptr;  // ends the wait for wake()
   std::shared_ptr<election::TermEnd> term_end_;
-  Instant leader_since_;
+  std::string refused_;  // the watch, and for what reason: told once
 };
 
 }  // namespace bellwether::lead

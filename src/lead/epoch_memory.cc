@@ -1,10 +1,9 @@
 #include "lead/epoch_memory.h"
 
-#include <cstdlib>
-
 #include "base/bytes.h"
 #include "store/disk/sha256.h"
 #include "store/disk/small_file.h"
+#include "store/environment.h"
 
 namespace bellwether::lead {
 namespace {
@@ -36,8 +35,9 @@ runtime::task<Result<election::Epoch>> EpochMemory::load() {
     if (number && text == text_of(election::Epoch(*number))) co_return election::Epoch(*number);
   }
   co_return fail(Errc::kInvalid, path_ +
-                                     ": this is not an epoch that was kept here; remove the file when you are sure "
-                                     "that nobody has held the key under a higher epoch than the store knows");
+                                     ": this is not an epoch that was kept here; remove the file (`bellwether lease "
+                                     "repair --forget`) when you are sure that nobody has held the key under a higher "
+                                     "epoch than the store knows");
 }
 
 runtime::task<Status> EpochMemory::save(election::Epoch epoch) {
@@ -57,11 +57,16 @@ runtime::task<Status> EpochMemory::save(election::Epoch epoch) {
   co_return placed;
 }
 
+runtime::task<Status> EpochMemory::forget() {
+  Status done = co_await runtime_.remove(path_);
+  if (!done && done.error().code == Errc::kNotFound) co_return Status();
+  if (done) done = co_await runtime_.sync_directory(folder_);
+  co_return done;
+}
+
 std::string default_epoch_folder() {
-  const char* state = std::getenv("XDG_STATE_HOME");  // NOLINT(concurrency-mt-unsafe): read at start, by one thread
-  if (state != nullptr && *state == '/') return std::string(state) + "/bellwether/epochs";
-  const char* home = std::getenv("HOME");  // NOLINT(concurrency-mt-unsafe)
-  return home != nullptr && *home == '/' ? std::string(home) + "/.local/state/bellwether/epochs" : std::string();
+  const std::string state = store::state_folder(&store::own_environment);
+  return state.empty() ? state : state + "/epochs";
 }
 
 }  // namespace bellwether::lead

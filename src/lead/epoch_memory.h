@@ -19,6 +19,8 @@ class EpochMemory {
   runtime::task<Result<election::Epoch>> load();
   // Durable when it has succeeded. Calls do not overlap.
   runtime::task<Status> save(election::Epoch epoch);
+  // As if this machine had never seen the key.
+  runtime::task<Status> forget();
   const std::string& path() const { return path_; }
 
  private:

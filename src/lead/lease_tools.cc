@@ -1,8 +1,11 @@
 #include "lead/lease_tools.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/units.h"
+#include "election/lease_timing.h"
+#include "election/token.h"
 
 namespace bellwether::lead {
 
@@ -14,6 +17,7 @@ namespace {
 
 constexpr int kTries = 5;  // a holder that renews meanwhile changes the version
 constexpr Duration kPoll = Duration::millis(200);
+constexpr Duration kRepairLease = Duration::seconds(5);  // of the term of a repair, should it be cut short
 
 LeaseRecord asked_to_hand_over(LeaseRecord record, const std::string& heir, const std::string& by) {
   record.heir = heir.empty() ? std::string(election::kAnybody) : heir;
@@ -44,7 +48,8 @@ runtime::task<Result<Observation>> LeaseTools::show(std::string key) {
   co_return seen;
 }
 
-runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::string heir, bool steal) {
+runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::string heir, bool steal,
+                                                     std::optional<election::Epoch> only) {
   const auto opened = store_.open(key);
   if (!opened) co_return tl::unexpected(opened.error());
   for (int attempt = 0; attempt < kTries; ++attempt) {
@@ -53,6 +58,11 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
     if (!seen->present || !seen->record.held()) {
       co_return fail(Errc::kNotFound, "nobody holds '" + key + "'" +
                                           (seen->record.cause.empty() ? "" : " (" + seen->record.cause + ")"));
+    }
+    if (only && seen->record.epoch != *only) {
+      co_return fail(Errc::kInvalid, "epoch " + std::to_string(only->value()) + " of '" + key + "' is over: now " +
+                                         seen->record.holder + " holds it, epoch " +
+                                         std::to_string(seen->record.epoch.value()));
     }
     if (seen->foreign && !steal) {
       co_return fail(Errc::kUnsupported, "'" + key + "' is held by " + seen->record.holder +
@@ -73,14 +83,63 @@ runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::strin
   co_return fail(Errc::kTimeout, "'" + key + "' changed " + std::to_string(kTries) + " times meanwhile; try again");
 }
 
-runtime::task<Result<LeaseRecord>> LeaseTools::ask_to_hand_over(std::string key, std::string heir) {
-  auto done = co_await amend(std::move(key), std::move(heir), false);
+runtime::task<Result<LeaseRecord>> LeaseTools::ask_to_hand_over(std::string key, std::string heir,
+                                                                std::optional<election::Epoch> only) {
+  auto done = co_await amend(std::move(key), std::move(heir), false, only);
   co_return done;
 }
 
-runtime::task<Result<LeaseRecord>> LeaseTools::steal(std::string key, std::string heir) {
-  auto done = co_await amend(std::move(key), std::move(heir), true);
+runtime::task<Result<LeaseRecord>> LeaseTools::steal(std::string key, std::string heir,
+                                                     std::optional<election::Epoch> only) {
+  auto done = co_await amend(std::move(key), std::move(heir), true, only);
   co_return done;
+}
+
+// The key as it is while nobody holds it.
+runtime::task<Result<Observation>> LeaseTools::look_at_vacant(store::StoreKey& key, std::string name) {
+  auto seen = co_await key.look(deadline(), nullptr);
+  if (!seen || !seen->record.held() || seen->sight == election::HolderSight::kDead) co_return seen;
+  const std::string holder = seen->record.holder;
+  if (seen->sight == election::HolderSight::kUnknown) {
+    const Duration wait = election::LeaseTiming().takeable_after(seen->record.lease);
+    co_await runtime_.sleep(wait);
+    auto later = co_await key.look(deadline(), nullptr);
+    if (!later || later->version == seen->version) co_return later;
+  }
+  co_return fail(Errc::kExists, "'" + name + "' is held by " + holder + ": stop it, and all other candidates, first");
+}
+
+runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, election::Epoch floor) {
+  if (store_.traits().chooses_epoch) {
+    co_return fail(Errc::kUnsupported, store_.describe() +
+                                           " gives out epochs itself: raise them there (etcdutl snapshot restore "
+                                           "--bump-revision), or make this machine forget what it has seen (--forget)");
+  }
+  const auto opened = store_.open(key);
+  if (!opened) co_return tl::unexpected(opened.error());
+  const auto seen = co_await look_at_vacant(**opened, key);
+  if (!seen) co_return tl::unexpected(seen.error());
+  WriteRequest take;
+  take.kind = WriteRequest::Kind::kTake;
+  take.expected = seen->version;
+  take.token = election::make_token(runtime_.prng());
+  take.record.token = take.token;
+  take.record.holder = "repair by " + by_;
+  take.record.epoch = std::max(next_epoch(floor, seen->record.epoch), seen->floor);
+  take.record.lease = std::max(kRepairLease, store_.traits().lease_min);
+  take.record.cause = "repaired by " + by_;
+  const election::Epoch epoch = take.record.epoch;
+  WriteRequest release{WriteRequest::Kind::kRelease, take.token, {}, {}};
+  release.record.epoch = epoch;
+  release.record.lease = take.record.lease;
+  release.record.cause = "repaired by " + by_ + ": epochs go on above " + std::to_string(epoch.value());
+  const auto taken = co_await (*opened)->act(std::move(take), deadline(), nullptr);
+  if (!taken) co_return tl::unexpected(taken.error());
+  if (!taken->applied) co_return fail(Errc::kExists, "'" + key + "' changed meanwhile: stop all candidates first");
+  release.expected = taken->after.version;
+  const auto released = co_await (*opened)->act(std::move(release), deadline(), nullptr);
+  if (!released) co_return tl::unexpected(released.error());
+  co_return epoch;
 }
 
 runtime::task<Result<Observation>> LeaseTools::wait_for_change(std::string key, election::Epoch epoch, bool held,

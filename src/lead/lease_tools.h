@@ -2,6 +2,7 @@
 // compare-and-act on the state that was seen, says who did it in the record, and never lowers an epoch.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,12 +24,21 @@ class LeaseTools {
 
   // Asks the holder to stop its work and hand over to `heir`, or to anybody when that is empty. kNotFound when nobody
   // holds the key. Returns the record that was there; wait_for_change() tells whether it was followed.
-  runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir);
+  // `only`: the epoch of the holder that is meant; kInvalid when another one holds the key by now.
+  runtime::task<Result<election::LeaseRecord>> ask_to_hand_over(std::string key, std::string heir,
+                                                                std::optional<election::Epoch> only = std::nullopt);
 
   // Takes the key away at once, for `heir` or for anybody. The old holder learns of it at its next renewal; until then
   // both may act, and only a resource that checks the fencing token is safe. The epoch grows by one here, and by one
   // more with the next holder.
-  runtime::task<Result<election::LeaseRecord>> steal(std::string key, std::string heir);
+  runtime::task<Result<election::LeaseRecord>> steal(std::string key, std::string heir,
+                                                     std::optional<election::Epoch> only = std::nullopt);
+
+  // For a key whose epochs were lost or are in doubt: takes it, for a moment, under `floor` or one more than the
+  // highest that is known, whichever is higher, and gives it back. From then on it is free, and its epochs go on above
+  // that. kExists when somebody holds it: a holder that cannot be seen to be dead is watched for its lease.
+  // kUnsupported where the store itself gives out epochs. Returns the epoch.
+  runtime::task<Result<election::Epoch>> repair(std::string key, election::Epoch floor);
 
   // Looks until the key is not held under this epoch any more, and has another holder when `held` is wanted.
   runtime::task<Result<election::Observation>> wait_for_change(std::string key, election::Epoch epoch, bool held,
@@ -36,7 +46,9 @@ class LeaseTools {
 
  private:
   Instant deadline() { return runtime_.read_clock() + timeout_; }
-  runtime::task<Result<election::LeaseRecord>> amend(std::string key, std::string heir, bool steal);
+  runtime::task<Result<election::Observation>> look_at_vacant(store::StoreKey& key, std::string name);
+  runtime::task<Result<election::LeaseRecord>> amend(std::string key, std::string heir, bool steal,
+                                                     std::optional<election::Epoch> only);
 
   runtime::Runtime& runtime_;
   store::LeaseStore& store_;

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "lead/run/journal.h"
+#include "journal/journal.h"
 #include "runtime/epoll_runtime.h"
 #include "store/lease_store.h"
 

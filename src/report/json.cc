@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "aggregate/metric.h"
+#include "base/wall_text.h"
 #include "report/text.h"
 
 namespace bellwether::report {
@@ -57,7 +58,7 @@ Json run_json(const RunReport& run) {
   if (run.generator.saturated()) generator["reason"] = run.generator.saturation;
   return {{"id", run.run_id},
           {"scenario", run.totals->plan().name},
-          {"started_at", rfc3339(run.started_at)},
+          {"started_at", format_wall(run.started_at)},
           {"elapsed_s", run.elapsed.seconds_f()},
           {"verdict", aggregate::to_string(run.verdict.outcome)},
           {"exit_code", run.verdict.exit_code},

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/printable.h"
 #include "base/units.h"
+#include "base/wall_text.h"
 #include "plan/metric.h"
 #include "report/summary_page.h"
 
@@ -15,7 +17,7 @@ using aggregate::Outcome;
 constexpr std::size_t kEventsShown = 20;
 
 void write_head(Page& page, const RunReport& run) {
-  const std::string facts = "  " + rfc3339(run.started_at) + "  " + format_duration(run.elapsed) + "  " +
+  const std::string facts = "  " + format_wall(run.started_at) + "  " + format_duration(run.elapsed) + "  " +
                             format_count(static_cast<uint64_t>(run.generator.cores), "core") + "  run " +
                             printable(run.run_id);
   const std::size_t space = page.width() - 2;

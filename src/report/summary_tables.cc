@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "aggregate/metric.h"
+#include "base/printable.h"
 #include "base/units.h"
 #include "report/summary_page.h"
 

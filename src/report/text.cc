@@ -21,23 +21,6 @@ bool starts_character(char c) { return (static_cast<unsigned char>(c) & 0xC0) !=
 
 }  // namespace
 
-std::string rfc3339(WallTime time) {
-  int64_t seconds = time.unix_ns / 1'000'000'000;
-  int64_t rest = time.unix_ns % 1'000'000'000;
-  if (rest < 0) {
-    rest += 1'000'000'000;
-    --seconds;
-  }
-  const auto when = static_cast<std::time_t>(seconds);
-  std::tm parts{};
-  gmtime_r(&when, &parts);
-  std::array<char, 40> day{};
-  std::strftime(day.data(), day.size(), "%Y-%m-%dT%H:%M:%S", &parts);
-  std::array<char, 8> millis{};
-  std::snprintf(millis.data(), millis.size(), ".%03dZ", static_cast<int>(rest / 1'000'000));
-  return std::string(day.data()) + millis.data();
-}
-
 std::string percent(uint64_t part, uint64_t whole) {
   if (whole == 0) return "-";
   const double share = 100.0 * static_cast<double>(part) / static_cast<double>(whole);
@@ -76,18 +59,6 @@ std::string shorten(std::string_view text, std::size_t width) {
     if (starts_character(text[at]) && ++seen == width) break;
   }
   return std::string(text.substr(0, at)) + "…";
-}
-
-std::string printable(std::string_view text) {
-  std::string out(text);
-  for (std::size_t i = 0; i < out.size(); ++i) {
-    const auto c = static_cast<unsigned char>(out[i]);
-    // The second control block is U+0080 to U+009F: 0xC2 and 0x80 to 0x9F.
-    const bool second_block = c == 0xC2 && i + 1 < out.size() && static_cast<unsigned char>(out[i + 1]) < 0xA0;
-    if (second_block) out.erase(i, 1);
-    if (second_block || c < 0x20 || c == 0x7F) out[i] = '?';
-  }
-  return out;
 }
 
 std::vector<std::string> wrap(std::string_view text, std::size_t width) {

@@ -12,9 +12,6 @@
 
 namespace bellwether::report {
 
-// "2026-07-01T12:00:00.123Z"
-std::string rfc3339(WallTime time);
-
 // "12.34%", "0.00%", "<0.01%"; 0.00% is only ever said of none and 100.00% of all. "-" when `whole` is 0.
 std::string percent(uint64_t part, uint64_t whole);
 // "1,234.5": two decimals under 10, one under 1,000, none above.
@@ -26,8 +23,6 @@ std::string pad_left(std::string text, std::size_t width);
 std::string pad_right(std::string text, std::size_t width);
 // Cut to `width` columns with … at its end when longer. Keeps whole characters.
 std::string shorten(std::string_view text, std::size_t width);
-// Control characters replaced by '?': names and messages may come from anywhere.
-std::string printable(std::string_view text);
 // Broken at spaces into lines of at most `width` columns; a longer word stands alone.
 std::vector<std::string> wrap(std::string_view text, std::size_t width);
 

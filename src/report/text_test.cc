@@ -26,11 +26,6 @@ TEST(Text, decimals_keep_what_matters) {
   EXPECT_EQ(decimal(std::nan("")), "nan");
 }
 
-TEST(Text, times_are_utc_with_milliseconds) {
-  EXPECT_EQ(rfc3339(WallTime{1'782'907'200'123'456'789}), "2026-07-01T12:00:00.123Z");
-  EXPECT_EQ(rfc3339(WallTime{-1'000'000}), "1969-12-31T23:59:59.999Z");
-}
-
 TEST(Text, widths_count_characters) {
   EXPECT_EQ(width_of("µs…"), 3u);
   EXPECT_EQ(pad_left("µ", 3), "  µ");
@@ -43,14 +38,6 @@ TEST(Text, shortening_keeps_whole_characters) {
   EXPECT_EQ(shorten("abcdef", 4), "abc…");
   EXPECT_EQ(shorten("äöüß", 3), "äö…");
   EXPECT_EQ(shorten("abc", 0), "");
-}
-
-TEST(Text, control_characters_cannot_reach_a_terminal) {
-  EXPECT_EQ(printable("a\x1b[2Jb\x7f\n"), "a?[2Jb??");
-  EXPECT_EQ(printable("\xc2\x9b"
-                      "31m"),
-            "?31m");
-  EXPECT_EQ(printable("größe µ"), "größe µ");
 }
 
 TEST(Text, wrapping_breaks_at_spaces_only) {

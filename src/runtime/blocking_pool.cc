@@ -4,10 +4,10 @@
 #include <condition_variable>
 #include <deque>
 #include <mutex>
-#include <pthread.h>
 #include <set>
-#include <signal.h>
 #include <thread>
+
+#include "runtime/thread.h"
 
 namespace bellwether::runtime {
 
@@ -34,11 +34,9 @@ void BlockingPool::submit(Job* job) {
     worker_->changed.notify_one();
     return;
   }
+  const NoSignals no_signals;
   worker_->thread = std::thread([this] {
-    pthread_setname_np(pthread_self(), "files");
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_BLOCK, &all, nullptr);
+    set_up_thread("files", std::nullopt);
     while (true) {
       Job* next = nullptr;
       {

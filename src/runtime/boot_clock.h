@@ -16,6 +16,7 @@ class BootClock final : public EventSource {
   static Result<std::unique_ptr<BootClock>> create(BootTimers& timers);
   ~BootClock() override;
 
+  // CLOCK_BOOTTIME, read now: for code that acts without a runtime too, such as the guardian of a command.
   static Instant now();
   int descriptor() const { return fd_; }
   // Before each wait of the loop: makes sure that it ends at the next deadline. Costs nothing when that is no earlier

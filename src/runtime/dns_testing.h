@@ -1,4 +1,4 @@
-// A name server for tests, on a thread of its own: answers A and AAAA questions from a table. Names that begin with
+// A name server for tests, on a thread of its own: answers A, AAAA and SRV questions from tables. Names that begin with
 // "silent" are not answered, names that are not in the table do not exist.
 #pragma once
 
@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "runtime/service.h"
 #include "runtime/socket_address.h"
 
 namespace bellwether::runtime {
@@ -19,7 +20,10 @@ class TestNameServer {
  public:
   using Table = std::map<std::string, std::vector<IpAddress>>;
 
-  explicit TestNameServer(Table table, uint32_t ttl_s = 60) : table_(std::move(table)), ttl_s_(ttl_s) {
+  using Services = std::map<std::string, std::vector<ServicePlace>>;
+
+  explicit TestNameServer(Table table, uint32_t ttl_s = 60, Services services = {})
+      : table_(std::move(table)), services_(std::move(services)), ttl_s_(ttl_s) {
     fd_ = ::socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
     const SocketAddress any({IpAddress::loopback(), 0}, true);
     check(fd_ >= 0 && ::bind(fd_, any.get(), any.size()) == 0, "the loopback interface has ports");
@@ -35,7 +39,7 @@ class TestNameServer {
   TestNameServer& operator=(const TestNameServer&) = delete;
 
   Endpoint endpoint() const { return local_endpoint(fd_); }
-  // Questions for IPv4 addresses so far.
+  // Questions for IPv4 addresses and for services so far.
   int asked() const { return asked_; }
 
  private:
@@ -60,29 +64,50 @@ class TestNameServer {
       name += question.substr(at + 1, length);
       at += 1 + length;
     }
-    const bool v4 = question.at(at + 2) == 1;
-    if (v4) ++asked_;
+    const char type = question.at(at + 2);
+    if (type != kIpv6) ++asked_;
     if (name.starts_with("silent")) return {};
-    const auto found = table_.find(name);
-    std::string records;
-    int count = 0;
-    for (const IpAddress& address : found == table_.end() ? std::vector<IpAddress>{} : found->second) {
-      if (address.is_v4() != v4) continue;
-      const auto& octets = address.octets();
-      const std::string data(octets.begin() + (v4 ? 12 : 0), octets.end());
-      records += std::string("\xc0\x0c\0", 3) + (v4 ? '\x01' : '\x1c') + std::string("\0\x01", 2);
-      for (const int shift : {24, 16, 8, 0}) records += static_cast<char>(ttl_s_ >> shift);
-      records += '\0';
-      records += static_cast<char>(data.size());
-      records += data;
-      ++count;
+    std::vector<std::string> data;
+    if (const auto found = table_.find(name); found != table_.end()) {
+      for (const IpAddress& address : found->second) {
+        const auto& octets = address.octets();
+        if (type == (address.is_v4() ? kIpv4 : kIpv6)) {
+          data.emplace_back(octets.begin() + (type == kIpv4 ? 12 : 0), octets.end());
+        }
+      }
     }
-    std::string reply = question.substr(0, 2) + '\x81' + (found == table_.end() ? '\x83' : '\x80');
-    reply += std::string("\0\x01\0", 3) + static_cast<char>(count) + std::string(4, '\0');
-    return reply + question.substr(12, at + 5 - 12) + records;
+    if (const auto found = services_.find(name); found != services_.end() && type == kService) {
+      for (const ServicePlace& place : found->second) data.push_back(service(place));
+    }
+    const bool exists = table_.count(name) + services_.count(name) > 0;
+    std::string reply = question.substr(0, 2) + '\x81' + (exists ? '\x80' : '\x83');
+    reply += std::string("\0\x01\0", 3) + static_cast<char>(data.size()) + std::string(4, '\0');
+    reply += question.substr(12, at + 5 - 12);
+    for (const std::string& one : data) {
+      reply += std::string("\xc0\x0c\0", 3) + type + std::string("\0\x01", 2) + number(ttl_s_ >> 16);
+      reply += number(ttl_s_) + number(static_cast<uint32_t>(one.size())) + one;
+    }
+    return reply;
   }
 
+  static std::string number(uint32_t value) { return {static_cast<char>(value >> 8), static_cast<char>(value)}; }
+
+  static std::string service(const ServicePlace& place) {
+    std::string data = number(place.priority) + number(place.weight) + number(place.port);
+    for (std::string rest = place.host; !rest.empty() && rest != ".";) {
+      const std::string label = rest.substr(0, rest.find('.'));
+      rest.erase(0, label.size() + 1);
+      data += static_cast<char>(label.size()) + label;
+    }
+    return data + '\0';
+  }
+
+  static constexpr char kIpv4 = 1;
+  static constexpr char kIpv6 = 28;
+  static constexpr char kService = 33;
+
   Table table_;
+  Services services_;
   uint32_t ttl_s_;
   int fd_ = -1;
   std::atomic<int> asked_{0};

@@ -19,6 +19,7 @@
 #include "runtime/folders.h"
 #include "runtime/processes.h"
 #include "runtime/resolver.h"
+#include "runtime/socket_address.h"
 #include "runtime/sockets.h"
 #include "runtime/spawn.h"
 
@@ -38,6 +39,8 @@ uint64_t seed_from_system() {
 }
 
 }  // namespace
+
+Endpoint SocketStream::peer() const { return peer_endpoint(fd()); }
 
 void SocketStream::finish_writing() { ::shutdown(fd(), SHUT_WR); }
 
@@ -217,6 +220,10 @@ Result<std::unique_ptr<UdpSocket>> EpollRuntime::bind_udp(Endpoint at) { return 
 
 task<Result<std::vector<IpAddress>>> EpollRuntime::resolve(std::string name, Cancellation* cancel) {
   return resolver_->resolve(std::move(name), cancel);
+}
+
+task<Result<std::vector<ServicePlace>>> EpollRuntime::resolve_service(std::string name, Cancellation* cancel) {
+  return resolver_->resolve_service(std::move(name), cancel);
 }
 
 task<Result<std::unique_ptr<File>>> EpollRuntime::open(std::string path, OpenOptions options) {

@@ -28,6 +28,7 @@ class SocketStream final : public Stream {
   explicit SocketStream(int socket) : Stream(socket) {}
   void finish_writing() override;
   void on_events(uint32_t epoll_events);
+  Endpoint peer() const override;
   int socket() const { return fd(); }
 };
 
@@ -65,6 +66,7 @@ class EpollRuntime final : public Runtime {
   Result<std::unique_ptr<Listener>> listen(Endpoint at, ListenOptions options) override;
   Result<std::unique_ptr<UdpSocket>> bind_udp(Endpoint at) override;
   task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) override;
+  task<Result<std::vector<ServicePlace>>> resolve_service(std::string name, Cancellation* cancel) override;
   task<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) override;
   task<Status> rename(std::string from, std::string to) override;
   task<Status> remove(std::string path) override;

@@ -183,6 +183,13 @@ TEST_F(EpollRuntimeTest, datagrams_are_sent_and_received) {
   EXPECT_EQ(runtime_->run(b->receive(buffer, nullptr))->size, 0U);
 }
 
+TEST_F(EpollRuntimeTest, a_datagram_to_an_address_of_the_other_family_is_an_error) {
+  auto socket = std::move(*runtime_->bind_udp({IpAddress::loopback(), 0}));
+  const auto sent = socket->send({*IpAddress::parse("::1"), 9}, as_bytes(std::string_view("x")));
+  ASSERT_FALSE(sent);
+  EXPECT_EQ(sent.error().code, Errc::kUnreachable);
+}
+
 TEST_F(EpollRuntimeTest, a_datagram_to_nobody_does_not_spoil_the_socket) {
   const auto a = *runtime_->bind_udp(kAnyPort);
   const Endpoint nobody = (*runtime_->bind_udp(kAnyPort))->local();

@@ -2,20 +2,25 @@
 
 #include <algorithm>
 #include <ares.h>
+#include <arpa/nameser.h>
 #include <cstring>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sys/epoll.h>
 #include <sys/time.h>
 
+#include "runtime/dns_reply.h"
+
 namespace bellwether::runtime {
 
 struct Resolver::Entry {
   Resolver* resolver = nullptr;
   std::string name;
+  bool is_service = false;
   bool asking = false;
   Instant good_until;
-  Result<std::vector<IpAddress>> answer;
+  Result<std::vector<IpAddress>> answer;     // to a name
+  Result<std::vector<ServicePlace>> places;  // of a service
   std::list<RunQueue::Entry*> waiters;
 };
 
@@ -106,22 +111,34 @@ Status Resolver::set_name_servers() {
 
 task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancellation* cancel) {
   if (auto literal = IpAddress::parse(name)) co_return std::vector<IpAddress>{*literal};
-  std::shared_ptr<Entry>& slot = names_[name];
-  if (slot == nullptr) {
-    slot = std::make_shared<Entry>();
-    slot->resolver = this;
-    slot->name = name;
-    if (names_.size() > kNamesMax) forget_oldest();
-  }
-  const std::shared_ptr<Entry> kept = slot;  // it may be forgotten between the answer and the next turn of the loop
+  const std::shared_ptr<Entry> kept = entry_of({name, false});
   Entry& entry = *kept;
-  if (!entry.asking && entry.good_until <= runtime_.now()) {
-    if (auto started = start(); !started) co_return tl::unexpected(started.error());
-    ask(name, entry);
-  }
+  if (auto asked = ask(entry); !asked) co_return tl::unexpected(asked.error());
   const bool answered = co_await Answer(entry, cancel);
   if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
   co_return entry.answer;
+}
+
+task<Result<std::vector<ServicePlace>>> Resolver::resolve_service(std::string name, Cancellation* cancel) {
+  const std::shared_ptr<Entry> kept = entry_of({name, true});
+  Entry& entry = *kept;
+  if (auto asked = ask(entry); !asked) co_return tl::unexpected(asked.error());
+  const bool answered = co_await Answer(entry, cancel);
+  if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
+  co_return entry.places;
+}
+
+// To be kept by who waits: it may be forgotten between the answer and the next turn of the loop.
+std::shared_ptr<Resolver::Entry> Resolver::entry_of(const Question& question) {
+  std::shared_ptr<Entry>& slot = names_[question];
+  if (slot == nullptr) {
+    slot = std::make_shared<Entry>();
+    slot->resolver = this;
+    slot->name = question.first;
+    slot->is_service = question.second;
+    if (names_.size() > kNamesMax) forget_oldest();
+  }
+  return slot;
 }
 
 // Entries with waiters or a query under way stay: others point to them.
@@ -134,19 +151,31 @@ void Resolver::forget_oldest() {
   if (oldest != names_.end()) names_.erase(oldest);
 }
 
-void Resolver::ask(const std::string& name, Entry& entry) {
+// Nothing when the answer is known, or asked for already.
+Status Resolver::ask(Entry& entry) {
+  if (entry.asking || entry.good_until > runtime_.now()) return {};
+  if (auto started = start(); !started) return started;
   entry.asking = true;
   closed_.clear();  // no event of theirs can be under way: this is not called from one
-  ares_addrinfo_hints hints{};
-  hints.ai_family = AF_UNSPEC;
-  hints.ai_socktype = SOCK_STREAM;
-  const auto on_answer = [](void* context, int status, int, ares_addrinfo* found) {
-    auto* asked = static_cast<Entry*>(context);
-    asked->resolver->settle(*asked, status, found);
-    if (found != nullptr) ares_freeaddrinfo(found);
-  };
-  ares_getaddrinfo(channel_, name.c_str(), nullptr, &hints, on_answer, &entry);
+  if (entry.is_service) {
+    const auto on_reply = [](void* context, int status, int, unsigned char* reply, int size) {
+      auto* asked = static_cast<Entry*>(context);
+      asked->resolver->settle_service(*asked, status, reply, size);
+    };
+    ares_query(channel_, entry.name.c_str(), ns_c_in, ns_t_srv, on_reply, &entry);
+  } else {
+    ares_addrinfo_hints hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    const auto on_answer = [](void* context, int status, int, ares_addrinfo* found) {
+      auto* asked = static_cast<Entry*>(context);
+      asked->resolver->settle(*asked, status, found);
+      if (found != nullptr) ares_freeaddrinfo(found);
+    };
+    ares_getaddrinfo(channel_, entry.name.c_str(), nullptr, &hints, on_answer, &entry);
+  }
   rearm();
+  return {};
 }
 
 void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
@@ -177,6 +206,35 @@ void Resolver::settle(Entry& entry, int status, ares_addrinfo* found) {
     entry.answer = std::move(addresses);
     entry.good_until = runtime_.now() + std::max(kKeepMin, Duration::seconds(ttl_s));
   }
+  wake(entry);
+}
+
+void Resolver::settle_service(Entry& entry, int status, const unsigned char* reply, int size) {
+  entry.asking = false;
+  ares_srv_reply* found = nullptr;
+  if (status == ARES_SUCCESS) status = ares_parse_srv_reply(reply, size, &found);
+  std::vector<ServicePlace> places;
+  for (const ares_srv_reply* one = found; one != nullptr && places.size() < kPlacesMax; one = one->next) {
+    const std::string host = one->host == nullptr ? "" : one->host;
+    if (host.empty() || host == "." || one->port == 0) continue;  // it is decidedly not offered
+    places.push_back({one->priority, one->weight, host, one->port});
+  }
+  if (found != nullptr) ares_free_data(found);
+  if (places.empty()) {
+    const char* reason = status == ARES_SUCCESS ? "it is offered nowhere" : ares_strerror(status);
+    entry.places = fail(Errc::kDns, "the service '" + entry.name + "' could not be resolved: " + reason);
+    entry.good_until = runtime_.now() + kKeepFailure;
+  } else {
+    std::sort(places.begin(), places.end(), is_tried_before);
+    entry.places = std::move(places);
+    const Bytes whole(reinterpret_cast<const std::byte*>(reply), static_cast<std::size_t>(size));
+    const Duration ttl = least_ttl(whole).value_or(kKeepMin);
+    entry.good_until = runtime_.now() + std::clamp(ttl, kKeepMin, kKeepMax);
+  }
+  wake(entry);
+}
+
+void Resolver::wake(Entry& entry) {
   for (RunQueue::Entry* waiter : entry.waiters) {
     if (!waiter->queued()) RunQueue::local().push(*waiter);
   }

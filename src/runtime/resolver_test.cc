@@ -22,11 +22,17 @@ class ResolverTest : public testing::Test {
   Addresses resolve(const std::string& name, Cancellation* cancel = nullptr) {
     return runtime_->run(runtime_->resolve(name, cancel));
   }
+  Result<std::vector<ServicePlace>> resolve_service(const std::string& name, Cancellation* cancel = nullptr) {
+    return runtime_->run(runtime_->resolve_service(name, cancel));
+  }
   const IpAddress one_ = IpAddress::v4(0x01020304);
   const IpAddress two_ = IpAddress::v4(0x01020305);
   const IpAddress six_ = *IpAddress::parse("2001:db8::1");
   TestNameServer server_{
-      {{"one.test", {one_}}, {"all.test", {six_, one_, two_}}, {"six.test", {six_}}, {"none.test", {}}}};
+      {{"one.test", {one_}}, {"all.test", {six_, one_, two_}}, {"six.test", {six_}}, {"none.test", {}}},
+      60,
+      {{"_http._tcp.test", {{2, 1, "c.test", 83}, {1, 1, "b.test", 82}, {1, 9, "a.test", 81}}},
+       {"_none._tcp.test", {{0, 0, ".", 0}}}}};
   std::unique_ptr<EpollRuntime> runtime_;
 };
 
@@ -104,6 +110,32 @@ TEST_F(ResolverTest, one_who_waits_can_disappear) {
 TEST_F(ResolverTest, more_names_than_are_kept_are_resolved_all_the_same) {
   for (std::size_t i = 0; i < Resolver::kNamesMax + 50; ++i) resolve("n" + std::to_string(i) + "..");
   EXPECT_TRUE(resolve("one.test"));
+}
+
+TEST_F(ResolverTest, a_service_has_its_places_by_priority_and_weight_and_they_are_kept) {
+  const auto places = resolve_service("_http._tcp.test");
+  ASSERT_TRUE(places) << places.error().message;
+  EXPECT_THAT(*places, ElementsAre(ServicePlace{1, 9, "a.test", 81}, ServicePlace{1, 1, "b.test", 82},
+                                   ServicePlace{2, 1, "c.test", 83}));
+  EXPECT_EQ(*resolve_service("_http._tcp.test"), *places);
+  EXPECT_EQ(server_.asked(), 1);
+}
+
+TEST_F(ResolverTest, a_service_that_is_offered_nowhere_is_told) {
+  for (const char* name : {"_none._tcp.test", "_absent._tcp.test", "one.test", ""}) {
+    const auto places = resolve_service(name);
+    ASSERT_FALSE(places) << name;
+    EXPECT_EQ(places.error().code, Errc::kDns) << name;
+    EXPECT_THAT(places.error().message, HasSubstr("'" + std::string(name) + "'"));
+  }
+  EXPECT_TRUE(resolve("one.test")) << "the addresses of a name are another question than its services";
+}
+
+TEST_F(ResolverTest, one_who_waits_for_a_service_can_be_cancelled) {
+  Cancellation cancel;
+  auto open = runtime_->resolve_service("silent.test", &cancel);
+  cancel.cancel();
+  EXPECT_EQ(runtime_->run(std::move(open)).error().code, Errc::kCancelled);
 }
 
 TEST_F(ResolverTest, the_runtime_may_end_while_a_question_is_open) {

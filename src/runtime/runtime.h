@@ -24,6 +24,7 @@
 #include "runtime/child.h"
 #include "runtime/file.h"
 #include "runtime/process.h"
+#include "runtime/service.h"
 #include "runtime/stream.h"
 #include "runtime/task.h"
 #include "runtime/timer_wheel.h"
@@ -62,11 +63,15 @@ struct Readiness {
 struct ConnectOptions {
   Duration timeout = Duration::seconds(10);
   bool no_delay = true;  // TCP_NODELAY
+  // How many bytes that were written may wait in the kernel to be sent (TCP_NOTSENT_LOWAT): a writer with something
+  // urgent waits behind no more than these. 0: as many as the kernel takes.
+  uint32_t unsent = 0;
 };
 
 struct ListenOptions {
   int backlog = 4096;
   bool share_port = false;  // SO_REUSEPORT: several threads listen, the kernel spreads connections
+  uint32_t unsent = 0;      // of the accepted connections, see ConnectOptions
 };
 
 class Runtime {
@@ -96,6 +101,10 @@ class Runtime {
   // The addresses of a name, or of an address literal. Answers are cached for as long as the zone allows, within
   // limits.
   virtual task<Result<std::vector<IpAddress>>> resolve(std::string name, Cancellation* cancel) = 0;
+  // Where a service such as "_bellwether._tcp.example.com" is offered, best first, never empty. The name is taken as it
+  // is, without search domains. Cached as addresses are. Errors: kDns, also when it is said not to be offered;
+  // kCancelled.
+  virtual task<Result<std::vector<ServicePlace>>> resolve_service(std::string name, Cancellation* cancel) = 0;
 
   virtual task<Result<std::unique_ptr<File>>> open(std::string path, OpenOptions options) = 0;
   // Replaces `to` by `from` in one step; durable once sync_directory() of the folder has succeeded.

@@ -40,4 +40,10 @@ Endpoint local_endpoint(int socket) {
   return address.endpoint();
 }
 
+Endpoint peer_endpoint(int socket) {
+  SocketAddress address;
+  if (::getpeername(socket, address.fill(), address.fill_size()) != 0) return {};
+  return address.endpoint();
+}
+
 }  // namespace bellwether::runtime

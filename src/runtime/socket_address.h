@@ -33,5 +33,7 @@ class SocketAddress {
 
 // What getsockname() says; an empty endpoint when it fails.
 Endpoint local_endpoint(int socket);
+// What getpeername() says; an empty endpoint when it fails.
+Endpoint peer_endpoint(int socket);
 
 }  // namespace bellwether::runtime

@@ -17,6 +17,10 @@ void set_no_delay(int fd) {
   setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
 }
 
+void set_unsent(int fd, uint32_t bytes) {
+  if (bytes > 0) setsockopt(fd, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &bytes, sizeof bytes);
+}
+
 // Has a coroutine wait for one edge-triggered descriptor that is not a stream.
 class Readable final : public EventSource {
  public:
@@ -65,7 +69,7 @@ class Readable final : public EventSource {
 
 class SocketListener final : public Listener {
  public:
-  SocketListener(EpollRuntime& runtime, int fd) : runtime_(runtime), fd_(fd) {}
+  SocketListener(EpollRuntime& runtime, int fd, uint32_t unsent) : runtime_(runtime), fd_(fd), unsent_(unsent) {}
   ~SocketListener() override {
     runtime_.unwatch(fd_);
     ::close(fd_);
@@ -78,6 +82,7 @@ class SocketListener final : public Listener {
       const int fd = ::accept4(fd_, nullptr, nullptr, SOCK_NONBLOCK | SOCK_CLOEXEC);
       if (fd >= 0) {
         set_no_delay(fd);
+        set_unsent(fd, unsent_);
         auto stream = std::make_unique<SocketStream>(fd);
         if (auto watched = runtime_.watch_stream(*stream); !watched) co_return tl::unexpected(watched.error());
         co_return std::unique_ptr<Stream>(std::move(stream));
@@ -93,12 +98,13 @@ class SocketListener final : public Listener {
  private:
   EpollRuntime& runtime_;
   int fd_;
+  uint32_t unsent_;
   Readable readable_;
 };
 
 class UdpDescriptor final : public UdpSocket {
  public:
-  UdpDescriptor(EpollRuntime& runtime, int fd) : runtime_(runtime), fd_(fd) {}
+  UdpDescriptor(EpollRuntime& runtime, int fd, bool v4) : runtime_(runtime), fd_(fd), v4_(v4) {}
   ~UdpDescriptor() override {
     runtime_.unwatch(fd_);
     ::close(fd_);
@@ -107,7 +113,10 @@ class UdpDescriptor final : public UdpSocket {
   Endpoint local() const override { return local_endpoint(fd_); }
 
   Status send(Endpoint to, Bytes bytes) override {
-    const SocketAddress address(to, local().address.is_v4());
+    if (v4_ && !to.address.is_v4()) {
+      return fail(Errc::kUnreachable, "sending a datagram to " + to.to_string() + ": this socket is one of IPv4");
+    }
+    const SocketAddress address(to, v4_);
     if (::sendto(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL, address.get(), address.size()) >= 0) return {};
     if (errno == EAGAIN || errno == ENOBUFS) return {};  // lost, as datagrams may be
     return fail_errno(errno, "sending a datagram to " + to.to_string());
@@ -129,6 +138,7 @@ class UdpDescriptor final : public UdpSocket {
  private:
   EpollRuntime& runtime_;
   int fd_;
+  bool v4_;
   Readable readable_;
 };
 
@@ -144,6 +154,7 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
   }
   auto stream = std::make_unique<SocketStream>(fd);
   if (options.no_delay) set_no_delay(fd);
+  set_unsent(fd, options.unsent);
   if (::connect(fd, address.get(), address.size()) != 0 && errno != EINPROGRESS) {
     const char* remedy =
         errno == EADDRNOTAVAIL ? " (no free local port: use keep-alive, or widen net.ipv4.ip_local_port_range)" : "";
@@ -172,7 +183,7 @@ Result<std::unique_ptr<Listener>> listen_tcp(EpollRuntime& runtime, Endpoint at,
   const SocketAddress address(at, at.address.is_v4());
   const int fd = ::socket(address.family(), SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fail_errno(errno, "opening a socket to listen on " + at.to_string());
-  auto listener = std::make_unique<SocketListener>(runtime, fd);
+  auto listener = std::make_unique<SocketListener>(runtime, fd, options.unsent);
   const int on = 1;
   setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
   if (options.share_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
@@ -186,7 +197,7 @@ Result<std::unique_ptr<UdpSocket>> bind_udp(EpollRuntime& runtime, Endpoint at) 
   const SocketAddress address(at, at.address.is_v4());
   const int fd = ::socket(address.family(), SOCK_DGRAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
   if (fd < 0) return fail_errno(errno, "opening a datagram socket");
-  auto socket = std::make_unique<UdpDescriptor>(runtime, fd);
+  auto socket = std::make_unique<UdpDescriptor>(runtime, fd, at.address.is_v4());
   if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "binding to " + at.to_string());
   if (auto watched = socket->watch(); !watched) return tl::unexpected(watched.error());
   return std::unique_ptr<UdpSocket>(std::move(socket));

@@ -11,6 +11,7 @@
 
 #include "base/bytes.h"
 #include "base/result.h"
+#include "runtime/address.h"
 #include "runtime/run_queue.h"
 
 namespace bellwether::runtime {
@@ -59,6 +60,9 @@ class Stream {
   virtual void finish_writing() = 0;
   // Makes the end of this object a break of the connection (TCP RST) instead of an orderly end.
   void reset_when_closed();
+
+  // The address of the other end; all zero when the transport does not know it.
+  virtual Endpoint peer() const { return {}; }
 
  protected:
   // `socket`: a connected, non-blocking socket that this object owns and closes, or -1.

@@ -14,4 +14,12 @@ void set_up_thread(const std::string& name, std::optional<int> cpu) {
   pthread_setaffinity_np(pthread_self(), sizeof set, &set);
 }
 
+NoSignals::NoSignals() {
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before_);
+}
+
+NoSignals::~NoSignals() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
 }  // namespace bellwether::runtime

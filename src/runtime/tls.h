@@ -14,6 +14,7 @@ namespace bellwether::runtime {
 
 struct TlsClientOptions {
   bool verify = true;
+  bool check_name = true;        // the certificate must be for the name that is connected to; false: any trusted one
   std::string ca_file;           // PEM; empty: the system's certificates
   std::string ca_pem;            // the certificates themselves, instead of a file
   std::string certificate_file;  // PEM, with its chain: what this client shows when it is asked; empty: nothing
@@ -27,6 +28,9 @@ struct TlsServerOptions {
   std::string certificate_file;  // PEM, with its chain
   std::string key_file;          // PEM
   std::vector<std::string> alpn;
+  // PEM file of the certificates that a client's must be issued by; one without such a certificate is refused. Empty:
+  // clients show none.
+  std::string client_ca_file = {};
 };
 
 // Settings shared by many connections. Immutable; may be used by several threads.
@@ -46,6 +50,7 @@ class TlsContext {
   // The server's own certificate, for clients to trust. Empty for a client.
   std::string certificate_pem() const;
   bool verifies() const { return verify_; }
+  bool checks_name() const { return check_name_; }
   ssl_ctx_st* native() const { return context_; }
 
  private:
@@ -53,6 +58,7 @@ class TlsContext {
   Status set_alpn(const std::vector<std::string>& names, bool server);
   ssl_ctx_st* context_ = nullptr;
   bool verify_ = false;
+  bool check_name_ = true;
   std::vector<unsigned char> alpn_;  // in wire form
 };
 
@@ -68,5 +74,9 @@ task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_
 task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_ptr<Stream> below,
                                                  std::shared_ptr<TlsContext> context, Duration timeout,
                                                  Cancellation* cancel);
+
+// The URIs among the alternative names of the certificate that the other end has shown and that was verified; none when
+// it showed none or when it was not verified. REQUIRES a stream of tls_connect() or tls_accept().
+std::vector<std::string> tls_peer_uris(const Stream& secured);
 
 }  // namespace bellwether::runtime

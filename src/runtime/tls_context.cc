@@ -149,6 +149,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientOptions& o
   if (made->context_ == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
   common_settings(made->context_);
   made->verify_ = options.verify;
+  made->check_name_ = options.check_name;
   if (options.verify) {
     SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, nullptr);
     if (auto trusted = trust(made->context_, options); !trusted) return tl::unexpected(trusted.error());
@@ -172,6 +173,14 @@ Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerOptions& o
   SSL_CTX_set_num_tickets(made->context_, 0);
   const auto used = use_certificate(made->context_, options.certificate_file, options.key_file);
   if (!used) return tl::unexpected(used.error());
+  if (!options.client_ca_file.empty()) {
+    if (SSL_CTX_load_verify_locations(made->context_, options.client_ca_file.c_str(), nullptr) != 1) {
+      return fail(Errc::kTls,
+                  "the CA certificates in '" + options.client_ca_file + "' cannot be read: " + tls_error_text());
+    }
+    SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
+    made->verify_ = true;
+  }
   if (auto set = made->set_alpn(options.alpn, true); !set) return tl::unexpected(set.error());
   return made;
 }

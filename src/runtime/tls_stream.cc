@@ -93,6 +93,7 @@ class TlsStream final : public Stream {
   }
   bool wants_write() const { return SSL_want_write(ssl_); }
   const std::string& untrusted() const { return transport_.untrusted; }
+  Endpoint peer() const override { return below_->peer(); }
 
  protected:
   // A read of the stream below may take more than one record. As long as OpenSSL holds bytes, or the end, nobody may be
@@ -223,13 +224,14 @@ task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_
                                                   std::shared_ptr<TlsContext> context, std::string server_name,
                                                   Duration timeout, Cancellation* cancel) {
   const bool verify = context->verifies();
+  const bool check_name = context->checks_name();
   auto stream = std::make_unique<TlsStream>(std::move(below), std::move(context));
   SSL* ssl = stream->ssl();
   const bool is_address = IpAddress::parse(server_name).has_value();
   // An empty name would switch the check of the name off.
   bool named = !server_name.empty() && (is_address || SSL_set_tlsext_host_name(ssl, server_name.c_str()) == 1);
-  if (verify && named) {
-    SSL_set_verify(ssl, SSL_VERIFY_PEER, &note_verification);
+  if (verify) SSL_set_verify(ssl, SSL_VERIFY_PEER, &note_verification);
+  if (verify && named && check_name) {
     named = is_address ? X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl), server_name.c_str()) == 1
                        : SSL_set1_host(ssl, server_name.c_str()) == 1;
   }
@@ -241,9 +243,31 @@ task<Result<std::unique_ptr<Stream>>> tls_connect(Runtime& runtime, std::unique_
 task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_ptr<Stream> below,
                                                  std::shared_ptr<TlsContext> context, Duration timeout,
                                                  Cancellation* cancel) {
+  const bool verify = context->verifies();
   auto stream = std::make_unique<TlsStream>(std::move(below), std::move(context));
+  if (verify) SSL_set_verify(stream->ssl(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &note_verification);
   SSL_set_accept_state(stream->ssl());
   return shake_hands(runtime, std::move(stream), "the client", timeout, cancel);
+}
+
+std::vector<std::string> tls_peer_uris(const Stream& secured) {
+  const auto* stream = dynamic_cast<const TlsStream*>(&secured);
+  check(stream != nullptr, "only a secured stream has a certificate");
+  std::vector<std::string> uris;
+  X509* certificate = SSL_get0_peer_certificate(stream->ssl());
+  const bool verified =
+      (SSL_get_verify_mode(stream->ssl()) & SSL_VERIFY_PEER) != 0 && SSL_get_verify_result(stream->ssl()) == X509_V_OK;
+  if (certificate == nullptr || !verified) return uris;
+  auto* names = static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate, NID_subject_alt_name, nullptr, nullptr));
+  for (int i = 0; i < sk_GENERAL_NAME_num(names); ++i) {
+    const GENERAL_NAME* name = sk_GENERAL_NAME_value(names, i);
+    if (name->type != GEN_URI) continue;
+    const ASN1_IA5STRING* text = name->d.uniformResourceIdentifier;
+    uris.emplace_back(reinterpret_cast<const char*>(ASN1_STRING_get0_data(text)),
+                      static_cast<std::size_t>(ASN1_STRING_length(text)));
+  }
+  GENERAL_NAMES_free(names);
+  return uris;
 }
 
 }  // namespace bellwether::runtime

@@ -379,6 +379,12 @@ TEST_F(TlsTest, a_certificate_and_its_key_are_read_from_files) {
   EXPECT_THAT(mismatched.error().message, HasSubstr(other_key));
 }
 
+TEST_F(TlsTest, both_ends_learn_their_peers_address) {
+  const Connected ends = secured();
+  EXPECT_EQ(ends.server->peer().address, IpAddress::loopback());
+  EXPECT_NE(ends.client->peer().port, ends.server->peer().port);
+}
+
 TEST_F(TlsTest, files_that_cannot_be_read_are_named) {
   const auto no_certificate = TlsContext::server({"/nowhere/cert.pem", "/nowhere/key.pem", {}});
   EXPECT_EQ(no_certificate.error().code, Errc::kTls);

@@ -47,6 +47,11 @@ void Network::add_name(std::string name, std::vector<runtime::IpAddress> address
   names_.insert_or_assign(std::move(name), std::move(addresses));
 }
 
+void Network::add_service(std::string name, std::vector<runtime::ServicePlace> places) {
+  std::sort(places.begin(), places.end(), runtime::is_tried_before);
+  services_.insert_or_assign(std::move(name), std::move(places));
+}
+
 void Network::fail_name(std::string name, bool fails) {
   if (fails) {
     failing_names_.insert(std::move(name));
@@ -60,6 +65,12 @@ Result<std::vector<runtime::IpAddress>> Network::look_up(std::string_view name) 
   const auto found = names_.find(name);
   if (found != names_.end() && !failing_names_.contains(name)) return found->second;
   return fail(Errc::kDns, "the name '" + std::string(name) + "' could not be resolved");
+}
+
+Result<std::vector<runtime::ServicePlace>> Network::look_up_service(std::string_view name) const {
+  const auto found = services_.find(name);
+  if (found != services_.end() && !found->second.empty() && !failing_names_.contains(name)) return found->second;
+  return fail(Errc::kDns, "the service '" + std::string(name) + "' could not be resolved");
 }
 
 Node* Network::owner(Node& from, runtime::IpAddress address) const {

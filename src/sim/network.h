@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/address.h"
+#include "runtime/service.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {
@@ -52,10 +53,13 @@ class Network {
   // A node may have several addresses. REQUIRES that nobody else has it.
   void add_address(Node& node, runtime::IpAddress address);
   void add_name(std::string name, std::vector<runtime::IpAddress> addresses);
+  // Where a service is offered; its hosts are names of their own.
+  void add_service(std::string name, std::vector<runtime::ServicePlace> places);
   // Whether asking for `name` fails from now on.
   void fail_name(std::string name, bool fails);
   // Errors: kDns.
   Result<std::vector<runtime::IpAddress>> look_up(std::string_view name) const;
+  Result<std::vector<runtime::ServicePlace>> look_up_service(std::string_view name) const;
 
   // Who is meant when `from` uses `address`; nullptr when nobody is.
   Node* owner(Node& from, runtime::IpAddress address) const;
@@ -91,6 +95,7 @@ class Network {
   std::set<uint32_t> isolated_;
   std::map<runtime::IpAddress, Node*> owners_;
   std::map<std::string, std::vector<runtime::IpAddress>, std::less<>> names_;
+  std::map<std::string, std::vector<runtime::ServicePlace>, std::less<>> services_;
   std::set<std::string, std::less<>> failing_names_;
 };
 

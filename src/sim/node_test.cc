@@ -253,6 +253,24 @@ TEST_F(NodeTest, names_are_resolved_unless_they_fail) {
   EXPECT_THAT(names.answers, ElementsAre("10.0.0.2", "1.2.3.4", "dns", "dns"));
 }
 
+task<void> look_services_up(Runtime& runtime, void* context) {
+  auto& names = *static_cast<Names*>(context);
+  for (const std::string& name : names.asked) {
+    auto places = co_await runtime.resolve_service(name, nullptr);
+    names.answers.push_back(places ? places->front().host : std::string(to_string(places.error().code)));
+  }
+}
+
+TEST_F(NodeTest, services_are_resolved_best_first_unless_they_fail) {
+  world_.network().add_service("_a._tcp", {{2, 0, "second", 1}, {1, 0, "first", 1}});
+  world_.network().add_service("_b._tcp", {{1, 0, "first", 1}});
+  world_.network().fail_name("_b._tcp", true);
+  Names names{{"_a._tcp", "_b._tcp", "_c._tcp", "node"}, {}};
+  node_.start(&look_services_up, &names);
+  world_.run_for(Duration::seconds(1));
+  EXPECT_THAT(names.answers, ElementsAre("first", "dns", "dns", "dns"));
+}
+
 TEST_F(NodeTest, an_isolated_machine_resolves_nothing) {
   world_.network().isolate(node_);
   Names names{{"node"}, {}};

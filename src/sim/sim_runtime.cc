@@ -117,13 +117,28 @@ Result<std::unique_ptr<runtime::UdpSocket>> SimRuntime::bind_udp(Endpoint at) { 
 
 task<Result<std::vector<IpAddress>>> SimRuntime::resolve(std::string name, Cancellation* cancel) {
   if (auto literal = IpAddress::parse(name)) co_return std::vector{*literal};
+  auto asked = ask_name_server(name, cancel);
+  const Status answered = co_await std::move(asked);
+  if (!answered) co_return tl::unexpected(answered.error());
+  co_return node_.network().look_up(name);
+}
+
+task<Result<std::vector<runtime::ServicePlace>>> SimRuntime::resolve_service(std::string name, Cancellation* cancel) {
+  auto asked = ask_name_server(name, cancel);
+  const Status answered = co_await std::move(asked);
+  if (!answered) co_return tl::unexpected(answered.error());
+  co_return node_.network().look_up_service(name);
+}
+
+// The time that a question takes, or why there is no answer.
+task<Status> SimRuntime::ask_name_server(std::string name, Cancellation* cancel) {
   const bool cut_off = node_.network().is_isolated(node_);
   if (cut_off) BW_PROBE("sim: nobody answers when a name is asked for");
   const Duration delay = cut_off ? kNameTimeout : timeline_.prng().between(kNameDelayMin, kNameDelayMax);
   const bool answered = co_await sleep(delay, cancel);
   if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
   if (cut_off) co_return fail(Errc::kDns, "the name '" + name + "' could not be resolved: no answer");
-  co_return node_.network().look_up(name);
+  co_return Status{};
 }
 
 task<Result<std::unique_ptr<runtime::File>>> SimRuntime::open(std::string path, runtime::OpenOptions options) {

@@ -41,6 +41,8 @@ class SimRuntime final : public runtime::Runtime {
   Result<std::unique_ptr<runtime::Listener>> listen(Endpoint at, runtime::ListenOptions options) override;
   Result<std::unique_ptr<runtime::UdpSocket>> bind_udp(Endpoint at) override;
   runtime::task<Result<std::vector<runtime::IpAddress>>> resolve(std::string name, Cancellation* cancel) override;
+  runtime::task<Result<std::vector<runtime::ServicePlace>>> resolve_service(std::string name,
+                                                                            Cancellation* cancel) override;
   runtime::task<Result<std::unique_ptr<runtime::File>>> open(std::string path, runtime::OpenOptions options) override;
   runtime::task<Status> rename(std::string from, std::string to) override;
   runtime::task<Status> remove(std::string path) override;
@@ -58,6 +60,7 @@ class SimRuntime final : public runtime::Runtime {
 
  private:
   friend class Source;
+  runtime::task<Status> ask_name_server(std::string name, Cancellation* cancel);
   void mark(Source& source);
   void forget(Source& source);
 

@@ -18,6 +18,7 @@ class SimStream final : public runtime::Stream, public Source {
 
   Connection& connection() { return *connection_; }
   void finish_writing() override { connection_->finish_writing(); }
+  runtime::Endpoint peer() const override { return connection_->identity().peer; }
   void on_ready() override;
 
  protected:

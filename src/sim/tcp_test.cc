@@ -25,6 +25,7 @@ struct Exchange {
   Duration connect_timeout = Duration::seconds(100);
   Duration server_waits;
 
+  Endpoint peer_of_server;
   Received at_server;
   Received at_client;
   Errc connected = Errc::kInvalid;
@@ -41,6 +42,7 @@ task<void> serve(Runtime& runtime, void* context) {
   }
   auto accepted = co_await (*listener)->accept(nullptr);
   Stream& stream = **accepted;
+  exchange.peer_of_server = stream.peer();
   co_await runtime.sleep(exchange.server_waits);
   if (!exchange.server_reads) co_return;
   exchange.at_server = co_await read_all(stream);
@@ -86,6 +88,7 @@ TEST_P(TcpTest, carries_bytes_both_ways_in_order) {
   EXPECT_TRUE(exchange_.at_server.text == pattern(100'000));
   EXPECT_TRUE(exchange_.at_client.text == pattern(70'001));
   EXPECT_EQ(exchange_.at_client.error, Errc::kOk);
+  EXPECT_EQ(exchange_.peer_of_server.address, client_.address());
 }
 
 TEST_P(TcpTest, a_bad_network_delays_and_changes_nothing) {

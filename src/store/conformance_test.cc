@@ -80,6 +80,21 @@ TEST_F(StoreConformance, a_renewal_is_seen_by_others_and_one_that_comes_late_is_
   EXPECT_EQ(late.after.record, renewed.after.record);
 }
 
+TEST_F(StoreConformance, a_renewal_may_lengthen_the_lease_by_any_amount_and_shows_what_is_kept) {
+  const auto a = open(*ours_, name("lengthened"));
+  WriteOutcome kept = take(*a, "alice");
+  ASSERT_TRUE(kept.applied);
+  // Steps within one whole second and beyond it, since some servers count in seconds.
+  for (const int more_ms : {100, 300, 700, 1100, 1200}) {
+    LeaseRecord longer = renewal_of(kept.after.record);
+    longer.lease = kept.after.record.lease + Duration::millis(more_ms);
+    const WriteOutcome renewed = act(*a, Kind::kRenew, kept.after.version, longer);
+    ASSERT_TRUE(renewed.applied) << more_ms;
+    EXPECT_GE(renewed.after.record.lease, longer.lease) << "others wait for what is kept, and the holder counts on it";
+    kept = renewed;
+  }
+}
+
 TEST_F(StoreConformance, whoever_does_not_hold_a_key_cannot_renew_it) {
   const auto a = open(*ours_, name("robbed"));
   const auto b = open(*theirs_, name("robbed"));

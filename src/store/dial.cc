@@ -1,6 +1,6 @@
 #include "store/dial.h"
 
-#include "store/until.h"
+#include "runtime/until.h"
 
 namespace bellwether::store {
 namespace {
@@ -11,15 +11,10 @@ tl::unexpected<Error> trouble(const HostPort& host, const Error& error) {
 
 }  // namespace
 
-std::string to_string(const HostPort& host) {
-  const bool v6 = host.host.find(':') != std::string::npos;
-  return (v6 ? "[" + host.host + "]" : host.host) + ":" + std::to_string(host.port);
-}
-
 runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& runtime, HostPort host,
                                                              std::shared_ptr<runtime::TlsContext> tls, Instant deadline,
                                                              runtime::Cancellation* cancel) {
-  Until until(runtime, deadline, cancel);
+  runtime::Until until(runtime, deadline, cancel);
   const auto addresses = co_await runtime.resolve(host.host, until.cancellation());
   if (until.over()) co_return fail(until.why(), to_string(host) + ": its name was not resolved in time");
   if (!addresses) co_return trouble(host, addresses.error());

@@ -11,9 +11,6 @@
 
 namespace bellwether::store {
 
-// "host:port", "[::1]:port".
-std::string to_string(const HostPort& host);
-
 // A connection to the first address that answers, with TLS when `tls` is given. Errors name the server; kTimeout when
 // the deadline, of the monotonic clock, passes.
 runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial(runtime::Runtime& runtime, HostPort host,

@@ -36,6 +36,8 @@ class StoreKey {
   // Returns true when the store says that the key may have changed since the last look or act; false when cancelled, or
   // at once when the store cannot tell (then it must be polled). May overlap with the calls above.
   virtual runtime::task<bool> changed(runtime::Cancellation* cancel) = 0;
+  // Why the server refuses to tell of changes, for as long as it does; empty when it does not. The key is polled then.
+  virtual std::string watch_refused() const { return {}; }
   // A descriptor for the work of the present term to keep open (SpawnOptions::keep_open): while any process has it, the
   // holder does not count as dead although its own process is gone. -1 where there is none. The key closes its own.
   virtual int claim_descriptor() const { return -1; }

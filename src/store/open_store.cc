@@ -1,8 +1,8 @@
 #include "store/open_store.h"
 
-#include <cstdlib>
 #include <utility>
 
+#include "store/environment.h"
 #include "store/etcd/etcd_store.h"
 #include "store/file/lease_file_store.h"
 #include "store/host/host_store.h"
@@ -20,16 +20,21 @@ Result<std::unique_ptr<LeaseStore>> open_memory(runtime::Runtime& runtime, const
   return std::make_unique<MemoryStore>(runtime, MemoryStore::named(url.path));
 }
 
-const char* environment(const char* name) { return std::getenv(name); }
-
 }  // namespace
+
+Duration usual_lease(std::string_view url) {
+  auto parsed = parse_store_url(url);
+  if (!parsed || parsed->scheme != "flock") return Duration::seconds(15);
+  const auto refresh = parsed->take_duration("refresh");
+  return refresh && *refresh ? **refresh * 2 : Duration::seconds(10);
+}
 
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& runtime, std::string text) {
   auto url = parse_store_url(text);
   if (!url) co_return tl::unexpected(url.error());
   if (url->scheme == "memory") co_return open_memory(runtime, *url);
   if (url->scheme == "flock") {
-    auto options = host_store_options(std::move(*url), &environment);
+    auto options = host_store_options(std::move(*url), &own_environment);
     if (!options) co_return tl::unexpected(options.error());
     auto store = co_await open_host_store(runtime, std::move(*options));
     co_return store;

@@ -15,10 +15,14 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const std::string text(reinterpret_cast<const char*>(data), size);
   const auto answer = store::parse_transaction(text, "key");
   check(answer || !answer.error().message.empty(), "a refusal says why");
+  const auto news = store::parse_watch(text, "key");
+  check(news || !news.error().message.empty(), "a refusal says why");
   const auto record = store::parse_etcd_value(text);
   if (record) check(record->lease >= Duration::zero(), "a lease is a span of time");
   const auto lease = store::parse_kube_lease(text);
   check(lease || !lease.error().message.empty(), "a refusal says why");
+  const auto event = store::parse_kube_event(text);
+  check(event || !event.error().message.empty(), "a refusal says why");
   const auto list = store::parse_kube_list(text);
   check(list || !list.error().message.empty(), "a refusal says why");
   const auto access = store::parse_kubeconfig(text, "", "/nowhere");

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "store/base64.h"
+#include "base/base64.h"
 #include "store/etcd/etcd_json.h"
 #include "store/etcd/etcd_record.h"
 #include "store/kubernetes/kube_config.h"
@@ -59,6 +59,43 @@ TEST(RedisReply, what_is_no_redis_is_refused) {
   RedisDecoder decoder;
   ASSERT_TRUE(decoder.feed("HTTP/1.1 400 Bad Request\r\n"));
   EXPECT_FALSE(decoder.next());
+}
+
+TEST(EtcdWatch, tells_changes_of_the_queue_and_of_nothing_else) {
+  const auto news = [](const std::string& names) {
+    std::string events;
+    for (std::size_t at = 0; at < names.size(); at = names.find(' ', at) + 1) {
+      const std::string name = names.substr(at, names.find(' ', at) - at);
+      events += (at == 0 ? "" : ",") + std::string(R"({"type":"DELETE","kv":{"key":")") + base64_of(name) +
+                R"(","mod_revision":")" + std::to_string(7 + at) + R"("}})";
+      if (names.find(' ', at) == std::string::npos) break;
+    }
+    return parse_watch(R"({"result":{"header":{"revision":"9"},"events":[)" + events + "]}}", "job");
+  };
+  EXPECT_EQ(news("job/7c")->revision, 7u);
+  EXPECT_EQ(news("job/7c job/7d")->revision, 14u);
+  EXPECT_EQ(news("job/below/7c")->revision, 0u) << "of another key";
+  EXPECT_EQ(news("job/config")->revision, 0u) << "no claim";
+  EXPECT_FALSE(news("job/7c")->begins || news("job/7c")->over);
+  EXPECT_TRUE(parse_watch(R"({"result":{"header":{},"created":true}})", "job")->begins);
+  const auto refused = parse_watch(R"({"result":{"created":true,"canceled":true,"cancel_reason":"no"}})", "job");
+  EXPECT_TRUE(refused->over && !refused->begins);
+  EXPECT_TRUE(parse_watch(R"({"error":{"grpc_code":14,"message":"no leader"}})", "job")->over);
+  for (const std::string line : {"", "[]", "null", R"({"result":[]})", "{"})
+    EXPECT_FALSE(parse_watch(line, "job")) << line;
+  EXPECT_TRUE(parse_watch(R"({"result":{"events":[7,{"kv":8},{"kv":{"key":9}},null]}})", "job"));
+}
+
+TEST(KubeWatch, an_event_names_the_lease_and_its_version) {
+  const std::string object = R"("object":{"metadata":{"name":"job","uid":"u","resourceVersion":"7"}}})";
+  const auto changed = parse_kube_event(R"({"type":"MODIFIED",)" + object);
+  ASSERT_TRUE(changed);
+  EXPECT_EQ(changed->name, "job");
+  EXPECT_EQ(changed->version, parse_kube_lease(object.substr(9, object.size() - 10))->version);
+  EXPECT_FALSE(changed->over);
+  EXPECT_TRUE(parse_kube_event(R"({"type":"ERROR","object":{"kind":"Status","code":410}})")->over);
+  for (const std::string line : {"", "[]", R"({"object":{}})", R"({"type":7})"}) EXPECT_FALSE(parse_kube_event(line));
+  EXPECT_TRUE(parse_kube_event(R"({"type":"ADDED","object":7})"));
 }
 
 TEST(EtcdJson, a_prefix_ends_before_the_next_name) {

@@ -67,34 +67,6 @@ std::string without_password(std::string_view text) {
   return std::string(text.substr(0, colon + 1)) + "***" + std::string(text.substr(at));
 }
 
-Result<HostPort> parse_host(std::string_view text, uint16_t default_port) {
-  HostPort host{.host = {}, .port = default_port};
-  std::string_view port;
-  if (text.starts_with('[')) {
-    const auto end = text.find(']');
-    if (end == std::string_view::npos) return fail(Errc::kInvalid, "the ']' of the address is missing");
-    host.host = text.substr(1, end - 1);
-    if (end + 1 < text.size()) {
-      if (text[end + 1] != ':') return fail(Errc::kInvalid, "after ']' comes ':' and the port");
-      port = text.substr(end + 2);
-    }
-  } else {
-    const auto colon = text.find(':');
-    if (colon != std::string_view::npos && text.find(':', colon + 1) != std::string_view::npos) {
-      return fail(Errc::kInvalid, "an IPv6 address is written in brackets: [" + std::string(text) + "]");
-    }
-    host.host = text.substr(0, colon);
-    if (colon != std::string_view::npos) port = text.substr(colon + 1);
-  }
-  if (host.host.empty()) return fail(Errc::kInvalid, "the host is missing");
-  if (port.data() != nullptr) {
-    const auto number = parse_u64(port);
-    if (!number || *number == 0 || *number > 65535) return fail(Errc::kInvalid, quoted(port) + " is not a port");
-    host.port = static_cast<uint16_t>(*number);
-  }
-  return host;
-}
-
 Status parse_authority(std::string_view text, uint16_t default_port, StoreUrl& url) {
   if (const auto at = text.rfind('@'); at != std::string_view::npos) {
     const std::string_view user = text.substr(0, at);
@@ -110,7 +82,7 @@ Status parse_authority(std::string_view text, uint16_t default_port, StoreUrl& u
   }
   while (!text.empty()) {
     const auto comma = text.find(',');
-    auto host = parse_host(text.substr(0, comma), default_port);
+    auto host = parse_host_port(text.substr(0, comma), default_port);
     if (!host) return tl::unexpected(host.error());
     url.hosts.push_back(std::move(*host));
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);

@@ -9,15 +9,11 @@
 #include <string_view>
 #include <vector>
 
+#include "base/host_port.h"
 #include "base/result.h"
 #include "base/time.h"
 
 namespace bellwether::store {
-
-struct HostPort {
-  std::string host;  // without brackets
-  uint16_t port = 0;
-};
 
 struct StoreUrl {
   std::string scheme;

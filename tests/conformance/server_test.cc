@@ -126,6 +126,37 @@ TEST_F(ServerTrouble, a_restart_without_its_data_is_noticed_and_repeats_no_epoch
   EXPECT_GT(next.after.record.epoch, taken.after.record.epoch);
 }
 
+TEST_F(ServerTrouble, a_state_from_an_older_copy_shows_that_it_has_gone_back_and_takes_no_renewal_of_later_terms) {
+  const auto a = open(*ours_, name("copied"));
+  const auto b = open(*theirs_, name("copied"));
+  const WriteOutcome first = take(*a, "alice");
+  ASSERT_TRUE(first.applied);
+  CONTROL("backup");
+  ASSERT_TRUE(act(*a, Kind::kRelease, first.after.version, release_of(first.after.record)).applied);
+  const WriteOutcome second = take(*b, "bob");
+  ASSERT_TRUE(second.applied);
+  ASSERT_TRUE(control("restore"));
+  const auto late = try_act(*b, Kind::kRenew, second.after.version, renewal_of(second.after.record));
+  EXPECT_FALSE(late && late->applied);
+  // Whoever knows of the second term tells by its epoch that the store has gone back.
+  const Observation seen = look_again(*b);
+  EXPECT_TRUE(seen.may_have_lost_data || seen.record.epoch < second.after.record.epoch);
+  EXPECT_NE(seen.version, second.after.version);
+}
+
+TEST_F(ServerTrouble, a_release_that_never_arrived_does_not_keep_the_next_in_the_queue_waiting) {
+  if (!queue()) return;  // there the next one waits for the end of the lease
+  const auto a = open(*ours_, name("undelivered"));
+  const auto b = open(*theirs_, name("undelivered"));
+  const WriteOutcome taken = take(*a, "alice");
+  ASSERT_FALSE(take(*b, "bob").applied);
+  CONTROL("blackhole");
+  ASSERT_FALSE(try_act(*a, Kind::kRelease, taken.after.version, release_of(taken.after.record), Duration::millis(300)));
+  ASSERT_TRUE(control("open"));
+  EXPECT_FALSE(look_again(*a).place.joined);
+  EXPECT_EQ(look_again(*b).record.holder, "bob");
+}
+
 TEST_F(ServerTrouble, a_connection_that_is_reset_is_opened_again_by_the_next_call) {
   const auto key = open(*ours_, name("reset"));
   const WriteOutcome taken = take(*key, "alice");

@@ -15,6 +15,7 @@ import check_docs  # noqa: E402
 import check_format  # noqa: E402
 import check_includes  # noqa: E402
 import check_ledger  # noqa: E402
+import check_periods  # noqa: E402
 import check_sources  # noqa: E402
 import check_text  # noqa: E402
 
@@ -77,6 +78,14 @@ class Includes(TreeTest):
         tree = {"src/base/a.cc": '#include "base/fake_testing.h"\n', "src/base/fake_testing.h": ""}
         self.refuses(check_includes.check, tree, "for tests only")
 
+    def test_wire_messages_stay_in_sources_of_the_rooms_that_may_see_them(self):
+        message = {"proto/hello.proto": 'syntax = "proto3";\n'}
+        include = '#include "proto/hello.pb.h"\n'
+        self.accepts(check_includes.check, message | {"src/wire/hello.cc": include})
+        self.refuses(check_includes.check, message | {"src/wire/hello.h": include}, "belongs in a .cc file")
+        self.refuses(check_includes.check, message | {"src/plan/a.cc": include}, "plan may not include wire messages")
+        self.refuses(check_includes.check, {"src/wire/hello.cc": include}, "there is no message file")
+
     def test_unknown_rooms_and_headers_are_refused(self):
         self.refuses(check_includes.check, {"src/attic/a.cc": "", "src/base/a.cc": '#include "time.h"\n'},
                      "no room", 'there is no "time.h"')
@@ -123,6 +132,28 @@ class Format(TreeTest):
     def test_only_formatted_code_is_accepted(self):
         self.accepts(check_format.check, self.STYLE | {"src/a.cc": "int a = 1;\n"})
         self.refuses(check_format.check, self.STYLE | {"src/a.cc": "int   a=1;\nint  b;\n"}, "src/a.cc:1")
+
+
+class Periods(TreeTest):
+    def test_a_period_that_is_drawn_is_accepted(self):
+        self.accepts(check_periods.check, {"src/cluster/a.cc": """
+next_ = now + refresh_.next();
+next_ = now_ + jittered(settings_.sync_interval);
+next_ = now_ + prng_.between(Duration(), settings_.gossip_interval);
+if (now - last_ < settings_.sync_interval) return;
+until_ = now + settings_.timeout;  // and no interval
+"""})
+
+    def test_a_bare_period_is_refused(self):
+        self.refuses(check_periods.check, {"src/cluster/a.cc": """
+next_ = now + settings_.refresh;
+next_ = now_ + interval;
+co_await runtime_.sleep(settings_.sync_interval, cancel);
+"""}, "'refresh' is a bare period", "'interval' is", "'sync_interval' is")
+
+    def test_other_rooms_and_tests_may_have_one(self):
+        self.accepts(check_periods.check, {"src/lead/a.cc": "next_ = now + period;\n",
+                                           "src/cluster/a_test.cc": "next_ = now + period;\n"})
 
 
 class Docs(TreeTest):

@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import time
+from pathlib import Path
 
 from lib import product
 
@@ -89,7 +90,7 @@ class Registry(Fleet):
         task = lambda number, who: {"number": number, "name": f"t{number}", "payload": "", "state": "running",
                                     "agent": who, "epoch": 5, "attempt": 1}
         tasks = [task(1, "silent"), task(2, "well"), task(3, "dead")]
-        queue = self.write("tasks.json", json.dumps({"format": "bellwether.tasks/1", "fence": 5, "cursor": 1,
+        queue = self.write("tasks.json", json.dumps({"format": "bellwether.tasks/1", "fence": 5, "cursor": 1, "next": 4,
                                                      "past": [], "tasks": tasks}))
         run = self.agents("heartbeat", "--id", "boss", "--clean", "--queue", queue, "--epoch", 4, code=1)
         self.assertIn("not in office", run.err)
@@ -102,7 +103,9 @@ class Registry(Fleet):
     def test_a_torn_registry_is_reported_and_set_aside_by_the_next_change(self):
         self.write("fleet.json", '{"format": "bellw')
         self.assertIn("no registry", self.agents("list", code=1).err)
-        self.assertIn("fleet.json.broken", self.agents("register", "--id", "a").err)
+        self.assertIn(".quarantine-", self.agents("register", "--id", "a").err)
+        aside = [path.read_text() for path in self.folder.glob("fleet.json.quarantine-*")]
+        self.assertEqual(aside, ['{"format": "bellw'])
         self.assertEqual([one["id"] for one in self.listed()["agents"]], ["a"])
 
     def test_one_screen_tells_who_leads_for_how_long_and_who_is_next(self):
@@ -222,6 +225,35 @@ class Doctor(Fleet):
         self.write("fleet.json", "{torn")
         self.assertEqual(self.doctor("--registry", self.registry), (2, "the registry cannot be read"))
 
+    def test_a_fleet_is_judged_by_its_folder(self):
+        """What was set aside beside a file is found, and so is a queue that nobody can read."""
+        fleet = self.folder / "fleet"
+        run = self.bellwether("agents", "tasks", "add", "--dir", fleet, "nightly")
+        self.assertEqual(run.code, 0, run)
+        self.assertIn("nobody holds", self.doctor("--dir", fleet)[1])
+        (fleet / "agents.json.quarantine-2026").write_text("{torn")
+        self.assertIn("a corrupt file was set aside", self.doctor("--dir", fleet)[1])
+        (fleet / "tasks.json").write_text("{torn")
+        code, what = self.doctor("--queue", fleet / "tasks.json")
+        self.assertEqual((code, what), (2, "the queue cannot be read"))
+
+    def test_a_fleet_beside_a_sheet_keeps_a_lease_of_its_own(self):
+        """A store that is not given is not made up: neither the fleet's for the sheet nor the other way round."""
+        fleet = self.folder / "fleet"
+        fleet.mkdir()
+        (fleet / "orchestrator-state.json").write_text(Path(self.lease(100)).read_text())
+        sheet = self.write("p.yaml", "leader_election:\n  r: {poll_interval: 5s, lock_key: loop, lock_ttl: 15s, "
+                           "release_mode: ttl_hold, command: 'true'}\n")
+        self.assertEqual(self.doctor("--policy", sheet), (0, ""))
+        late = "the record of 'default' is out of the ordinary | the heartbeat of 'default' is late"
+        code, what = self.doctor("--policy", sheet, "--dir", fleet)
+        self.assertEqual((code, what), (1, late))
+        store = f"flock:{self.folder}/locks"
+        code, what = self.doctor("--policy", sheet, "--dir", fleet, "--via", store)
+        self.assertIn("'loop'", what)
+        self.assertIn("'default' is late", what)
+        self.assertNotIn("'default'", self.doctor("--policy", sheet, "--dir", fleet, "--offline")[1])
+
     def test_the_watchdog_is_judged(self):
         path = self.write("watch.json", json.dumps({"restarts_last_hour": 20, "last_cause": "it is dead"}))
         self.assertEqual(self.doctor("--watch", path)[0], 1)
@@ -238,6 +270,7 @@ class Doctor(Fleet):
     def test_wrong_arguments_are_refused(self):
         self.assert_refused(self.bellwether("doctor"), "--policy")
         self.assert_refused(self.bellwether("doctor", "--via", "memory:x"), "--key")
+        self.assert_refused(self.bellwether("doctor", "--policy", EXAMPLE, "--key", "k"), "--via")
         self.assert_refused(self.bellwether("doctor", "--policy", self.write("p.yaml", "a: 1\n")), "unknown key")
 
 

@@ -19,16 +19,21 @@ import time
 from lib import leading, product
 from lib.cut import TO_CLIENT, TO_SERVER, Cut
 from lib.daemon import until
+from lib.etcd import Etcd
+from lib.kubeconfig import kubeconfig
+from lib.kubernetes import Kubernetes
+from lib.postgres import Postgres
 from lib.redis import Redis
 
 LOSSES = int(os.environ.get("BW_LEAD_LOSSES", "0"))
 DRILLS = int(os.environ.get("BW_LEAD_DRILLS", "0"))
-TTL = 1.0  # s
 PATIENCE = 60
 
 
 class Lane(threading.Thread):
     """One key, two candidates, and losses one after the other. `losses`: names of methods that begin with `lose_`."""
+
+    ttl = 1.0  # s
 
     def __init__(self, test, name, losses):
         super().__init__(daemon=True)
@@ -54,7 +59,7 @@ class Lane(threading.Thread):
         """There are always two candidates."""
         for side in (0, 1):
             if not any(one.runs() for one in self.everyone if one.side == side):
-                one = self.test.lead(via=self.url(side), key=self.name, ttl=f"{TTL}s",
+                one = self.test.lead(via=self.url(side), key=self.name, ttl=f"{self.ttl}s",
                                      command=[*leading.RECORDER, self.file])
                 one.side = side
                 self.everyone.append(one)
@@ -115,7 +120,7 @@ class Lane(threading.Thread):
 
     def pause(self, pid, leases):
         os.kill(pid, signal.SIGSTOP)
-        time.sleep(leases * TTL)
+        time.sleep(leases * self.ttl)
         if leases > 2:
             until("a successor while the leader is stopped",
                   lambda: self.last_act()[1] > leading.boot_ns() - 500_000_000, PATIENCE)
@@ -171,17 +176,27 @@ class Lane(threading.Thread):
         return ends
 
 
-class RedisLane(Lane):
-    """Over a Redis of its own, to which each candidate comes by a way of its own."""
+class FileLane(Lane):
+    """Over a file of this host."""
+
+    def url(self, side):
+        return f"file:{self.test.folder / self.name}/"
+
+
+class ServerLane(Lane):
+    """Over a server of its own, to which each candidate comes by a way of its own."""
+
+    Server = None
 
     def __init__(self, test, name, losses):
         super().__init__(test, name, losses)
-        self.redis = Redis(test.folder / f"redis-{name}").start()
-        test.addCleanup(self.redis.stop)
-        self.cuts = [Cut(self.redis), Cut(self.redis)]
+        self.server = self.Server(test.folder / f"server-{name}")
+        self.server.start()
+        test.addCleanup(self.server.stop)
+        self.cuts = [Cut(self.server), Cut(self.server)]
 
     def url(self, side):
-        return self.redis.url_at(self.cuts[side].port)
+        return self.server.url_at(self.cuts[side].port)
 
     def close(self):
         for cut in self.cuts:
@@ -225,16 +240,46 @@ class RedisLane(Lane):
         self.cuts[leader.side].open()
 
     def lose_paused_store(self, leader, epoch):
-        self.redis.pause()
-        time.sleep(1.5 * TTL)
-        self.redis.resume()
+        self.server.pause()
+        time.sleep(1.5 * self.ttl)
+        self.server.resume()
         self.wait_for_act(leading.boot_ns())
 
     def lose_killed_store(self, leader, epoch):
-        self.redis.stop()
-        time.sleep(1.2 * TTL)
-        self.redis.start()
+        self.server.stop()
+        time.sleep(1.2 * self.ttl)
+        self.server.start()
         self.wait_for_act(leading.boot_ns())
+
+
+class RedisLane(ServerLane):
+    Server = Redis
+
+
+class PostgresLane(ServerLane):
+    Server = Postgres
+
+
+class EtcdLane(ServerLane):
+    Server = Etcd
+    ttl = 2.0  # what etcd gives at least
+
+
+class FolderOfKubernetes(Kubernetes):
+    """The stand-in for an API server, with the face of a daemon."""
+
+    def __init__(self, folder):
+        super().__init__()
+        self.stop()
+        self.folder = folder
+        folder.mkdir()
+
+    def url_at(self, port):
+        return f"k8s:default?kubeconfig={kubeconfig(self.folder / str(port), f'http://127.0.0.1:{port}')}"
+
+
+class KubernetesLane(ServerLane):
+    Server = FolderOfKubernetes
 
 
 def losses_of(lane):
@@ -277,6 +322,14 @@ class Losses(leading.Test):
     def test_the_work_of_two_terms_never_overlaps(self):
         lanes = (self.lanes(RedisLane, 6, LOSSES * 7 // 10) + self.lanes(Lane, 2, LOSSES - LOSSES * 7 // 10)
                  if LOSSES else self.lanes(RedisLane, 7, 28) + self.lanes(Lane, 3, 16))
+        self.run_lanes("redis, flock", lanes)
+
+    def test_the_work_of_two_terms_never_overlaps_whatever_keeps_the_lease(self):
+        each = LOSSES // 4 if LOSSES else 5
+        self.run_lanes("file, etcd, postgres, kubernetes", [
+            lane for kind in (FileLane, EtcdLane, PostgresLane, KubernetesLane) for lane in self.lanes(kind, 1, each)])
+
+    def run_lanes(self, title, lanes):
         for lane in lanes:
             lane.start()
         figures = collections.defaultdict(list)
@@ -285,11 +338,11 @@ class Losses(leading.Test):
         for lane in lanes:
             self.examine(lane, figures)
         if LOSSES:
-            report(figures, sum(len(lane.losses) for lane in lanes))
+            report(title, figures, sum(len(lane.losses) for lane in lanes))
 
 
-def report(figures, count):
-    print(f"\n{count} injected losses, lease {TTL:g} s: no overlap, no act after its lease's end.")
+def report(title, figures, count):
+    print(f"\n{title}: {count} injected losses: no overlap, no act after its lease's end.")
     print(f"{'loss':42} {'changes':>7} {'least margin':>13} {'median takeover':>16}")
     for loss, cases in sorted(figures.items()):
         print(f"{loss:42} {len(cases):7} {min(margin for margin, _ in cases):10.0f} ms "

@@ -1,14 +1,12 @@
 #!/usr/bin/env python3
 """`bellwether lead` on a terminal: the command is what the user talks to."""
 
-import contextlib
 import os
 import pty
-import signal
 import threading
 
 from lib import leading, product
-from lib.daemon import descendants, until
+from lib.daemon import destroy, until
 
 
 class Terminal(leading.Test):
@@ -40,9 +38,8 @@ class Terminal(leading.Test):
         threads = [threading.Thread(target=one, daemon=True) for one in (wait, read)]
 
         def finish():
-            for one in [*descendants(pid), pid] if self.code is None else []:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(one, signal.SIGKILL)
+            if self.code is None:
+                destroy(pid)
             for thread in threads:
                 thread.join(10)
             os.close(terminal)

@@ -7,7 +7,9 @@ import signal
 import subprocess
 
 from lib import leading, product
+from lib.cut import Cut
 from lib.daemon import lives, until
+from lib.redis import Redis
 
 
 def numbers(text):
@@ -60,6 +62,10 @@ class Ends(leading.Test):
                 (["lead", "--via", self.flock, "--key", "k", "--ttl", "10ms", "--", "true"], "Lengthen the lease"),
                 (["lead", "--via", self.flock, "--key", "k", "--ttl", "10s", "--renew-deadline", "9s", "--grace", "2s",
                   "--", "true"], "9s", "2s", "Lengthen the lease"),
+                (["lead", "--via", self.flock, "--key", "k", "--ttl", "9s", "--ttl-max", "5s", "--", "true"],
+                 "9s", "5s"),
+                (["lead", "--via", self.flock, "--key", "k", "--ttl-max", "20s", "--renew", "2s", "--", "true"],
+                 "--renew"),
                 (["lead", "--via", self.flock, "--key", "k", "--audit", "/none/such/file", "--", "true"], "--audit"),
                 (["lead", "--via", "redis://:secret@h", "--key", "k", "--", "true"], "password_file")):
             with self.subTest(arguments):
@@ -73,6 +79,32 @@ class Ends(leading.Test):
         self.write("sick", "")
         self.assertEqual(candidate.wait(), 75)
         self.assertEqual(self.run_lead("--once", command=["sh", "-c", "exit 4"]).code, 4)
+
+
+class Names(leading.Test):
+    """Under which name a process stands, and whether it does."""
+
+    def test_without_one_a_process_starts_only_if_it_may_make_one_up(self):
+        run = self.run_lead("--no-minted-id")
+        self.assertEqual(run.code, 104, run)
+        self.assertIn("BELLWETHER_INSTANCE_ID", run.err)
+        given = {"BELLWETHER_INSTANCE_ID": "given"}
+        run = self.run_lead("--no-minted-id", environment=given, command=["sh", "-c", "echo $BELLWETHER_HOLDER"])
+        self.assertEqual((run.code, run.out), (0, "given\n"))
+
+    def test_by_the_rules_of_nip_le(self):
+        """Also without --ttl: what others of the profile wait for is known."""
+        key = ["lead", "--via", self.flock + "?profile=nip-le", "--key", "key"]
+        show = ["--", "sh", "-c", "echo $BELLWETHER_HOLDER"]
+        run = self.bellwether(*key, *show, environment=self.environment())
+        self.assertEqual(run.code, 0, run)
+        self.assertRegex(run.out, r"^\d+-\d{19}\n$")
+        others = self.leads("--no-minted-id", via=self.flock + "?profile=nip-le", ttl="10s")
+        others.wait_for("warning", text="without an election")
+        run = self.bellwether(*key, "--no-minted-id", *show, environment=self.environment())
+        self.assertEqual(run.code, 0, "each process leads that has no name to stand under")
+        self.assertEqual(list((self.folder / "locks").glob("*.lock")) and (
+            self.folder / "locks/key.lock").read_text(), "", "nobody has claimed anything")
 
 
 class Sees(leading.Test):
@@ -178,8 +210,15 @@ class Signals(leading.Test):
                 self.assertEqual(candidate.wait(), 5)
                 self.assertIn("got", candidate.out)
 
+    def test_one_in_the_first_moment_of_a_command_reaches_it(self):
+        # Sent by the command itself as its first act, while the leader does not know yet that it runs.
+        command = ["sh", "-c", "trap 'exit 5' USR1; read a b c leader rest </proc/$PPID/stat; kill -USR1 $leader; "
+                   "while :; do sleep 0.01; done"]
+        for number in range(8):
+            self.assertEqual(self.lead(command=command, key=f"k{number}").wait(), 5)
+
     def test_one_that_is_not_handled_ends_it_as_a_shell_would_say(self):
-        candidate = self.leads()
+        candidate = self.leads("--audit", "audit")
         candidate.signal(signal.SIGTERM)
         self.assertEqual(candidate.wait(), 128 + 15)
         waiting = [self.leads(), self.lead()]
@@ -311,6 +350,21 @@ class Health(leading.Test):
         until("no probe is left behind", lambda: not list(disk.iterdir()))
         disk.rename(self.folder / "elsewhere")
         self.given_up(first, "disk")
+
+
+class Follows(leading.Test):
+    def test_the_lease_grows_while_the_store_is_slow(self):
+        server = self.enterContext(Redis(self.folder / "redis"))
+        with Cut(server) as way:
+            leader = self.leads("--ttl-min", "1s", "--ttl-max", "8s", "--trust-empty",
+                                via=f"redis://127.0.0.1:{way.port}", ttl="2s")
+            way.black()
+            leader.wait_for("note", text="the lease follows the store: 4s")
+            way.open()
+            leader.wait_for("renewed", after=leading.boot_ns())
+        self.assertEqual(leader.all("deposed"), [])
+        run = self.bellwether("lease", "show", "--via", f"redis://127.0.0.1:{server.port}", "--key", "key", "--json")
+        self.assertEqual(json.loads(run.out)["lease_ms"], 4000)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@
 import json
 
 from lib import product
-from lib.daemon import start_all, until
+from lib.daemon import free_port, start_all, until
 from lib.redis import Redis
 
 
@@ -120,6 +120,177 @@ class LeaseInRedis(product.Test):
         run = self.bellwether("lease", "transfer", "k", "--to", "b", *arguments, "--wait", "20s")
         self.assertEqual(run.code, 0, run)
         self.assertGreater(shown()["epoch"], epoch)
+
+
+class LeasesOfAPolicy(product.Test):
+    """The first look of the runbook: who holds the loops of a sheet, and how hard their locks are fought for."""
+
+    def setUp(self):
+        super().setUp()
+        self.redis = Redis(self.folder)
+        start_all(self.redis)
+        self.addCleanup(self.redis.stop)
+        self.policy = self.write("p.yaml", f"""
+store: {self.redis.url}
+leader_election:
+  r: {{poll_interval: 300ms, lock_key: "test:r", lock_ttl: 900ms, renew_every: 0s, release_mode: ttl_hold,
+      guards: [data, nothing], command: "echo stale_jobs 3 >&$BELLWETHER_REPORT_FD"}}
+  s: {{poll_interval: 300ms, lock_key: "test:s", lock_ttl: 900ms, release_mode: ttl_hold, command: "true"}}
+""")
+
+    def listed(self, *arguments, code=0):
+        run = self.bellwether("lease", "list", "--policy", self.policy, "--json", *arguments)
+        self.assertEqual(run.code, code, run)
+        return {one["loop"]: one for one in json.loads(run.out)["loops"]}
+
+    def test_holders_idle_data_and_lock_pressure(self):
+        self.redis.cli("SET", "data", "1")
+        ports = [free_port(), free_port()]
+        for name, port in zip("ab", ports):
+            self.start("loops", "run", self.policy, "--loop", "r", "--id", name, "--metrics", f"127.0.0.1:{port}",
+                       "--trust-empty")
+        pages = [argument for port in ports for argument in ("--metrics", f"127.0.0.1:{port}")]
+        answers = lambda: self.bellwether("lease", "list", "--policy", self.policy, *pages).code == 0
+        until("both pages", answers)
+        until("a tick", lambda: (self.listed(*pages)["r"]["pressure"] or {}).get("stale_jobs") == 3)
+        loops = self.listed(*pages)
+        one = loops["r"]
+        self.assertIn(one["holder"], ("a", "b"))
+        self.assertGreater(one["epoch"], 0)
+        self.assertEqual([guard["data"] for guard in one["guards"]], ["data", "nothing"])
+        self.assertIn("idle_ms", one["guards"][0])
+        self.assertEqual([one["pressure"][name] for name in ("processes", "holders", "waiting")], [2, 1, 1])
+        self.assertGreater(one["pressure"]["waits"], 1)
+        self.assertFalse(loops["s"]["held"])
+        self.assertIsNone(loops["s"]["pressure"], "nobody tells of it")
+        table = self.bellwether("lease", "list", "--policy", self.policy, *pages).out
+        self.assertRegex(table, r"(?m)^r .* 1 of 2 wait, wait p99 .*, stale jobs 3$")
+        self.assertRegex(table, r"(?m)^s .* not known$")
+
+    def test_what_is_not_known_is_said(self):
+        table = self.bellwether("lease", "list", "--policy", self.policy)
+        self.assertEqual(table.code, 0, table)
+        self.assertIn("--metrics", table.out)
+        self.assertIsNone(self.listed()["r"]["pressure"])
+        run = self.bellwether("lease", "list", "--policy", self.policy, "--metrics", f"127.0.0.1:{free_port()}")
+        self.assertEqual(run.code, 1, run)
+        self.assertIn("metrics of 127.0.0.1", run.err)
+        run = self.bellwether("lease", "list", "--policy", self.policy, "--metrics", "9464")
+        self.assertIn("'9464' is no address with a port; write HOST:PORT", run.err)
+        self.assert_refused(self.bellwether("lease", "list"), "--policy")
+
+    def test_what_would_not_be_heeded_is_refused(self):
+        run = self.bellwether("lease", "list", "--via", self.redis.url, "--metrics", "127.0.0.1:1")
+        self.assert_refused(run, "--policy")
+        for option in (("--prefix", "x"), ("--most", "1")):
+            self.assert_refused(self.bellwether("lease", "list", "--policy", self.policy, *option), option[0])
+
+
+class Repair(product.Test):
+    """A key whose epochs were lost goes on above what its operator knows, and never below."""
+
+    def setUp(self):
+        super().setUp()
+        self.state = {"XDG_STATE_HOME": str(self.folder / "state")}
+        self.audit = self.folder / "audit"
+
+    def once(self, via, *arguments):
+        """One term; its epoch."""
+        run = self.bellwether("lead", "--via", via, "--key", "k", "--once", "--ttl", "1s", *arguments, "--", "sh", "-c",
+                              "echo epoch=$BELLWETHER_EPOCH", environment=self.state)
+        self.assertEqual(run.code, 0, run)
+        return int(run.out.split("epoch=")[1])
+
+    def repair(self, via, *arguments, code=0):
+        run = self.bellwether("lease", "repair", "k", "--via", via, "--by", "ops", "--audit", self.audit, *arguments,
+                              environment=self.state)
+        self.assertEqual(run.code, code, run)
+        return run
+
+    def stuck(self, via):
+        """What a look at the key complains about."""
+        run = self.bellwether("lease", "show", "k", "--via", via, environment=self.state)
+        self.assertEqual(run.code, 1, run)
+        return run.err
+
+    def check_files(self, via, ledger, claim, held):
+        first = self.once(via)
+        ledger.write_text("garbage")
+        claim.write_text(held)
+        self.assertIn("bellwether lease repair", self.stuck(via))
+        self.assertIn("--yes", self.repair(via, "--epoch-floor", "41", code=product.WRONG).err)
+        self.assertIn("bellwether lease repair", self.stuck(via), "nothing has happened yet")
+        self.assertIn("above 42", self.repair(via, "--epoch-floor", "41", "--yes").out)
+        entry = json.loads(self.audit.read_text().splitlines()[-1])
+        self.assertEqual((entry["event"], entry["key"], entry["by"], entry["epoch"]), ("repaired", "k", "ops", 42))
+        self.assertGreater(self.once(via), max(first, 42))
+        self.repair(via, "--epoch-floor", "1", "--yes")
+        self.assertGreater(self.once(via), 44, "a floor never lowers anything")
+
+    def test_a_lock_file_whose_epochs_are_damaged(self):
+        locks = self.folder / "locks"
+        self.check_files(f"flock:{locks}", locks / "k.epoch", locks / "k.lock", "")
+
+    def test_a_lease_file_whose_epochs_are_damaged(self):
+        leases = self.folder / "leases"
+        self.check_files(f"file:{leases}/", leases / "k.json.epoch", leases / "k.json", "{}")
+
+    def test_what_this_machine_remembers_counts(self):
+        via = f"flock:{self.folder}/locks"
+        for _ in range(3):
+            last = self.once(via)
+        (self.folder / "locks/k.epoch").write_text("garbage")
+        self.repair(via, "--yes")
+        self.assertGreater(self.once(via), last + 1)
+
+    def test_a_key_that_is_held_is_left_alone(self):
+        via = f"flock:{self.folder}/locks"
+        self.start("lead", "--via", via, "--key", "k", "--id", "a", "--ttl", "1s", "--", "sleep", "60",
+                   environment=self.state)
+        shown = lambda: self.bellwether("lease", "show", "k", "--via", via).code == 0
+        until("a holder", shown)
+        self.assertIn("is held by a", self.repair(via, "--yes", code=1).err)
+        self.assertTrue(shown())
+
+    def test_a_redis_that_came_back_empty(self):
+        redis = Redis(self.folder / "redis", persistence="none")
+        redis.start()
+        self.addCleanup(redis.stop)
+        last = self.once(redis.url, "--trust-empty")
+        redis.restart(lose_data=True)
+        seen = lambda: json.loads(self.bellwether("lease", "show", "k", "--via", redis.url, "--json").out)
+        self.assertTrue(seen()["may_have_lost_data"])
+        self.repair(redis.url, "--yes")
+        self.assertFalse(seen()["may_have_lost_data"], "nobody has to wait for a lease")
+        self.assertGreater(self.once(redis.url), last + 1)
+
+    def test_a_holder_that_cannot_be_seen_is_watched_for_its_lease(self):
+        redis = Redis(self.folder / "redis", persistence="none")
+        redis.start()
+        self.addCleanup(redis.stop)
+        self.start("loops", "run", self.write("p.yaml", f"""
+store: {redis.url}
+leader_election:
+  r: {{poll_interval: 300ms, lock_key: k, lock_ttl: 1s, renew_every: 200ms, release_mode: ttl_hold, command: "true"}}
+"""), "--id", "a", "--trust-empty", environment=self.state)
+        until("a holder", lambda: redis.cli("GET", "k").strip() != "")
+        self.assertIn("is held by a", self.repair(redis.url, "--yes", code=1).err)
+
+    def test_what_this_machine_remembers_can_be_forgotten(self):
+        via = f"flock:{self.folder}/locks"
+        self.once(via)
+        (kept,) = [path for path in (self.folder / "state/bellwether/epochs").iterdir() if path.suffix != ".lock"]
+        kept.write_text("garbage")
+        self.assertIn("--forget", self.repair(via, "--yes", code=1).err)
+        self.assertIn("forgotten", self.repair(via, "--forget", "--yes").out)
+        self.assertIn("epochs-forgotten", self.audit.read_text())
+        self.assertGreater(self.once(via), 2)
+
+    def test_what_is_remembered_nowhere_is_not_said_to_be_forgotten(self):
+        self.state = {"XDG_STATE_HOME": "", "HOME": ""}
+        run = self.repair(f"flock:{self.folder}/locks", "--forget", "--yes", code=product.WRONG)
+        self.assertIn("XDG_STATE_HOME", run.err)
+        self.assertEqual(self.audit.read_text(), "")
 
 
 if __name__ == "__main__":

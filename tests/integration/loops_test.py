@@ -1,11 +1,14 @@
 #!/usr/bin/env python3
 """Loops of a policy sheet that run, take over, tell what they do, and give their locks back."""
 
+import contextlib
 import json
 import signal
+import socket
 import subprocess
 import urllib.error
 import urllib.request
+from pathlib import Path
 
 from lib import product
 from lib.daemon import free_port, until
@@ -114,6 +117,22 @@ class Loops(product.Test):
         self.assertEqual(get(f"{base}/leader?loop=r")[0], 200)
         self.assertEqual(get(f"{base}/follower")[0], 503)
         self.assertEqual(get(f"{base}/leader?loop=other")[0], 404)
+        self.quit(process)
+
+    def test_scrapers_that_are_stuck_hold_up_no_other(self):
+        port = free_port()
+        policy = self.write("p.yaml", sheet(self.redis, r={"command": "true"}))
+        process = self.run_loops(policy, "--metrics", f"127.0.0.1:{port}")
+        base = f"http://127.0.0.1:{port}"
+        until("the server", lambda: answers(base))
+        with contextlib.ExitStack() as stack:
+            stuck = [stack.enter_context(socket.create_connection(("127.0.0.1", port))) for _ in range(300)]
+            for number, one in enumerate(stuck):
+                with contextlib.suppress(OSError):  # those who came first have lost their connection by now
+                    one.sendall((b"", b"GET /met", b"GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n")[number % 3])
+            self.assertEqual(get(f"{base}/metrics")[0], 200)
+            open_files = len(list(Path(f"/proc/{process.pid}/fd").iterdir()))
+            self.assertLess(open_files, 120)
         self.quit(process)
 
     def test_a_follower_is_no_leader_to_a_load_balancer(self):

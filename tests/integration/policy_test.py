@@ -207,6 +207,15 @@ class Alerts(product.Test):
                 tests.append(self.case(self.HEALTHY | self.NEARLY[name], full, quiet))
         self.judge(rules, tests)
 
+    def test_the_rule_of_an_odd_key_asks_for_the_label_that_the_page_of_metrics_shows(self):
+        """Control characters and what is no text: shown as \\xNN, in the label and in the rule."""
+        rules = self.rules(self.write("p.yaml", sheet(lock_key='"a\\"b\\\\c\\u0001\\u007f\\nä"')))
+        name = "BellwetherTwoLeaders"
+        # As the page writes it, see PrometheusText.
+        label = 'a\\"b\\\\c\\\\x01\\\\x7f\\nä'
+        series = {f'bellwether_leader{{key="{label}",instance="{instance}"}}': "1x480" for instance in "ab"}
+        self.judge(rules, [self.case(series, name, ["10m"], self.alerts(rules)[name])])
+
     def test_no_series_at_all_is_no_leader(self):
         rules = self.rules(self.write("p.yaml", sheet()))
         name = "BellwetherNoLeader"

@@ -4,8 +4,8 @@
 #include <array>
 #include <nlohmann/json.hpp>
 
+#include "base/wall_text.h"
 #include "lead/agents/utf8.h"
-#include "store/disk/wall_text.h"
 
 namespace bellwether::lead {
 namespace {
@@ -25,7 +25,7 @@ Status check_name(std::string_view what, const std::string& name, bool may_be_em
 }
 
 tl::unexpected<Error> not_a_registry(const std::string& why) {
-  return fail(Errc::kProtocol, "this is no registry of agents: " + why);
+  return fail(Errc::kProtocol, "this is no registry of agents: " + utf8_line(why, AgentRegistry::kNameBytesMax));
 }
 
 Duration age_of(const Agent& agent, WallTime now) {
@@ -39,8 +39,8 @@ Result<Agent> read_agent(const json& entry) {
   agent.role = text("role");
   agent.host = text("host");
   agent.pid = entry.at("pid").get<int64_t>();
-  const auto registered = store::parse_wall(text("registered_at"));
-  const auto heartbeat = store::parse_wall(text("last_heartbeat"));
+  const auto registered = parse_wall(text("registered_at"));
+  const auto heartbeat = parse_wall(text("last_heartbeat"));
   const auto status = std::find(kStatuses.begin(), kStatuses.end(), text("status"));
   if (!registered || !heartbeat || status == kStatuses.end()) return not_a_registry("a time or a status is none");
   for (const auto& [what, name] : {std::pair{"id", &agent.id}, {"role", &agent.role}, {"host", &agent.host}}) {
@@ -69,7 +69,7 @@ bool is_from_future(const Agent& agent, WallTime now) {
 
 Result<AgentRegistry> AgentRegistry::parse(std::string_view text) {
   AgentRegistry registry;
-  if (text.empty()) return registry;
+  if (text.empty()) return not_a_registry("the file is empty");
   try {
     const json document = json::parse(text);
     if (document.at("format") != kFormat) return not_a_registry("its format is another one");
@@ -96,12 +96,12 @@ std::string AgentRegistry::to_json() const {
                       {"role", agent.role},
                       {"host", agent.host},
                       {"pid", agent.pid},
-                      {"registered_at", store::format_wall(agent.registered_at)},
-                      {"last_heartbeat", store::format_wall(agent.last_heartbeat)},
+                      {"registered_at", format_wall(agent.registered_at)},
+                      {"last_heartbeat", format_wall(agent.last_heartbeat)},
                       {"status", to_string(agent.status)}});
   }
   const json document{{"format", kFormat}, {"agents", std::move(agents)}};
-  return document.dump(2) + "\n";
+  return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
 Agent* AgentRegistry::find(const std::string& id) {

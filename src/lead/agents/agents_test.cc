@@ -2,13 +2,11 @@
 
 #include "lead/agents/agent_registry.h"
 #include "lead/agents/profile.h"
-#include "lead/agents/task_queue.h"
 #include "lead/agents/utf8.h"
 
 namespace bellwether::lead {
 namespace {
 
-using election::Epoch;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
@@ -38,7 +36,7 @@ TEST(AgentRegistry, what_it_writes_it_reads) {
   EXPECT_EQ(read->agents(), registry.agents());
   EXPECT_EQ(read->agents()[0].id, "a");
   EXPECT_EQ(read->agents()[0].last_heartbeat, at(30));
-  EXPECT_TRUE(AgentRegistry::parse("")->agents().empty());
+  EXPECT_EQ(AgentRegistry::parse("").error().code, Errc::kProtocol) << "a file of no bytes lost what it held";
 }
 
 TEST(AgentRegistry, what_is_torn_or_foreign_is_told_apart_from_empty) {
@@ -105,89 +103,6 @@ TEST(Utf8, only_what_is_well_formed_passes) {
   for (const char* wrong : {"\x80", "\xc3", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xe2\x82", "\xff"}) {
     EXPECT_FALSE(is_utf8(wrong));
   }
-}
-
-TEST(TaskQueue, tasks_are_handed_out_in_order_and_the_cursor_passes_what_is_done) {
-  TaskQueue queue;
-  EXPECT_EQ(*queue.add("a", "one"), 1u);
-  EXPECT_EQ(*queue.add("b", "two"), 2u);
-  EXPECT_EQ(*queue.add("a", "other"), 1u) << "adding it again adds nothing";
-  ASSERT_TRUE(queue.take_over(Epoch(3)));
-  const auto first = queue.hand_out("x", Epoch(3));
-  const auto second = queue.hand_out("y", Epoch(3));
-  ASSERT_TRUE(first && *first && second && *second);
-  EXPECT_EQ((*first)->number, 1u);
-  EXPECT_FALSE(queue.hand_out("z", Epoch(3))->has_value());
-  EXPECT_TRUE(queue.finish(**second));
-  EXPECT_EQ(queue.cursor(), 1u) << "the first is not done";
-  EXPECT_TRUE(queue.finish(**first));
-  EXPECT_EQ(queue.cursor(), 3u);
-  EXPECT_EQ(*queue.add("b", "two"), 2u) << "names are remembered after the end";
-  EXPECT_EQ(*queue.add("c", ""), 3u);
-}
-
-TEST(TaskQueue, a_new_leader_makes_running_tasks_wait_again_and_their_old_results_come_too_late) {
-  TaskQueue queue;
-  ASSERT_TRUE(queue.add("a", ""));
-  ASSERT_TRUE(queue.take_over(Epoch(3)));
-  const Grant old = **queue.hand_out("x", Epoch(3));
-  EXPECT_EQ(*queue.take_over(Epoch(4)), 1u);
-  EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused);
-  const Grant again = **queue.hand_out("x", Epoch(4));
-  EXPECT_EQ(again.attempt, 2u);
-  EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused) << "the same agent, an older epoch";
-  EXPECT_TRUE(queue.finish(again));
-  EXPECT_EQ(queue.finish(again).error().code, Errc::kExists);
-  EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused);
-}
-
-TEST(TaskQueue, a_deposed_leader_can_do_nothing) {
-  TaskQueue queue;
-  ASSERT_TRUE(queue.add("a", ""));
-  EXPECT_EQ(queue.hand_out("x", Epoch(0)).error().code, Errc::kRefused) << "nobody took over";
-  ASSERT_TRUE(queue.take_over(Epoch(4)));
-  EXPECT_EQ(queue.take_over(Epoch(3)).error().code, Errc::kRefused);
-  EXPECT_EQ(*queue.take_over(Epoch(4)), 0u) << "the same term again changes nothing";
-  EXPECT_EQ(queue.hand_out("x", Epoch(3)).error().code, Errc::kRefused);
-  EXPECT_EQ(queue.hand_out("x", Epoch(5)).error().code, Errc::kRefused) << "take over first";
-  EXPECT_EQ(queue.hand_back({"x"}, Epoch(3)).error().code, Errc::kRefused);
-}
-
-TEST(TaskQueue, the_tasks_of_stale_agents_are_handed_back) {
-  TaskQueue queue;
-  ASSERT_TRUE(queue.add("a", "") && queue.add("b", ""));
-  ASSERT_TRUE(queue.take_over(Epoch(1)));
-  const Grant stale = **queue.hand_out("x", Epoch(1));
-  ASSERT_TRUE(queue.hand_out("y", Epoch(1)));
-  EXPECT_EQ(*queue.hand_back({"y", "z"}, Epoch(1)), 1u);
-  const Grant next = **queue.hand_out("y", Epoch(1));
-  EXPECT_EQ(next.number, stale.number);
-  EXPECT_EQ(queue.finish(stale).error().code, Errc::kRefused);
-  EXPECT_TRUE(queue.finish(next));
-}
-
-TEST(TaskQueue, what_it_writes_it_reads_and_what_is_torn_is_refused) {
-  TaskQueue queue;
-  ASSERT_TRUE(queue.add("a", "p\"1") && queue.add("b", "") && queue.add("c", ""));
-  ASSERT_TRUE(queue.take_over(Epoch(2)));
-  const Grant grant = **queue.hand_out("x", Epoch(2));
-  ASSERT_TRUE(queue.hand_out("y", Epoch(2)));
-  ASSERT_TRUE(queue.finish(grant));
-  const std::string text = queue.to_json();
-  const auto read = TaskQueue::parse(text);
-  ASSERT_TRUE(read) << read.error().message;
-  EXPECT_EQ(read->tasks(), queue.tasks());
-  EXPECT_EQ(read->to_json(), text);
-  EXPECT_EQ(read->fence(), Epoch(2));
-  EXPECT_EQ(read->cursor(), 2u);
-  for (std::size_t cut = 1; cut + 1 < text.size(); ++cut) EXPECT_FALSE(TaskQueue::parse(text.substr(0, cut))) << cut;
-}
-
-TEST(TaskQueue, it_is_bounded) {
-  TaskQueue queue;
-  EXPECT_EQ(queue.add("", "").error().code, Errc::kInvalid);
-  EXPECT_EQ(queue.add("a", std::string(TaskQueue::kPayloadBytesMax + 1, 'x')).error().code, Errc::kInvalid);
-  EXPECT_EQ(queue.add("a", "\xff").error().code, Errc::kInvalid);
 }
 
 }  // namespace

@@ -10,13 +10,18 @@ namespace {
 
 constexpr Duration kWaitForLock = Duration::seconds(5);
 
+template <class Kernel>
+Result<Kernel> parse_if_any(const std::optional<std::string>& text) {
+  return text ? Kernel::parse(*text) : Kernel();
+}
+
 // One act on a kernel as a change of its file.
 template <class Kernel, class Act>
 class KernelChange final : public FileChange {
  public:
   explicit KernelChange(Act act) : act_(std::move(act)) {}
-  Result<std::string> apply(const std::string& text) override {
-    auto kernel = Kernel::parse(text);
+  Result<std::string> apply(const std::optional<std::string>& text) override {
+    auto kernel = parse_if_any<Kernel>(text);
     if (!kernel) return tl::unexpected(kernel.error());
     if (Status done = act_(*kernel); !done) return tl::unexpected(done.error());
     return kernel->to_json();
@@ -31,6 +36,38 @@ KernelChange<Kernel, Act> change_of(Act act) {
   return KernelChange<Kernel, Act>(std::move(act));
 }
 
+// An act of the leader on the queue. If that cannot be understood, a halted one takes its place, under the same fence,
+// and the act is not done.
+template <class Act>
+class LeaderChange final : public FileChange {
+ public:
+  LeaderChange(const std::string& path, election::Epoch epoch, const std::string& leader, Act act)
+      : path_(path), epoch_(epoch), leader_(leader), act_(std::move(act)) {}
+  Result<std::string> apply(const std::optional<std::string>& text) override {
+    KernelChange<TaskQueue, Act> change(act_);
+    return change.apply(text);
+  }
+  Result<std::string> begin_anew(const std::string& why) override {
+    TaskQueue queue;
+    queue.halt("the queue is halted: it could not be understood (" + why +
+               ") and was set aside beside its file, as .quarantine-TIME. Mend that file and put it back, or begin "
+               "anew: bellwether agents tasks resume --queue " +
+               path_);
+    if (const auto taken = queue.take_over(epoch_, leader_); !taken) return tl::unexpected(taken.error());
+    halted_ = queue.halted();
+    return queue.to_json();
+  }
+  // That the queue was halted instead, if it was.
+  Status done() const { return halted_.empty() ? Status() : Status(fail(Errc::kRefused, halted_)); }
+
+ private:
+  std::string path_;
+  election::Epoch epoch_;
+  std::string leader_;
+  Act act_;
+  std::string halted_;
+};
+
 // Keeps what an act gave, so that it can be handed out once the file is safe.
 template <class T>
 Status keep(Result<T> given, T& into) {
@@ -43,7 +80,7 @@ template <class Kernel>
 task<Result<Kernel>> read_kernel(SharedFile& file) {
   const auto text = co_await file.read();
   if (!text) co_return tl::unexpected(text.error());
-  auto kernel = Kernel::parse(*text);
+  auto kernel = parse_if_any<Kernel>(*text);
   if (!kernel) kernel.error().message = "'" + file.path() + "': " + kernel.error().message;
   co_return kernel;
 }
@@ -92,38 +129,83 @@ task<Result<TaskQueue>> QueueFile::read() {
   co_return read;
 }
 
-task<Result<uint64_t>> QueueFile::add(std::string name, std::string payload) {
-  uint64_t number = 0;
-  auto change = change_of<TaskQueue>([&](TaskQueue& queue) { return keep(queue.add(name, payload), number); });
+task<Result<std::vector<QueueFile::Added>>> QueueFile::add_all(std::vector<NewTask> tasks) {
+  std::vector<Added> added;
+  auto change = change_of<TaskQueue>([&](TaskQueue& queue) {
+    added.clear();
+    for (const NewTask& task : tasks) {
+      const uint64_t next = queue.next();
+      const auto number = queue.add(task.name, task.payload);
+      if (!number) return Status(tl::unexpected(number.error()));
+      added.push_back({*number, *number == next});
+    }
+    return Status();
+  });
   const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
   if (!done) co_return tl::unexpected(done.error());
-  co_return number;
+  co_return added;
 }
 
-task<Result<std::size_t>> QueueFile::take_over(election::Epoch epoch) {
+task<Result<uint64_t>> QueueFile::add(std::string name, std::string payload) {
+  std::vector<NewTask> one;
+  one.push_back({std::move(name), std::move(payload)});
+  const auto added = co_await add_all(std::move(one));
+  if (!added) co_return tl::unexpected(added.error());
+  co_return added->front().number;
+}
+
+task<Result<std::size_t>> QueueFile::take_over(election::Epoch epoch, std::string leader) {
+  leader_ = leader;
   std::size_t count = 0;
-  auto change = change_of<TaskQueue>([&](TaskQueue& queue) { return keep(queue.take_over(epoch), count); });
-  const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
+  LeaderChange change(leaders_.path(), epoch, leader,
+                      [&](TaskQueue& queue) { return keep(queue.take_over(epoch, leader), count); });
+  const Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
   if (!done) co_return tl::unexpected(done.error());
   co_return count;
 }
 
-task<Result<std::optional<Grant>>> QueueFile::hand_out(std::string agent, election::Epoch epoch) {
+task<Result<std::optional<Grant>>> QueueFile::hand_out(std::string agent, election::Epoch epoch, HandOutRules rules) {
   std::optional<Grant> grant;
-  auto change = change_of<TaskQueue>([&](TaskQueue& queue) { return keep(queue.hand_out(agent, epoch), grant); });
-  const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
+  LeaderChange change(leaders_.path(), epoch, leader_,
+                      [&](TaskQueue& queue) { return keep(queue.hand_out(agent, epoch, rules), grant); });
+  const Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
   if (!done) co_return tl::unexpected(done.error());
   co_return grant;
 }
 
+task<Result<std::vector<QueuedTask>>> QueueFile::put_aside(election::Epoch epoch, uint32_t tries_most) {
+  std::vector<QueuedTask> aside;
+  LeaderChange change(leaders_.path(), epoch, leader_,
+                      [&](TaskQueue& queue) { return keep(queue.put_aside(epoch, tries_most), aside); });
+  const Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
+  if (!done) co_return tl::unexpected(done.error());
+  co_return aside;
+}
+
 task<Status> QueueFile::finish(Grant grant) {
-  auto change = change_of<TaskQueue>([&](TaskQueue& queue) {
+  LeaderChange change(leaders_.path(), grant.epoch, leader_, [&](TaskQueue& queue) {
     Status done = queue.finish(grant);
     if (!done && done.error().code == Errc::kExists) return Status();
     return done;
   });
-  Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
-  co_return done;
+  Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
+  co_return done ? change.done() : done;
+}
+
+task<Result<QueuedTask::State>> QueueFile::fail_attempt(Grant grant, std::string outcome, uint32_t tries_most) {
+  QueuedTask::State state = QueuedTask::State::kWaiting;
+  LeaderChange change(leaders_.path(), grant.epoch, leader_,
+                      [&](TaskQueue& queue) { return keep(queue.fail_attempt(grant, outcome, tries_most), state); });
+  Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
+  if (done) done = change.done();
+  if (!done) co_return tl::unexpected(done.error());
+  co_return state;
+}
+
+task<Status> QueueFile::give_back(Grant grant) {
+  LeaderChange change(leaders_.path(), grant.epoch, leader_, [&](TaskQueue& queue) { return queue.give_back(grant); });
+  Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
+  co_return done ? change.done() : done;
 }
 
 task<Result<std::size_t>> QueueFile::hand_back(std::vector<std::string> living, election::Epoch epoch) {
@@ -132,6 +214,36 @@ task<Result<std::size_t>> QueueFile::hand_back(std::vector<std::string> living, 
   const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
   if (!done) co_return tl::unexpected(done.error());
   co_return count;
+}
+
+task<Status> QueueFile::retry(std::vector<uint64_t> numbers) {
+  auto change = change_of<TaskQueue>([&](TaskQueue& queue) {
+    Status done;
+    for (std::size_t i = 0; done && i < numbers.size(); ++i) done = queue.retry(numbers[i]);
+    return done;
+  });
+  Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
+  co_return done;
+}
+
+task<Status> QueueFile::drop(std::vector<uint64_t> numbers) {
+  auto change = change_of<TaskQueue>([&](TaskQueue& queue) {
+    Status done;
+    for (std::size_t i = 0; done && i < numbers.size(); ++i) done = queue.drop(numbers[i]);
+    return done;
+  });
+  Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
+  co_return done;
+}
+
+task<Status> QueueFile::resume() {
+  auto change = change_of<TaskQueue>([](TaskQueue& queue) {
+    if (queue.halted().empty()) return Status(fail(Errc::kInvalid, "the queue is not halted"));
+    queue.resume();
+    return Status();
+  });
+  Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
+  co_return done;
 }
 
 }  // namespace bellwether::lead

@@ -12,8 +12,8 @@
 
 namespace bellwether::lead {
 
-// A registry that cannot be understood is set aside (PATH.broken) and begun anew: living agents find that they are not
-// registered and register again.
+// A registry that cannot be understood is set aside (shared_file.h) and begun anew: living agents find that they are
+// not registered and register again.
 class RegistryFile {
  public:
   RegistryFile(runtime::Runtime& runtime, std::string path, AgentAges ages)
@@ -34,24 +34,52 @@ class RegistryFile {
   AgentAges ages_;
 };
 
-// A queue that cannot be understood is an error: no task may be lost silently.
+// A queue that cannot be understood is an error: no task may be lost silently. What the
+// leader does sets it aside and leaves a queue in its place that is halted, and says why, until an operator resumes it;
+// of a task that runs meanwhile the leader then learns that its result is refused.
 class QueueFile {
  public:
-  QueueFile(runtime::Runtime& runtime, std::string path)
-      : runtime_(runtime), file_(runtime, std::move(path), SharedFile::WhenBroken::kRefuse) {}
+  enum class Who : unsigned char { kAnybody, kLeader };
+  QueueFile(runtime::Runtime& runtime, std::string path, Who who = Who::kAnybody)
+      : runtime_(runtime),
+        file_(runtime, path, SharedFile::WhenBroken::kRefuse),
+        leaders_(runtime, std::move(path),
+                 who == Who::kLeader ? SharedFile::WhenBroken::kReplace : SharedFile::WhenBroken::kRefuse) {}
 
   // What a new leader finds; take_over() comes first.
   runtime::task<Result<TaskQueue>> read();
+  struct NewTask {
+    std::string name;
+    std::string payload;
+  };
+  struct Added {
+    uint64_t number = 0;
+    bool is_new = false;  // else a task of this name is known already
+  };
+  // All, or none when there is an error.
+  runtime::task<Result<std::vector<Added>>> add_all(std::vector<NewTask> tasks);
   runtime::task<Result<uint64_t>> add(std::string name, std::string payload);
-  runtime::task<Result<std::size_t>> take_over(election::Epoch epoch);
-  runtime::task<Result<std::optional<Grant>>> hand_out(std::string agent, election::Epoch epoch);
+  runtime::task<Result<std::size_t>> take_over(election::Epoch epoch, std::string leader = {});
+  runtime::task<Result<std::optional<Grant>>> hand_out(std::string agent, election::Epoch epoch,
+                                                       HandOutRules rules = {});
+  runtime::task<Result<std::vector<QueuedTask>>> put_aside(election::Epoch epoch, uint32_t tries_most);
   // Success too when this very result was accepted before: the agent may not have heard of it.
   runtime::task<Status> finish(Grant grant);
+  runtime::task<Result<QueuedTask::State>> fail_attempt(Grant grant, std::string outcome, uint32_t tries_most);
+  runtime::task<Status> give_back(Grant grant);
   runtime::task<Result<std::size_t>> hand_back(std::vector<std::string> living, election::Epoch epoch);
+  // All, or none when there is an error.
+  runtime::task<Status> retry(std::vector<uint64_t> numbers);
+  runtime::task<Status> drop(std::vector<uint64_t> numbers);
+  runtime::task<Status> resume();
+
+  const std::string& path() const { return file_.path(); }
 
  private:
   runtime::Runtime& runtime_;
   SharedFile file_;
+  SharedFile leaders_;  // the same file, for what only the leader does
+  std::string leader_;  // that took over
 };
 
 }  // namespace bellwether::lead

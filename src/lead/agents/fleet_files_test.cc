@@ -132,7 +132,22 @@ struct Broken {
   std::size_t agents = 0;
   Errc queue = Errc::kOk;
   std::string queue_error;
+  std::size_t set_aside = 0;  // files of the registry
+  std::string halted;
+  Errc halted_add = Errc::kOk;
+  bool tears_under_work = false;
+  Errc under_work = Errc::kOk;
+  std::string torn = "{\"format\": \"bellwether.ta";
+  bool resumed = false;
 };
+
+task<std::size_t> count_aside(Runtime& runtime, std::string path) {
+  const auto names = co_await runtime.list_directory("/var");
+  check(names.has_value());
+  std::size_t count = 0;
+  for (const std::string& name : *names) count += ("/var/" + name).starts_with(path + ".quarantine-");
+  co_return count;
+}
 
 task<void> write_file(Runtime& runtime, std::string path, std::string text) {
   const runtime::OpenOptions options{.create = true, .write = true};
@@ -149,6 +164,7 @@ task<void> meet_broken_files(Runtime& runtime, void* context) {
   const Status heartbeat = co_await registry.heartbeat("a");
   seen.heartbeat = heartbeat ? Errc::kOk : heartbeat.error().code;
   seen.quarantined = registry.quarantined();
+  seen.set_aside = co_await count_aside(runtime, kRegistry);
   const Status added = co_await registry.add("a", "worker", "host", 7);
   seen.added = added.has_value();
   const auto read = co_await registry.read();
@@ -167,12 +183,75 @@ TEST(FleetFiles, a_torn_registry_is_set_aside_and_begun_anew_and_a_torn_queue_is
   world.run_for(Duration::seconds(5));
   EXPECT_EQ(seen.heartbeat, Errc::kNotFound) << "agents register again";
   EXPECT_TRUE(seen.quarantined);
-  EXPECT_EQ(node.disk().text_of("/var/agents.json.broken"), "{\"format\": \"bellwether.ag");
+  EXPECT_EQ(seen.set_aside, 1u);
   EXPECT_TRUE(seen.added);
   EXPECT_EQ(seen.agents, 1u);
   EXPECT_EQ(seen.queue, Errc::kProtocol);
   EXPECT_THAT(seen.queue_error, testing::HasSubstr("/var/tasks.json"));
   EXPECT_EQ(node.disk().text_of(kQueue), "{\"format\": \"bellwether.ta") << "nothing was changed";
+}
+
+task<void> lead_a_torn_queue(Runtime& runtime, void* context) {
+  Broken& seen = *static_cast<Broken*>(context);
+  co_await write_file(runtime, kQueue, seen.torn);
+  QueueFile queue(runtime, kQueue, QueueFile::Who::kLeader);
+  // It may be torn in the middle of a term too, and while a task is worked on.
+  if (seen.tears_under_work) {
+    const Grant begun{.number = 1, .agent = "a", .epoch = Epoch(7), .attempt = 1, .name = "t", .payload = {}};
+    const Status done = co_await queue.finish(begun);
+    seen.under_work = done ? Errc::kOk : done.error().code;
+  } else {
+    const auto nothing = co_await queue.hand_out("a", Epoch(7));
+    check(nothing && !nothing->has_value());
+  }
+  seen.set_aside = co_await count_aside(runtime, kQueue);
+  const auto read = co_await queue.read();
+  seen.halted = read ? read->halted() : std::string();
+  const auto number = co_await queue.add("t", "");
+  seen.halted_add = number ? Errc::kOk : number.error().code;
+  const Status resumed = co_await queue.resume();
+  const auto again = co_await queue.add("t", "");
+  const auto grant = co_await queue.hand_out("a", Epoch(7));
+  seen.resumed = resumed && again && grant && grant->has_value();
+}
+
+TEST(FleetFiles, a_leader_sets_a_torn_queue_aside_and_does_nothing_until_it_is_told_to) {
+  // The second would be quoted, the last is what a disk leaves that was full when the text was written.
+  for (const std::string& torn : {std::string("{\"format\": \"bellwether.ta"), std::string("{\"\xff\xfe\n"),
+                                  "\xff" + std::string(5000, '\xfe'), std::string()}) {
+    const bool tears_under_work = torn.empty();
+    SCOPED_TRACE(torn.substr(0, 30));
+    Broken seen{.tears_under_work = tears_under_work, .torn = torn};
+    sim::World world(5);
+    sim::Node& node = world.add_node("host");
+    node.start(&lead_a_torn_queue, &seen);
+    world.run_for(Duration::seconds(5));
+    EXPECT_EQ(seen.set_aside, 1u);
+    EXPECT_THAT(seen.halted, testing::HasSubstr("agents tasks resume --queue /var/tasks.json"));
+    EXPECT_LT(seen.halted.size(), 600u);
+    EXPECT_EQ(seen.halted_add, Errc::kRefused);
+    EXPECT_TRUE(seen.resumed);
+    EXPECT_EQ(seen.under_work, tears_under_work ? Errc::kRefused : Errc::kOk) << "the result was not written down";
+  }
+}
+
+// --- a disk that refuses ---------------------------------------------------------------------------------------------
+
+task<void> finish_where_a_folder_is(Runtime& runtime, void* context) {
+  const Status made = co_await runtime.make_directory("/var/folder", 0700);
+  check(made.has_value());
+  QueueFile queue(runtime, "/var/folder");
+  const Status done = co_await queue.finish({.number = 1, .agent = "a", .epoch = Epoch(1), .attempt = 1});
+  *static_cast<Status*>(context) = done;
+}
+
+TEST(FleetFiles, what_the_disk_refuses_is_not_refused_by_the_queue) {
+  Status done;
+  sim::World world(6);
+  world.add_node("host").start(&finish_where_a_folder_is, &done);
+  world.run_for(Duration::seconds(5));
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Errc::kIo) << done.error().message << ": a result would be thrown away";
 }
 
 // A program that writes in place is seen in the middle of it; a moment later the file is whole.

@@ -8,6 +8,8 @@
 namespace bellwether::lead {
 namespace {
 
+constexpr std::size_t kMostNamed = 5;
+
 using election::LeaseRecord;
 using election::Observation;
 
@@ -134,6 +136,24 @@ void judge_registry(const std::string& path, const AgentRegistry& registry, cons
     out.push_back({Severity::kWarning, "clock skew: heartbeats from the future", ahead,
                    "such an agent counts as alive long after it died", "chronyc tracking (or timedatectl) there"});
   }
+}
+
+void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out) {
+  if (!queue.halted().empty()) {
+    out.push_back({Severity::kCritical, "the queue is halted", queue.halted(), "no task is added or begun",
+                   "bellwether agents tasks resume --queue " + path});
+  }
+  std::string failed;
+  std::size_t count = 0;
+  for (const QueuedTask& task : queue.tasks()) {
+    if (task.state != QueuedTask::State::kFailed) continue;
+    if (++count <= kMostNamed) failed += (failed.empty() ? "" : "; ") + task.name + ": " + task.outcome;
+  }
+  if (count == 0) return;
+  if (count > kMostNamed) failed += "; and " + std::to_string(count - kMostNamed) + " more";
+  out.push_back({Severity::kWarning, format_count(count, "task") + " failed", failed,
+                 "they are not begun again by themselves, and nobody waits for them",
+                 "bellwether agents tasks retry --all --queue " + path});
 }
 
 void judge_watchdog(const std::string& path, std::size_t restarts_last_hour, const std::string& last_cause,

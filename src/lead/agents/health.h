@@ -11,6 +11,7 @@
 #include "base/time.h"
 #include "election/lease_record.h"
 #include "lead/agents/agent_registry.h"
+#include "lead/agents/task_queue.h"
 #include "lead/policy/loop_budget.h"
 
 namespace bellwether::lead {
@@ -49,6 +50,8 @@ void judge_churn(const std::string& key, uint64_t epochs, const HealthLimits& li
 
 void judge_registry(const std::string& path, const AgentRegistry& registry, const AgentAges& ages, WallTime now,
                     Findings& out);
+
+void judge_queue(const std::string& path, const TaskQueue& queue, Findings& out);
 
 void judge_watchdog(const std::string& path, std::size_t restarts_last_hour, const std::string& last_cause,
                     const HealthLimits& limits, Findings& out);

@@ -130,5 +130,28 @@ TEST(Health, a_promise_that_cannot_hold_comes_with_its_arithmetic) {
   EXPECT_THAT(out[0].evidence, HasSubstr("= 92.625s"));
 }
 
+TEST(Health, a_queue_that_stands_still_and_tasks_that_failed_are_told) {
+  TaskQueue queue;
+  ASSERT_TRUE(queue.add("nightly", "").has_value());
+  Findings none;
+  judge_queue("q", queue, none);
+  EXPECT_THAT(none, IsEmpty());
+
+  ASSERT_TRUE(queue.take_over(Epoch(1)).has_value());
+  const auto grant = queue.hand_out("a", Epoch(1));
+  ASSERT_TRUE(grant && *grant);
+  ASSERT_TRUE(queue.fail_attempt(**grant, "exit code 3", 1).has_value());
+  Findings failed;
+  judge_queue("q", queue, failed);
+  expect_one(failed, Severity::kWarning, "1 task failed");
+  EXPECT_THAT(failed[0].evidence, HasSubstr("nightly: exit code 3"));
+
+  queue = TaskQueue();
+  queue.halt("it was torn");
+  Findings halted;
+  judge_queue("q", queue, halted);
+  expect_one(halted, Severity::kCritical, "halted");
+}
+
 }  // namespace
 }  // namespace bellwether::lead

@@ -5,6 +5,7 @@
 #include "base/bytes.h"
 #include "base/probe.h"
 #include "store/disk/small_file.h"
+#include "store/file/quarantine.h"
 
 namespace bellwether::lead {
 
@@ -17,19 +18,31 @@ namespace {
 constexpr Duration kReadAgainAfter = Duration::millis(100);
 constexpr uint32_t kMode = 0600;
 
+// A disk that refuses says nothing about what the change asked for.
+tl::unexpected<Error> of_the_disk(Error error) {
+  switch (error.code) {
+    case Errc::kRefused:
+    case Errc::kNotFound:
+    case Errc::kExists:
+    case Errc::kInvalid: error.code = Errc::kIo; break;
+    default: break;
+  }
+  return tl::unexpected(std::move(error));
+}
+
 }  // namespace
 
-task<Result<std::string>> SharedFile::read() {
+task<Result<std::optional<std::string>>> SharedFile::read() {
   const OpenOptions options{.no_follow = true};
   const auto opened = co_await runtime_.open(path_, options);
-  if (!opened && opened.error().code == Errc::kNotFound) co_return std::string();
-  if (!opened) co_return tl::unexpected(opened.error());
+  if (!opened && opened.error().code == Errc::kNotFound) co_return std::nullopt;
+  if (!opened) co_return of_the_disk(opened.error());
   const auto size = (*opened)->size();
-  if (!size) co_return tl::unexpected(size.error());
+  if (!size) co_return of_the_disk(size.error());
   if (*size > kBytesMax) co_return fail(Errc::kTooLarge, "'" + path_ + "' is larger than 256 MiB");
   std::vector<std::byte> buffer(*size);
   const auto count = co_await (*opened)->read_at(0, buffer);
-  if (!count) co_return tl::unexpected(count.error());
+  if (!count) co_return of_the_disk(count.error());
   co_return std::string(as_text(Bytes(buffer).first(*count)));
 }
 
@@ -46,16 +59,22 @@ task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, R
                                         ". Nothing was changed: mend it, or move it away to begin anew");
   }
   BW_PROBE("lead: a file of agents is set aside");
-  const Status moved = co_await runtime_.rename(path_, path_ + ".broken");
-  if (!moved) co_return tl::unexpected(moved.error());
+  const std::string why = made.error().message;
+  Status aside;
+  if (when_broken_ == WhenBroken::kQuarantine) {
+    aside = co_await store::put_aside(runtime_, path_);
+  } else {
+    aside = co_await store::copy_aside(runtime_, path_, text->value_or(std::string()));
+  }
+  if (!aside) co_return of_the_disk(aside.error());
   quarantined_ = true;
-  co_return change.apply(std::string());
+  co_return change.begin_anew(why);
 }
 
 task<Status> SharedFile::change(FileChange& change, Instant deadline) {
   const OpenOptions lock_options{.create = true, .write = true, .no_follow = true, .mode = kMode};
   const auto lock = co_await store::open_locked(runtime_, path_ + ".lock", lock_options, deadline);
-  if (!lock) co_return tl::unexpected(lock.error());
+  if (!lock) co_return of_the_disk(lock.error());
   const auto text = co_await read();
   if (!text) co_return tl::unexpected(text.error());
   Result<std::string> first = change.apply(*text);
@@ -63,12 +82,14 @@ task<Status> SharedFile::change(FileChange& change, Instant deadline) {
   if (!made) co_return tl::unexpected(made.error());
   if (*made == *text) {
     // Perhaps whoever wrote it died before it was safe; it must be, for this change builds on it.
-    Status safe = co_await runtime_.sync_directory(store::folder_of(path_));
-    co_return safe;
+    const Status safe = co_await runtime_.sync_directory(store::folder_of(path_));
+    if (!safe) co_return of_the_disk(safe.error());
+    co_return Status();
   }
   Status done = co_await store::write_beside(runtime_, path_, *made, kMode);
   if (done) done = co_await store::put_in_place(runtime_, path_);
-  co_return done;
+  if (!done) co_return of_the_disk(done.error());
+  co_return Status();
 }
 
 }  // namespace bellwether::lead

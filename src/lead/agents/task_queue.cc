@@ -13,17 +13,16 @@ using election::Epoch;
 using nlohmann::json;
 
 constexpr std::string_view kFormat = "bellwether.tasks/1";
-constexpr std::array<std::string_view, 3> kStates{"waiting", "running", "done"};
+constexpr std::array<std::string_view, 5> kStates{"waiting", "running", "done", "failed", "dropped"};
 
 tl::unexpected<Error> not_a_queue(const std::string& why) {
-  return fail(Errc::kProtocol, "this is no queue of tasks: " + why);
+  return fail(Errc::kProtocol, "this is no queue of tasks: " + utf8_line(why, TaskQueue::kOutcomeBytesMax));
 }
 
 json to_json(const QueuedTask& task) {
-  return {{"number", task.number},   {"name", task.name},
-          {"payload", task.payload}, {"state", kStates[static_cast<std::size_t>(task.state)]},
-          {"agent", task.agent},     {"epoch", task.epoch.value()},
-          {"attempt", task.attempt}};
+  return {{"number", task.number},          {"name", task.name},   {"payload", task.payload},
+          {"state", to_string(task.state)}, {"agent", task.agent}, {"epoch", task.epoch.value()},
+          {"attempt", task.attempt},        {"tries", task.tries}, {"outcome", task.outcome}};
 }
 
 Result<QueuedTask> read_task(const json& entry) {
@@ -37,130 +36,269 @@ Result<QueuedTask> read_task(const json& entry) {
   task.agent = entry.at("agent").get<std::string>();
   task.epoch = Epoch(entry.at("epoch").get<uint64_t>());
   task.attempt = entry.at("attempt").get<uint32_t>();
+  task.tries = entry.value("tries", task.attempt);
+  task.outcome = entry.value("outcome", std::string());
   return task;
 }
 
 std::string named(uint64_t number) { return "task " + std::to_string(number); }
 
+bool has_control(const std::string& text) {
+  return std::any_of(text.begin(), text.end(), [](unsigned char c) { return c < 0x20 || c == 0x7f; });
+}
+
+bool is_settled(QueuedTask::State state) {
+  return state == QueuedTask::State::kDone || state == QueuedTask::State::kDropped;
+}
+
+bool contains(const std::vector<uint64_t>& numbers, uint64_t number) {
+  return std::find(numbers.begin(), numbers.end(), number) != numbers.end();
+}
+
+// Its agent, which is in office under this epoch, knows nothing of it.
+bool is_left_over(const QueuedTask& task, const std::string& agent, Epoch epoch, const HandOutRules& rules) {
+  return rules.in_hands && task.state == QueuedTask::State::kRunning && task.agent == agent && task.epoch == epoch &&
+         !contains(*rules.in_hands, task.number);
+}
+
+bool is_due(const QueuedTask& task, const HandOutRules& rules) {
+  return task.state == QueuedTask::State::kWaiting && task.tries < rules.tries_most &&
+         !contains(rules.resting, task.number);
+}
+
+Status check_task(const std::string& name, const std::string& payload) {
+  if (name.empty() || name.size() > TaskQueue::kNameBytesMax || !is_utf8(name) || has_control(name)) {
+    return fail(Errc::kInvalid, "the name of a task has 1 to " + std::to_string(TaskQueue::kNameBytesMax) +
+                                    " bytes of UTF-8, none of them a control character");
+  }
+  if (payload.size() > TaskQueue::kPayloadBytesMax) {
+    return fail(Errc::kInvalid, "the payload of task '" + name + "' has " + std::to_string(payload.size()) +
+                                    " bytes, more than " + std::to_string(TaskQueue::kPayloadBytesMax) +
+                                    ": put it into a file, and its path into the payload");
+  }
+  if (!is_utf8(payload) || payload.find('\0') != std::string::npos) {
+    return fail(Errc::kInvalid, "the payload of task '" + name +
+                                    "' is no UTF-8 text, or has a zero byte in it: encode it, for example as Base64");
+  }
+  return {};
+}
+
 }  // namespace
+
+std::string_view to_string(QueuedTask::State state) { return kStates[static_cast<std::size_t>(state)]; }
 
 Result<TaskQueue> TaskQueue::parse(std::string_view text) {
   TaskQueue queue;
-  if (text.empty()) return queue;
+  if (text.empty()) return not_a_queue("the file is empty");
   try {
     const json document = json::parse(text);
     if (document.at("format") != kFormat) return not_a_queue("its format is another one");
     queue.fence_ = Epoch(document.at("fence").get<uint64_t>());
-    queue.cursor_ = document.at("cursor").get<uint64_t>();
+    queue.leader_ = document.value("leader", std::string());
+    queue.next_ = document.at("next").get<uint64_t>();
+    queue.halted_ = document.value("halted", std::string());
     for (const auto& [list, into] : {std::pair{"tasks", &queue.tasks_}, {"past", &queue.past_}}) {
       const json& entries = document.at(list);
       if (!entries.is_array() || entries.size() > kMost) return not_a_queue("it lists no tasks, or too many");
       for (const json& entry : entries) {
         auto task = read_task(entry);
         if (!task) return tl::unexpected(task.error());
+        if (is_settled(task->state) != (into == &queue.past_)) return not_a_queue("a task is in the wrong list");
+        if (task->number == 0 || task->number >= queue.next_) return not_a_queue("a number was never given out");
+        queue.payload_bytes_ += task->payload.size();
         into->push_back(std::move(*task));
       }
     }
+    const auto not_growing = [](const QueuedTask& a, const QueuedTask& b) { return a.number >= b.number; };
+    if (std::adjacent_find(queue.tasks_.begin(), queue.tasks_.end(), not_growing) != queue.tasks_.end()) {
+      return not_a_queue("its numbers do not grow");
+    }
+    if (document.at("cursor").get<uint64_t>() != queue.cursor()) return not_a_queue("its cursor is at a wrong task");
   } catch (const json::exception& error) {
     return not_a_queue(error.what());
-  }
-  for (std::size_t i = 0; i < queue.tasks_.size(); ++i) {
-    if (queue.tasks_[i].number != queue.cursor_ + i) return not_a_queue("its numbers have gaps");
   }
   return queue;
 }
 
 std::string TaskQueue::to_json() const {
-  json document{{"format", kFormat},
-                {"fence", fence_.value()},
-                {"cursor", cursor_},
-                {"tasks", json::array()},
-                {"past", json::array()}};
+  json document{{"format", kFormat}, {"fence", fence_.value()}, {"leader", leader_},    {"cursor", cursor()},
+                {"next", next_},     {"tasks", json::array()},  {"past", json::array()}};
+  if (!halted_.empty()) document["halted"] = halted_;
   for (const QueuedTask& task : tasks_) document["tasks"].push_back(lead::to_json(task));
   for (const QueuedTask& task : past_) document["past"].push_back(lead::to_json(task));
-  return document.dump(1) + "\n";
+  return document.dump(1, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+std::deque<QueuedTask>::iterator TaskQueue::place_of(uint64_t number) {
+  const auto place = std::lower_bound(tasks_.begin(), tasks_.end(), number,
+                                      [](const QueuedTask& task, uint64_t wanted) { return task.number < wanted; });
+  return place != tasks_.end() && place->number == number ? place : tasks_.end();
 }
 
 const QueuedTask* TaskQueue::find(uint64_t number) const {
-  if (number >= cursor_ && number - cursor_ < tasks_.size()) return &tasks_[number - cursor_];
-  const auto found =
-      std::find_if(past_.begin(), past_.end(), [&](const QueuedTask& task) { return task.number == number; });
-  return found == past_.end() ? nullptr : &*found;
+  for (const auto* list : {&tasks_, &past_}) {
+    const auto found =
+        std::find_if(list->begin(), list->end(), [&](const QueuedTask& task) { return task.number == number; });
+    if (found != list->end()) return &*found;
+  }
+  return nullptr;
+}
+
+uint64_t TaskQueue::cursor() const {
+  const auto first = std::find_if(tasks_.begin(), tasks_.end(),
+                                  [](const QueuedTask& task) { return task.state != QueuedTask::State::kFailed; });
+  return first == tasks_.end() ? next_ : first->number;
+}
+
+bool TaskQueue::has_due(const std::string& agent, Epoch epoch, const HandOutRules& rules) const {
+  if (!halted_.empty()) return false;
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const QueuedTask& task) {
+    return is_left_over(task, agent, epoch, rules) || is_due(task, rules);
+  });
+}
+
+bool TaskQueue::has_tried_too_often(uint32_t tries_most) const {
+  if (!halted_.empty()) return false;
+  return std::any_of(tasks_.begin(), tasks_.end(), [&](const QueuedTask& task) {
+    return task.state == QueuedTask::State::kWaiting && task.tries >= tries_most;
+  });
 }
 
 Result<uint64_t> TaskQueue::add(const std::string& name, const std::string& payload) {
-  if (name.empty() || name.size() > kNameBytesMax || payload.size() > kPayloadBytesMax || !is_utf8(name) ||
-      !is_utf8(payload)) {
-    return fail(Errc::kInvalid, "a task has a name of 1 to " + std::to_string(kNameBytesMax) +
-                                    " bytes and a payload of at most " + std::to_string(kPayloadBytesMax) +
-                                    ", both in UTF-8");
-  }
+  if (auto good = check_task(name, payload); !good) return tl::unexpected(good.error());
+  if (!halted_.empty()) return fail(Errc::kRefused, halted_);
   for (const auto* list : {&tasks_, &past_}) {
     const auto found =
         std::find_if(list->begin(), list->end(), [&](const QueuedTask& task) { return task.name == name; });
     if (found != list->end()) return found->number;
   }
-  if (tasks_.size() >= kMost) {
-    return fail(Errc::kExhausted, "the queue is full: " + std::to_string(kMost) + " tasks are not done");
+  if (tasks_.size() >= kMost || payload_bytes_ + payload.size() > kPayloadsBytesMax) {
+    const auto failed = std::count_if(tasks_.begin(), tasks_.end(),
+                                      [](const QueuedTask& task) { return task.state == QueuedTask::State::kFailed; });
+    return fail(Errc::kExhausted, "the queue is full: " + std::to_string(tasks_.size()) + " tasks with " +
+                                      std::to_string(payload_bytes_) + " bytes are not done, " +
+                                      std::to_string(failed) + " of them failed. At most " + std::to_string(kMost) +
+                                      " tasks with " + std::to_string(kPayloadsBytesMax) +
+                                      " bytes fit: add more when some are done, and drop or retry those that failed");
   }
-  const uint64_t number = cursor_ + tasks_.size();
-  tasks_.push_back({.number = number, .name = name, .payload = payload});
-  return number;
+  payload_bytes_ += payload.size();
+  tasks_.push_back({.number = next_, .name = name, .payload = payload});
+  return next_++;
 }
+
+void TaskQueue::halt(std::string_view why) { halted_ = utf8_line(why, kHaltedBytesMax); }
 
 Status TaskQueue::in_office(Epoch epoch) const {
   if (epoch == fence_ && epoch.value() > 0) return {};
   return fail(Errc::kRefused, "epoch " + std::to_string(epoch.value()) +
-                                  " is not in office: the queue was taken over " + "under epoch " +
+                                  " is not in office: the queue was taken over under epoch " +
                                   std::to_string(fence_.value()));
 }
 
-Result<std::size_t> TaskQueue::take_over(Epoch epoch) {
+Result<std::size_t> TaskQueue::take_over(Epoch epoch, const std::string& leader) {
   if (epoch < fence_ || epoch.value() == 0) {
     return fail(Errc::kRefused, "epoch " + std::to_string(epoch.value()) + " comes too late: epoch " +
                                     std::to_string(fence_.value()) + " has taken the queue over");
   }
-  if (epoch == fence_) return std::size_t{0};
+  if (epoch == fence_) {
+    if (leader == leader_) return std::size_t{0};
+    return fail(Errc::kRefused, "epoch " + std::to_string(epoch.value()) + " comes too late: another leader, '" +
+                                    leader_ + "', has taken the queue over under the same epoch");
+  }
   fence_ = epoch;
+  leader_ = leader;
   std::size_t waiting_again = 0;
   for (QueuedTask& task : tasks_) {
     if (task.state != QueuedTask::State::kRunning) continue;
     task.state = QueuedTask::State::kWaiting;
+    task.outcome = "its leader was gone before it was done";
     ++waiting_again;
   }
   return waiting_again;
 }
 
-Result<std::optional<Grant>> TaskQueue::hand_out(const std::string& agent, Epoch epoch) {
+Result<std::optional<Grant>> TaskQueue::hand_out(const std::string& agent, Epoch epoch, const HandOutRules& rules) {
   if (auto good = in_office(epoch); !good) return tl::unexpected(good.error());
-  for (QueuedTask& task : tasks_) {
-    if (task.state != QueuedTask::State::kWaiting) continue;
-    task.state = QueuedTask::State::kRunning;
-    task.agent = agent;
-    task.epoch = epoch;
-    ++task.attempt;
-    return std::optional(Grant{task.number, agent, epoch, task.attempt});
+  if (!halted_.empty()) return std::optional<Grant>();
+  auto task = std::find_if(tasks_.begin(), tasks_.end(),
+                           [&](const QueuedTask& one) { return is_left_over(one, agent, epoch, rules); });
+  if (task == tasks_.end()) {
+    task = std::find_if(tasks_.begin(), tasks_.end(), [&](const QueuedTask& one) { return is_due(one, rules); });
+    if (task == tasks_.end()) return std::optional<Grant>();
+    ++task->tries;
   }
-  return std::optional<Grant>();
+  task->state = QueuedTask::State::kRunning;
+  task->agent = agent;
+  task->epoch = epoch;
+  ++task->attempt;
+  return std::optional(Grant{task->number, agent, epoch, task->attempt, task->name, task->payload});
 }
 
-Status TaskQueue::finish(const Grant& grant) {
-  const QueuedTask* found = find(grant.number);
-  if (found == nullptr) {
-    return grant.number < cursor_ ? fail(Errc::kRefused, named(grant.number) + " was done long ago")
-                                  : fail(Errc::kNotFound, "there is no " + named(grant.number));
+Result<std::vector<QueuedTask>> TaskQueue::put_aside(Epoch epoch, uint32_t tries_most) {
+  if (auto good = in_office(epoch); !good) return tl::unexpected(good.error());
+  std::vector<QueuedTask> aside;
+  if (!has_tried_too_often(tries_most)) return aside;
+  for (QueuedTask& task : tasks_) {
+    if (task.state != QueuedTask::State::kWaiting || task.tries < tries_most) continue;
+    task.state = QueuedTask::State::kFailed;
+    aside.push_back(task);
   }
-  const bool granted = found->agent == grant.agent && found->epoch == grant.epoch && found->attempt == grant.attempt;
-  if (found->state == QueuedTask::State::kDone && granted) {
+  return aside;
+}
+
+// The task of a grant that is still good.
+Result<std::deque<QueuedTask>::iterator> TaskQueue::granted(const Grant& grant) {
+  const QueuedTask* known = find(grant.number);
+  if (known == nullptr) {
+    if (grant.number >= next_ || grant.number == 0) return fail(Errc::kNotFound, "there is no " + named(grant.number));
+    return fail(Errc::kRefused, named(grant.number) + " was done long ago");
+  }
+  const bool same = known->agent == grant.agent && known->epoch == grant.epoch && known->attempt == grant.attempt &&
+                    known->name == grant.name;
+  if (same && known->state == QueuedTask::State::kDone) {
     return fail(Errc::kExists, "this result of " + named(grant.number) + " was accepted before");
   }
-  if (found->state != QueuedTask::State::kRunning || !granted || grant.epoch < fence_) {
+  if (!same || known->state != QueuedTask::State::kRunning || grant.epoch < fence_) {
     return fail(Errc::kRefused, "this result of " + named(grant.number) + " comes too late: it was handed out under " +
                                     "epoch " + std::to_string(grant.epoch.value()) + ", attempt " +
                                     std::to_string(grant.attempt) + ", and has changed hands since");
   }
-  tasks_[grant.number - cursor_].state = QueuedTask::State::kDone;
-  advance();
+  return place_of(grant.number);
+}
+
+void TaskQueue::settle(std::deque<QueuedTask>::iterator task, QueuedTask::State state) {
+  payload_bytes_ -= task->payload.size();
+  past_.push_back(std::move(*task));
+  tasks_.erase(task);
+  past_.back().payload.clear();
+  past_.back().state = state;
+  while (past_.size() > kNamesRemembered) past_.pop_front();
+}
+
+Status TaskQueue::finish(const Grant& grant) {
+  const auto task = granted(grant);
+  if (!task) return tl::unexpected(task.error());
+  (*task)->outcome.clear();
+  settle(*task, QueuedTask::State::kDone);
+  return {};
+}
+
+Result<QueuedTask::State> TaskQueue::fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most) {
+  const auto found = granted(grant);
+  if (!found) return tl::unexpected(found.error());
+  QueuedTask& task = **found;
+  task.outcome = is_utf8(outcome) && outcome.size() <= kOutcomeBytesMax ? outcome : "failed";
+  task.state = task.tries >= tries_most ? QueuedTask::State::kFailed : QueuedTask::State::kWaiting;
+  return task.state;
+}
+
+Status TaskQueue::give_back(const Grant& grant) {
+  const auto found = granted(grant);
+  if (!found) return tl::unexpected(found.error());
+  QueuedTask& task = **found;
+  task.state = QueuedTask::State::kWaiting;
+  task.outcome = "it was ended in good order before it was done";
+  if (task.tries > 0) --task.tries;
   return {};
 }
 
@@ -171,19 +309,31 @@ Result<std::size_t> TaskQueue::hand_back(const std::vector<std::string>& living,
     if (task.state != QueuedTask::State::kRunning) continue;
     if (std::find(living.begin(), living.end(), task.agent) != living.end()) continue;
     task.state = QueuedTask::State::kWaiting;
+    task.outcome = "its agent fell silent before it was done";
     ++count;
   }
   return count;
 }
 
-void TaskQueue::advance() {
-  while (!tasks_.empty() && tasks_.front().state == QueuedTask::State::kDone) {
-    past_.push_back(std::move(tasks_.front()));
-    past_.back().payload.clear();
-    tasks_.pop_front();
-    ++cursor_;
+Status TaskQueue::retry(uint64_t number) {
+  const auto task = place_of(number);
+  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no " + named(number) + " that is not done");
+  if (task->state != QueuedTask::State::kFailed) {
+    return fail(Errc::kRefused, named(number) + " is " + std::string(to_string(task->state)) + ", not failed");
   }
-  while (past_.size() > kNamesRemembered) past_.pop_front();
+  task->state = QueuedTask::State::kWaiting;
+  task->tries = 0;
+  return {};
+}
+
+Status TaskQueue::drop(uint64_t number) {
+  const auto task = place_of(number);
+  if (task == tasks_.end()) return fail(Errc::kNotFound, "there is no " + named(number) + " that is not done");
+  if (task->state == QueuedTask::State::kRunning) {
+    return fail(Errc::kRefused, named(number) + " is being worked on by '" + task->agent + "': drop it when it is not");
+  }
+  settle(task, QueuedTask::State::kDropped);
+  return {};
 }
 
 }  // namespace bellwether::lead

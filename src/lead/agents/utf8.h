@@ -1,11 +1,17 @@
 // What JSON can hold as it is.
 #pragma once
 
+#include <cstddef>
+#include <string>
 #include <string_view>
 
 namespace bellwether::lead {
 
 // Well-formed UTF-8: shortest forms, no surrogates, nothing above U+10FFFF.
 bool is_utf8(std::string_view text);
+
+// Text from anywhere as one line of well-formed UTF-8, of so many bytes at most: what is neither a printable character
+// nor whole becomes '?'.
+std::string utf8_line(std::string_view text, std::size_t bytes_most);
 
 }  // namespace bellwether::lead

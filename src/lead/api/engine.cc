@@ -1,19 +1,14 @@
 #include "lead/api/engine.h"
 
-#include <ctime>
 #include <utility>
 
+#include "base/check.h"
+#include "runtime/boot_clock.h"
 #include "runtime/thread.h"
 #include "store/open_store.h"
 
 namespace bellwether::leadership::detail {
 namespace {
-
-Instant boot_now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_BOOTTIME, &t);
-  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
-}
 
 Duration of(std::chrono::milliseconds span) { return Duration::millis(span.count()); }
 
@@ -24,11 +19,20 @@ Engine::Engine(Options options, Listener* listener)
       listener_(listener),
       gate_(options_.fail_policy == FailPolicy::kOpen ? lead::FailPolicy::kOpen : lead::FailPolicy::kClosed) {}
 
+template <class Add>
+void Engine::wish(Add add) {
+  {
+    const std::lock_guard lock(mutex_);
+    add(wishes_);
+    if (std::exchange(attention_called_, true)) return;
+  }
+  const bool posted = runtime_->post([](void* engine) { static_cast<Engine*>(engine)->attend(); }, this);
+  check(posted, "one message always fits");
+}
+
 Engine::~Engine() {
   if (leading_.joinable()) {
-    on_leading_thread([this] {
-      if (candidate_) candidate_->resign({.cause = "leaving", .heir = {}, .stay_out = true});
-    });
+    wish([](Wishes& wishes) { wishes.resign = election::Resign{.cause = "leaving", .heir = {}, .stay_out = true}; });
     leading_.join();
   }
   if (calling_.joinable()) {
@@ -41,17 +45,6 @@ Engine::~Engine() {
   }
 }
 
-// Runs `action()` on the leading thread, unless it has ended by then.
-template <class Action>
-void Engine::on_leading_thread(Action action) {
-  auto* held = new Action(std::move(action));
-  const auto run = [](void* context) {
-    std::unique_ptr<Action> mine(static_cast<Action*>(context));
-    (*mine)();
-  };
-  if (!runtime_->post(run, held)) delete held;
-}
-
 std::string Engine::start() {
   auto timing = election::LeaseTiming::of(of(options_.lease));
   if (const auto wrong = timing.validate(); !wrong) return wrong.error().message;
@@ -60,8 +53,15 @@ std::string Engine::start() {
   runtime_ = std::move(*runtime);
   // What can be wrong with the options is found here, on the caller's thread; nothing talks to a server yet.
   if (std::string wrong = runtime_->run(open_store()); !wrong.empty()) return wrong;
-  calling_ = std::thread([this] { deliver(); });
-  leading_ = std::thread([this] { lead(); });
+  const runtime::NoSignals no_signals;  // they are the application's
+  calling_ = std::thread([this] {
+    runtime::set_up_thread("lead-calls", std::nullopt);
+    deliver();
+  });
+  leading_ = std::thread([this] {
+    runtime::set_up_thread("lead", std::nullopt);
+    lead();
+  });
   return {};
 }
 
@@ -102,6 +102,19 @@ runtime::task<void> Engine::campaign() {
 }
 
 // --- the leading thread ----------------------------------------------------------------------------------------------
+
+void Engine::attend() {
+  Wishes wanted;
+  {
+    const std::lock_guard lock(mutex_);
+    wanted = std::exchange(wishes_, {});
+    attention_called_ = false;
+  }
+  if (!candidate_) return;
+  if (wanted.progress) candidate_->good_evidence(election::EvidenceKind::kWork);
+  if (wanted.work_stopped) candidate_->work_stopped();
+  if (wanted.resign) candidate_->resign(std::move(*wanted.resign));
+}
 
 void Engine::on_elected(const election::TermOfOffice& won) {
   auto cell = std::make_shared<TermCell>();
@@ -180,9 +193,7 @@ void Engine::call(const Call& one) {
     failed_callbacks_.fetch_add(1);
   }
   if (!std::holds_alternative<Over>(one)) return;
-  on_leading_thread([this] {
-    if (candidate_) candidate_->work_stopped();
-  });
+  wish([](Wishes& wishes) { wishes.work_stopped = true; });
 }
 
 // --- any thread ------------------------------------------------------------------------------------------------------
@@ -203,7 +214,7 @@ bool Engine::permits(std::string_view surface) {
     const std::lock_guard lock(mutex_);
     asked = &gate_.surface(surface);
   }
-  return asked->permits(boot_now());
+  return asked->permits(runtime::BootClock::now());
 }
 
 std::vector<SurfaceCounts> Engine::surfaces() const {
@@ -216,15 +227,11 @@ std::vector<SurfaceCounts> Engine::surfaces() const {
 }
 
 void Engine::progress() {
-  on_leading_thread([this] {
-    if (candidate_) candidate_->good_evidence(election::EvidenceKind::kWork);
-  });
+  wish([](Wishes& wishes) { wishes.progress = true; });
 }
 
 void Engine::hand_over(const std::string& heir) {
-  on_leading_thread([this, heir] {
-    if (candidate_) candidate_->resign({.cause = "handed over", .heir = heir});
-  });
+  wish([&heir](Wishes& wishes) { wishes.resign = election::Resign{.cause = "handed over", .heir = heir}; });
 }
 
 }  // namespace bellwether::leadership::detail

@@ -6,6 +6,7 @@
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <variant>
@@ -60,13 +61,22 @@ class Engine final : public lead::CandidateListener {
   runtime::task<std::string> open_store();
   runtime::task<void> campaign();
   void depose(uint64_t epoch, const std::string& reason);
-  template <class Action>
-  void on_leading_thread(Action action);
+  void attend();
 
   // On the calling thread.
   void deliver();
   void call(const Call& one);
   void queue(Call one);
+
+  // What other threads want of the leading one. One message at most is on its way to it, so that no flood of calls can
+  // push out the one that matters.
+  struct Wishes {
+    bool progress = false;
+    bool work_stopped = false;
+    std::optional<election::Resign> resign;
+  };
+  template <class Add>
+  void wish(Add add);
 
   Options options_;
   Listener* listener_;
@@ -82,6 +92,8 @@ class Engine final : public lead::CandidateListener {
   Term term_;
   Leader leader_;
   lead::LeaderGate gate_;
+  Wishes wishes_;
+  bool attention_called_ = false;
 
   std::thread calling_;
   std::condition_variable more_;

@@ -1,18 +1,15 @@
 #include "bellwether/leadership.h"
 
-#include <ctime>
 #include <utility>
 
 #include "lead/api/engine.h"
+#include "runtime/boot_clock.h"
 
 namespace bellwether::leadership {
 
 std::chrono::nanoseconds Term::valid_for() const {
   if (cell_ == nullptr) return std::chrono::nanoseconds::zero();
-  timespec t{};
-  ::clock_gettime(CLOCK_BOOTTIME, &t);
-  const auto now = Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
-  return std::chrono::nanoseconds(cell_->end->valid_for(now).ns());
+  return std::chrono::nanoseconds(cell_->end->valid_for(runtime::BootClock::now()).ns());
 }
 
 uint64_t Term::epoch() const { return cell_ == nullptr ? 0 : cell_->epoch; }

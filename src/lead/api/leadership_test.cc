@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 #include "runtime/temporary_testing.h"
 
@@ -97,6 +98,23 @@ TEST_F(LeadershipTest, a_listener_that_throws_delays_nothing) {
   noting.wait_for("deposed 1");
   noting.wait_for("elected 2");
   EXPECT_EQ(leadership->failed_callbacks(), 1u);
+}
+
+TEST_F(LeadershipTest, a_flood_of_progress_pushes_no_other_word_out) {
+  Noting noting;
+  auto leadership = join(options("a"), &noting);
+  noting.wait_for("elected 1");
+  std::atomic<bool> over{false};
+  std::thread flood([&] {
+    while (!over) leadership->progress();
+  });
+  for (int term = 1; term <= 3; ++term) {
+    leadership->hand_over("nobody in particular");
+    noting.wait_for("deposed " + std::to_string(term));
+    noting.wait_for("elected " + std::to_string(term + 1));
+  }
+  over = true;
+  flood.join();
 }
 
 TEST_F(LeadershipTest, surfaces_ask_and_are_counted) {

@@ -2,22 +2,16 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <ctime>
 #include <fcntl.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "runtime/boot_clock.h"
 
 namespace bellwether::lead {
 namespace {
 
 constexpr int64_t kBetweenActs = 5'000'000;
-
-int64_t boot_ns() {
-  timespec now{};
-  ::clock_gettime(CLOCK_BOOTTIME, &now);
-  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-}
 
 std::string variable(const char* name) {
   const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe): one thread
@@ -43,17 +37,19 @@ void ActLog::take(std::string_view line) {
   const auto epoch = parse_u64(line.substr(middle + 1, last - middle - 1));
   const auto at = parse_u64(line.substr(last + 1));
   if (!epoch || !at) return;
-  const std::string_view holder = line.substr(0, middle);
-  const Instant when = Instant::from_ns(static_cast<int64_t>(*at));
+  note(line.substr(0, middle), *epoch, Instant::from_ns(static_cast<int64_t>(*at)));
+}
+
+void ActLog::note(std::string_view holder, uint64_t epoch, Instant when) {
   ++acts_;
   const auto known =
-      std::find_if(reigns_.begin(), reigns_.end(), [&](const Reign& reign) { return reign.epoch == *epoch; });
-  if (!reigns_.empty() && *epoch < reigns_.back().epoch) ++overlaps_;
+      std::find_if(reigns_.begin(), reigns_.end(), [&](const Reign& reign) { return reign.epoch == epoch; });
+  if (!reigns_.empty() && epoch < reigns_.back().epoch) ++overlaps_;
   if (known == reigns_.end()) {
-    const Reign reign{std::string(holder), *epoch, when, when, 1};
+    const Reign reign{std::string(holder), epoch, when, when, 1};
     // A late one that was never seen before its successor is no last reign.
     const auto place =
-        std::find_if(reigns_.begin(), reigns_.end(), [&](const Reign& other) { return other.epoch > *epoch; });
+        std::find_if(reigns_.begin(), reigns_.end(), [&](const Reign& other) { return other.epoch > epoch; });
     reigns_.insert(place, reign);
     return;
   }
@@ -69,9 +65,9 @@ int act_for(const std::string& file, Duration span) {
   const int fd = ::open(file.c_str(), O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC, 0600);
   if (fd < 0) return 1;
   const std::string who = variable("BELLWETHER_HOLDER") + " " + variable("BELLWETHER_EPOCH") + " ";
-  const int64_t end = boot_ns() + span.ns();
-  while (boot_ns() < end) {
-    const std::string line = who + std::to_string(boot_ns()) + "\n";
+  const int64_t end = runtime::BootClock::now().ns() + span.ns();
+  while (runtime::BootClock::now().ns() < end) {
+    const std::string line = who + std::to_string(runtime::BootClock::now().ns()) + "\n";
     if (::write(fd, line.data(), line.size()) != static_cast<ssize_t>(line.size())) return 1;
     const timespec rest{0, kBetweenActs};
     ::nanosleep(&rest, nullptr);

@@ -27,6 +27,8 @@ class ActLog {
  public:
   // Further bytes of the file; lines may come in pieces.
   void feed(std::string_view bytes);
+  // One act, or another sign that this holder is at work.
+  void note(std::string_view holder, uint64_t epoch, Instant when);
 
   // In the order in which they began.
   const std::vector<Reign>& reigns() const { return reigns_; }

@@ -100,17 +100,18 @@ runtime::task<Status> Contenders::start() {
   co_return Status();
 }
 
-Status Contenders::break_one(const std::string& holder) {
+runtime::task<Status> Contenders::break_one(std::string holder, uint64_t) {
   for (One& one : all_) {
     if (one.holder != holder) continue;
     one.broken = true;
     switch (options_.fault) {
-      case DrillFault::kKill: return one.process->signal(SIGKILL);
-      case DrillFault::kPause: return one.process->signal(SIGSTOP);
-      case DrillFault::kCut: one.way->cut(); return {};
+      case DrillFault::kKill: co_return one.process->signal(SIGKILL);
+      case DrillFault::kPause: co_return one.process->signal(SIGSTOP);
+      case DrillFault::kCut: one.way->cut(); co_return Status();
+      case DrillFault::kCommand: co_return fail(Errc::kUnsupported, "a command breaks only what runs already");
     }
   }
-  return fail(Errc::kNotFound, "'" + holder + "' is no contender of this drill");
+  co_return fail(Errc::kNotFound, "'" + holder + "' is no contender of this drill");
 }
 
 runtime::task<Status> Contenders::repair() {
@@ -121,6 +122,7 @@ runtime::task<Status> Contenders::repair() {
       case DrillFault::kKill: done = co_await launch(one); break;
       case DrillFault::kPause: done = one.process->signal(SIGCONT); break;
       case DrillFault::kCut: one.way->mend(); break;
+      case DrillFault::kCommand: break;
     }
     if (!done) co_return done;
   }

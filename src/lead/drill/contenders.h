@@ -8,24 +8,22 @@
 
 #include "lead/drill/drill.h"
 #include "lead/drill/forwarder.h"
+#include "lead/drill/targets.h"
 #include "runtime/child.h"
 
 namespace bellwether::lead {
 
-class Contenders {
+class Contenders final : public DrillTargets {
  public:
   // `folder`: for the files of the drill; the acts are in act_file(). Both must outlive it.
   Contenders(runtime::Runtime& runtime, const DrillOptions& options, std::string folder)
       : runtime_(runtime), options_(options), folder_(std::move(folder)) {}
 
-  runtime::task<Status> start();
-  // Breaks the one with this name; kNotFound when there is none.
-  Status break_one(const std::string& holder);
-  // Makes everything whole again: starts what was killed, wakes what was paused, mends what was cut.
-  runtime::task<Status> repair();
-  // Ends all, in good order where they can.
-  runtime::task<void> stop();
-  std::string act_file() const { return folder_ + "/acts"; }
+  runtime::task<Status> start() override;
+  runtime::task<Status> break_one(std::string holder, uint64_t epoch) override;
+  runtime::task<Status> repair() override;
+  runtime::task<void> stop() override;
+  std::string act_file() const override { return folder_ + "/acts"; }
 
  private:
   struct One {

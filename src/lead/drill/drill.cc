@@ -10,7 +10,9 @@
 
 #include "base/units.h"
 #include "lead/drill/act_log.h"
+#include "lead/drill/attached.h"
 #include "lead/drill/contenders.h"
+#include "lead/drill/own_load.h"
 #include "lead/policy/loop_budget.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
@@ -20,6 +22,7 @@ namespace {
 
 constexpr Duration kLook = Duration::millis(5);    // between looks at the acts
 constexpr Duration kFresh = Duration::millis(60);  // an act not older than this: its holder is at work
+constexpr Duration kLookAtKey = Duration::millis(25);
 
 class Drill {
  public:
@@ -32,7 +35,13 @@ class Drill {
   runtime::task<bool> round(runtime::Cancellation* cancel);
   runtime::task<const Reign*> leader_at_work(runtime::Cancellation* cancel);
   runtime::task<void> successor(DrillRound& round, Instant fault, runtime::Cancellation* cancel);
+  runtime::task<Status> begin();
+  runtime::task<void> end();
+  runtime::task<void> observe();
   void read_acts();
+  void judge();
+  bool at_work(const Reign& reign) const;
+  Duration look_every() const { return options_.attach ? kLookAtKey : kLook; }
   Duration patience() const { return report_.worst_budget * 3 + Duration::seconds(10); }
   void progress(const std::string& text) const {
     if (!options_.quiet) std::fprintf(stderr, "drill: %s\n", text.c_str());
@@ -42,20 +51,38 @@ class Drill {
   const DrillOptions& options_;
   DrillReport report_;
   std::unique_ptr<runtime::Signals> signals_;
-  std::unique_ptr<Contenders> contenders_;
+  std::string folder_;
+  std::unique_ptr<DrillTargets> targets_;
+  std::unique_ptr<KeyWatch> key_;  // attached only
+  std::unique_ptr<OwnLoad> load_;
   runtime::Cancellation over_;
-  ActLog log_;
+  ActLog acts_;
+  ActLog shown_;  // attached: what the key shows
+  // What takeovers are measured by.
+  ActLog& log_ = options_.attach ? shown_ : acts_;
   int acts_fd_ = -1;
 };
 
 void Drill::read_acts() {
-  if (acts_fd_ < 0) acts_fd_ = ::open(contenders_->act_file().c_str(), O_RDONLY | O_CLOEXEC);
+  if (targets_->act_file().empty()) return;
+  if (acts_fd_ < 0) acts_fd_ = ::open(targets_->act_file().c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   std::array<char, 16 * 1024> buffer{};
   while (acts_fd_ >= 0) {
     const ssize_t size = ::read(acts_fd_, buffer.data(), buffer.size());
     if (size <= 0) return;
-    log_.feed({buffer.data(), static_cast<std::size_t>(size)});
+    acts_.feed({buffer.data(), static_cast<std::size_t>(size)});
   }
+}
+
+runtime::task<void> Drill::observe() {
+  read_acts();
+  if (key_ != nullptr) co_await key_->look(shown_, options_.loop.lock_ttl);
+}
+
+// A key that is held and whose lease may still run has a holder at work.
+bool Drill::at_work(const Reign& reign) const {
+  const Duration age = runtime_.boot_now() - reign.last;
+  return options_.attach ? key_->held() && age < options_.loop.lock_ttl : age < kFresh;
 }
 
 runtime::task<void> Drill::listen_to_signals(runtime::Cancellation* cancel) {
@@ -70,10 +97,10 @@ runtime::task<void> Drill::listen_to_signals(runtime::Cancellation* cancel) {
 runtime::task<const Reign*> Drill::leader_at_work(runtime::Cancellation* cancel) {
   const Instant until = runtime_.read_clock() + patience();
   while (runtime_.read_clock() < until) {
-    read_acts();
+    co_await observe();
     const Reign* last = log_.last();
-    if (last != nullptr && runtime_.boot_now() - last->last < kFresh) co_return last;
-    const bool rested = co_await runtime_.sleep(kLook, cancel);
+    if (last != nullptr && at_work(*last)) co_return last;
+    const bool rested = co_await runtime_.sleep(look_every(), cancel);
     if (!rested) co_return nullptr;
   }
   co_return nullptr;
@@ -82,11 +109,13 @@ runtime::task<const Reign*> Drill::leader_at_work(runtime::Cancellation* cancel)
 runtime::task<void> Drill::successor(DrillRound& round, Instant fault, runtime::Cancellation* cancel) {
   const Instant until = runtime_.read_clock() + patience();
   while (runtime_.read_clock() < until) {
-    const bool rested = co_await runtime_.sleep(kLook, cancel);
-    read_acts();
+    const bool rested = co_await runtime_.sleep(look_every(), cancel);
+    co_await observe();
     const auto& reigns = log_.reigns();
     const auto next = std::find_if(reigns.begin(), reigns.end(), [&](const Reign& reign) {
-      return reign.epoch > round.old_epoch && reign.holder != round.old_holder && reign.first > fault;
+      // One that was started again under its old name is another one.
+      const bool other = options_.attach || reign.holder != round.old_holder;
+      return reign.epoch > round.old_epoch && other && reign.first > fault;
     });
     if (next != reigns.end()) {
       const auto old = std::find_if(reigns.begin(), reigns.end(),
@@ -120,7 +149,8 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
   round.old_holder = leader->holder;
   round.old_epoch = leader->epoch;
   const Instant fault = runtime_.boot_now();
-  if (const auto broken = contenders_->break_one(round.old_holder); !broken) {
+  const Status broken = co_await targets_->break_one(round.old_holder, round.old_epoch);
+  if (!broken) {
     report_.error = broken.error().message;
     co_return false;
   }
@@ -131,7 +161,7 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
            to_string(options_.fault) + " " + round.old_holder +
            (round.taken_over ? ", " + round.new_holder + " acts after " : ", nobody took over for ") +
            format_duration(Duration::millis(round.from_fault.ms())));
-  const Status repaired = co_await contenders_->repair();
+  const Status repaired = co_await targets_->repair();
   if (!repaired) report_.error = repaired.error().message;
   // Whoever is new has to see the lock first, to be a contender of the next round.
   const bool rested = co_await runtime_.sleep(options_.loop.poll_interval + Duration::millis(500), cancel);
@@ -139,17 +169,51 @@ runtime::task<bool> Drill::round(runtime::Cancellation* cancel) {
 }
 
 runtime::task<void> Drill::rounds(runtime::Cancellation* cancel) {
-  const Status started = co_await contenders_->start();
-  if (!started) {
-    report_.error = started.error().message;
+  const Status begun = co_await begin();
+  if (!begun) {
+    report_.error = begun.error().message;
     co_return;
   }
-  progress(std::to_string(options_.contenders) + " contenders of " + options_.loop.name + ", TTL " +
-           format_duration(options_.loop.lock_ttl) + ", poll " + format_duration(options_.loop.poll_interval) +
-           "; a takeover may take " + format_duration(report_.limit));
+  const std::string who = options_.attach ? "what runs of " : std::to_string(options_.contenders) + " contenders of ";
+  progress(who + options_.loop.name + ", TTL " + format_duration(options_.loop.lock_ttl) + ", poll " +
+           format_duration(options_.loop.poll_interval) + "; a takeover may take " + format_duration(report_.limit));
   while (report_.rounds.size() < options_.rounds) {
     const bool more = co_await round(cancel);
     if (!more) co_return;
+  }
+}
+
+runtime::task<Status> Drill::begin() {
+  if (options_.attach) {
+    targets_ = std::make_unique<Attached>(runtime_, options_);
+    auto key = co_await KeyWatch::open(runtime_, options_.loop.store, options_.loop.lock_key);
+    if (!key) co_return tl::unexpected(key.error());
+    key_ = std::move(*key);
+  } else {
+    targets_ = std::make_unique<Contenders>(runtime_, options_, folder_);
+  }
+  Status started = co_await targets_->start();
+  if (!started || options_.scenario.empty()) co_return started;
+  load_ = std::make_unique<OwnLoad>(runtime_, options_.scenario, folder_);
+  started = co_await load_->start();
+  co_return started;
+}
+
+runtime::task<void> Drill::end() {
+  if (targets_ != nullptr) co_await targets_->stop();
+  if (load_ == nullptr) co_return;
+  report_.load = co_await load_->stop();
+  if (report_.error.empty()) report_.error = report_.load->error;
+}
+
+void Drill::judge() {
+  if (targets_ == nullptr) return;
+  read_acts();
+  report_.acts_known = !targets_->act_file().empty();
+  report_.acts = report_.acts_known ? acts_.acts() : shown_.acts();
+  report_.overlaps = acts_.overlaps() + shown_.overlaps();
+  for (const DrillRound& round : report_.rounds) {
+    if (round.taken_over && round.new_epoch <= round.old_epoch) report_.epochs_grew = false;
   }
 }
 
@@ -162,33 +226,27 @@ runtime::task<DrillReport> Drill::run() {
   report_.slo = options_.loop.takeover_slo;
   report_.limit = report_.slo.value_or(report_.worst_budget);
   auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
-  std::string folder = "/tmp/bellwether-drill-" + std::string(6, 'X');  // to be filled in
-  if (!signals || ::mkdtemp(folder.data()) == nullptr) {
+  folder_ = "/tmp/bellwether-drill-" + std::string(6, 'X');  // to be filled in
+  if (!signals || ::mkdtemp(folder_.data()) == nullptr) {
     report_.error = signals ? "no folder under /tmp can be made" : signals.error().message;
     co_return report_;
   }
   signals_ = std::move(*signals);
-  contenders_ = std::make_unique<Contenders>(runtime_, options_, folder.data());
   {
     runtime::Scope scope;
     scope.spawn(listen_to_signals(scope.cancellation()));
     co_await rounds(&over_);
-    co_await contenders_->stop();
+    co_await end();
     scope.cancel();
     co_await scope.join();
   }
-  read_acts();
-  report_.acts = log_.acts();
-  report_.overlaps = log_.overlaps();
-  for (const DrillRound& round : report_.rounds) {
-    if (round.taken_over && round.new_epoch <= round.old_epoch) report_.epochs_grew = false;
-  }
+  judge();
   if (acts_fd_ >= 0) ::close(acts_fd_);
   runtime::SpawnOptions clean;
-  clean.argv = {"/bin/rm", "-rf", folder.data()};
+  clean.argv = {"/bin/rm", "-rf", folder_};
   auto cleaning = co_await runtime_.spawn(std::move(clean));
   if (cleaning) {
-    [[maybe_unused]] const auto end = co_await (*cleaning)->wait(Instant::never(), nullptr);
+    [[maybe_unused]] const auto ended = co_await (*cleaning)->wait(Instant::never(), nullptr);
   }
   co_return report_;
 }
@@ -200,6 +258,7 @@ const char* to_string(DrillFault fault) {
     case DrillFault::kKill: return "kill";
     case DrillFault::kPause: return "pause";
     case DrillFault::kCut: return "cut";
+    case DrillFault::kCommand: return "command";
   }
   return "?";
 }

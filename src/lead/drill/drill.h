@@ -1,10 +1,12 @@
 // A rehearsal of takeovers: starts several contenders of one loop, lets them act, breaks the present leader again and
 // again, and measures how long the loop stands still. What is measured is what is promised (policy sheet, budget.h).
+// Attached to contenders that run already, it breaks those, and measures by what the key shows.
 #pragma once
 
 #include <cstddef>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/time.h"
@@ -14,9 +16,10 @@
 namespace bellwether::lead {
 
 enum class DrillFault : unsigned char {
-  kKill,   // SIGKILL
-  kPause,  // SIGSTOP until another has taken over, which is beyond the TTL; then SIGCONT
-  kCut,    // nothing passes between it and its store until another has taken over
+  kKill,     // SIGKILL
+  kPause,    // SIGSTOP until another has taken over, which is beyond the TTL; then SIGCONT
+  kCut,      // nothing passes between it and its store until another has taken over
+  kCommand,  // whatever a command of the operator does
 };
 const char* to_string(DrillFault fault);
 
@@ -30,6 +33,14 @@ struct DrillOptions {
   std::string command;            // also run in each tick, beside the acts that are measured; a shell command
   Duration operation = Duration::millis(50);  // of the store, p99, for the budget
   bool quiet = false;                         // no progress on standard error
+  std::string scenario;                       // load that runs beside all rounds, by `bellwether run`; empty: none
+
+  // Attached: the loop's own key and the processes that stand for it now; neither `contenders` nor `suffix` count.
+  bool attach = false;
+  std::vector<std::pair<std::string, int64_t>> pids;  // of holders whose name is not HOST:PID
+  std::string break_command;                          // kCommand, for a shell
+  std::string repair_command;                         // for a shell, after each round; empty: nothing
+  std::string acts;                                   // file of the contenders' acts (act_log.h); empty: none is kept
 };
 
 struct DrillRound {
@@ -42,6 +53,13 @@ struct DrillRound {
   Duration idle;        // from the last act of the old leader to the first of the new one
 };
 
+// What the load beside the drill did.
+struct DrillLoad {
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  std::string error;  // why it says nothing
+};
+
 struct DrillReport {
   std::vector<DrillRound> rounds;
   Duration worst_budget;
@@ -50,6 +68,8 @@ struct DrillReport {
   Duration limit;  // the promise of the sheet, or else the budget
   uint64_t acts = 0;
   uint64_t overlaps = 0;
+  bool acts_known = true;  // else only the key was watched: `acts` counts its changes
+  std::optional<DrillLoad> load;
   bool epochs_grew = true;
   bool interrupted = false;  // by a signal
   std::string error;         // why it could not go on

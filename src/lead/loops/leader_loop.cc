@@ -100,7 +100,7 @@ void LeaderLoop::on_elected(const TermOfOffice& term) {
   serving_ = true;
   leaving_ = stopping_;
   extended_at_ = runtime_.now();
-  kill_at_ = term.end->ends_at() + settings_.timing.leading.stop_grace;
+  kill_at_ = term.end->ends_at() + candidate_.elector().stop_grace();
   listener_.on_elected(term);
   candidate_.retime(settings_.timing.leading);
   scope_->spawn(serve(term));
@@ -110,7 +110,7 @@ void LeaderLoop::on_renewed(Instant ends, Duration took) {
   extended_at_ = runtime_.now();
   // Whoever was told to stop gets no more time by renewals.
   if (!stopping_) {
-    kill_at_ = ends + settings_.timing.leading.stop_grace;
+    kill_at_ = ends + candidate_.elector().stop_grace();
     work_.deadlines_moved(ends, kill_at_);
   }
   confirmed_ = true;

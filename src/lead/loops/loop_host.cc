@@ -5,19 +5,18 @@
 #include <memory>
 
 #include "base/units.h"
+#include "journal/journal.h"
 #include "lead/epoch_memory.h"
+#include "lead/exit_codes.h"
 #include "lead/loops/command_tick.h"
 #include "lead/loops/leader_loop.h"
 #include "lead/metrics/metrics_server.h"
-#include "lead/run/journal.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
 #include "store/open_store.h"
 
 namespace bellwether::lead {
 namespace {
-
-constexpr int kExitWrong = 104;
 
 // One loop with all that it needs.
 class Hosted final : public LoopListener {
@@ -211,14 +210,8 @@ runtime::task<int> LoopHost::run() {
 }  // namespace
 
 int run_loops(runtime::EpollRuntime& runtime, const LoopHostOptions& options) {
-  Journal journal;
-  journal.set_output(options.verbosity, options.json);
-  if (!options.audit_file.empty()) {
-    if (const auto opened = journal.open_audit(options.audit_file); !opened) {
-      journal.error(runtime.wall_now(), "--audit: " + opened.error().message);
-      return kExitWrong;
-    }
-  }
+  Journal journal(options.verbosity, options.json, "loops run");
+  if (!journal.open_audit(runtime.wall_now(), options.audit_file)) return kExitWrong;
   LoopHost host(runtime, options, journal);
   return runtime.run(host.run());
 }

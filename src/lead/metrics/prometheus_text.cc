@@ -2,9 +2,9 @@
 
 #include <array>
 #include <charconv>
-#include <cstdio>
 
 #include "lead/metric_names.h"
+#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {
@@ -16,8 +16,8 @@ std::string number(double value) {
 }
 
 std::string labels(const LeaseSnapshot& key, const std::string& more = {}) {
-  std::string text = "{key=\"" + label_value(key.key) + "\"";
-  if (!key.loop.empty()) text += ",loop=\"" + label_value(key.loop) + "\"";
+  std::string text = "{key=\"" + web::label_value(key.key) + "\"";
+  if (!key.loop.empty()) text += ",loop=\"" + web::label_value(key.loop) + "\"";
   return text + more + "}";
 }
 
@@ -76,44 +76,7 @@ std::optional<double> seconds(const std::optional<Duration>& span) {
 
 std::optional<double> count(uint64_t value) { return static_cast<double>(value); }
 
-// How many bytes of a well-formed character `text` begins with; 0 when it does not.
-std::size_t character(std::string_view text) {
-  const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0U; };
-  const unsigned lead = byte(0);
-  if (lead < 0x80) return 1;
-  const std::size_t size = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
-  if (lead < 0xc2 || lead > 0xf4) return 0;
-  for (std::size_t i = 1; i < size; ++i) {
-    if ((byte(i) & 0xc0U) != 0x80) return 0;
-  }
-  // Too long for what they say, halves of pairs, beyond the last one.
-  const bool wrong = (lead == 0xe0 && byte(1) < 0xa0) || (lead == 0xed && byte(1) > 0x9f) ||
-                     (lead == 0xf0 && byte(1) < 0x90) || (lead == 0xf4 && byte(1) > 0x8f);
-  return wrong ? 0 : size;
-}
-
 }  // namespace
-
-std::string label_value(std::string_view text) {
-  std::string out;
-  while (!text.empty()) {
-    const std::size_t size = character(text);
-    const auto first = static_cast<unsigned char>(text.front());
-    if (first == '\\' || first == '"') {
-      out += {'\\', text.front()};
-    } else if (first == '\n') {
-      out += "\\n";
-    } else if (size == 0 || first < 0x20 || first == 0x7f) {
-      std::array<char, 8> hex{};
-      std::snprintf(hex.data(), hex.size(), "\\\\x%02x", first);
-      out += hex.data();
-    } else {
-      out += text.substr(0, size);
-    }
-    text.remove_prefix(size == 0 ? 1 : size);
-  }
-  return out;
-}
 
 std::string prometheus_text(const std::vector<LeaseSnapshot>& keys) {
   using Snapshot = LeaseSnapshot;

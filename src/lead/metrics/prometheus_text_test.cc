@@ -23,15 +23,6 @@ election::LeaseRecord record(std::string holder, uint64_t epoch) {
   return out;
 }
 
-TEST(LabelValue, shows_every_key_so_that_the_page_can_be_read) {
-  EXPECT_EQ(label_value("cordum:reconciler/\xc3\xa4"), "cordum:reconciler/\xc3\xa4");
-  EXPECT_EQ(label_value("a\"b\\c\nd"), "a\\\"b\\\\c\\nd");
-  EXPECT_EQ(label_value("\xff\xc3"), "\\\\xff\\\\xc3");
-  EXPECT_EQ(label_value(std::string_view("\0\x01\x7f", 3)), "\\\\x00\\\\x01\\\\x7f");
-  EXPECT_EQ(label_value("\xed\xa0\x80"), "\\\\xed\\\\xa0\\\\x80") << "half of a pair";
-  EXPECT_EQ(label_value("\xc0\xaf"), "\\\\xc0\\\\xaf") << "longer than needed";
-}
-
 TEST(LeaseFigures, say_leader_only_while_the_term_runs) {
   LeaseFigures figures("k", "");
   EXPECT_FALSE(figures.read(at(0)).leader);

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "lead/metric_names.h"
 #include "lead/policy/loop_budget.h"
+#include "web/labels.h"
 
 namespace bellwether::lead {
 namespace {
@@ -66,10 +67,10 @@ class LoopAlerts {
 
  private:
   std::string by_key(std::string_view metric) const {
-    return std::string(metric) + "{key=" + as_string(loop_.lock_key) + "}";
+    return std::string(metric) + "{key=" + as_string(web::label_text(loop_.lock_key)) + "}";
   }
   std::string by_loop(std::string_view metric) const {
-    return std::string(metric) + "{loop=" + as_string(loop_.name) + "}";
+    return std::string(metric) + "{loop=" + as_string(web::label_text(loop_.name)) + "}";
   }
   std::string doctor() const { return "bellwether doctor --policy " + policy_.file; }
   std::string loop() const { return "loop " + loop_.name; }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lead/loops/loop_timing.h"
+
 namespace bellwether::lead {
 namespace {
 
@@ -20,22 +22,25 @@ std::optional<election::Suggestion> suggest_for(const LoopPolicy& loop, const el
   return best;
 }
 
+// How old the record of a living holder may become. A lock that is kept between ticks is extended there, by the same
+// rule as the loop has it (loop_timing.h), whether or not it is renewed while a tick runs.
+Duration extended_every(const LoopPolicy& loop) {
+  const bool renews = loop.renew_every > Duration::zero();
+  if (loop.release_mode == ReleaseMode::kExplicit) return loop.renew_every;
+  const auto timing = timing_of(loop, Duration::zero());
+  const Duration between_ticks = timing ? timing->extend_within : loop.poll_interval;
+  return renews ? std::min(loop.renew_every, between_ticks) : between_ticks;
+}
+
 }  // namespace
 
 LoopBudget budget_of_loop(const LoopPolicy& loop, Duration operation, const std::string& default_store) {
   LoopBudget out;
-  const bool held = loop.release_mode == ReleaseMode::kTtlHold;
   out.input = {.mechanism = election::mechanism_of(scheme_of(loop.store.empty() ? default_store : loop.store)),
                .poll = loop.poll_interval,
                .lease = loop.lock_ttl,
-               .renew_every = loop.renew_every,
-               .gives_back = !held,
+               .renew_every = extended_every(loop),
                .operation = operation};
-  // A holder that keeps its key extends it at each of its polls, whether or not it renews while a tick runs.
-  if (held) {
-    const bool renews = loop.renew_every > Duration::zero();
-    out.input.renew_every = renews ? std::min(loop.renew_every, loop.poll_interval) : loop.poll_interval;
-  }
   out.budget = election::budget_of(out.input);
   out.stale_worst = election::worst_of(out.input, true);
   const Duration takeover = out.budget.crash_worst.total;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "lead/loops/loop_timing.h"
+
 namespace bellwether::lead {
 namespace {
 
@@ -40,12 +42,22 @@ TEST(LoopBudget, what_is_suggested_keeps_every_promise_of_the_loop) {
   EXPECT_TRUE(budget_of_loop(loop, kStore, "").holds());
 }
 
-TEST(LoopBudget, a_held_key_is_extended_at_each_poll_and_not_given_back) {
+TEST(LoopBudget, a_held_key_is_extended_between_ticks_as_the_loop_does_it) {
   LoopPolicy loop = held();
   loop.renew_every = Duration::zero();
   const LoopBudget budget = budget_of_loop(loop, kStore, "");
-  EXPECT_EQ(budget.input.renew_every, loop.poll_interval);
-  EXPECT_EQ(budget.budget.release_worst.total, budget.budget.crash_worst.total);
+  EXPECT_EQ(budget.input.renew_every, timing_of(loop, Duration::zero())->extend_within);
+  EXPECT_LT(budget.input.renew_every, loop.poll_interval) << "half of its renew deadline is shorter";
+  loop.lock_ttl = Duration::minutes(10);
+  EXPECT_EQ(budget_of_loop(loop, kStore, "").input.renew_every, loop.poll_interval);
+  loop.release_mode = ReleaseMode::kExplicit;
+  EXPECT_EQ(budget_of_loop(loop, kStore, "").input.renew_every, Duration::zero()) << "nothing is kept between ticks";
+}
+
+TEST(LoopBudget, every_loop_that_is_stopped_in_good_order_gives_its_key_back) {
+  LoopPolicy loop = held();
+  EXPECT_EQ(budget_of_loop(loop, kStore, "").budget.release_worst.total, Duration::millis(30'100));
+  EXPECT_GT(budget_of_loop(loop, kStore, "").budget.crash_worst.total, Duration::seconds(90));
   loop.release_mode = ReleaseMode::kExplicit;
   EXPECT_EQ(budget_of_loop(loop, kStore, "").budget.release_worst.total, Duration::millis(30'100));
 }

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "base/units.h"
-#include "lead/policy/sheet_reader.h"
+#include "lead/policy/warnings.h"
 #include "store/store_url.h"
-#include "yaml/node.h"
+#include "yaml/section.h"
 
 namespace bellwether::lead {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 using yaml::Diagnostics;
 using yaml::in_quotes;
 using yaml::Node;
+using yaml::Section;
 
 constexpr std::array<std::string_view, 2> kTopKeys{"leader_election", "store"};
 constexpr std::array<std::string_view, 11> kLoopKeys{"poll_interval", "lock_key",     "lock_ttl",     "renew_every",
@@ -31,7 +32,7 @@ bool is_loop_name(std::string_view text) {
   });
 }
 
-std::string read_store(const SheetSection& section) {
+std::string read_store(const Section& section) {
   const Node* node = section.find("store");
   const auto url = section.text("store");
   if (!url) return {};
@@ -45,7 +46,7 @@ std::string read_store(const SheetSection& section) {
 }
 
 // What two values that are right on their own say together.
-void check_times(const SheetSection& section, const LoopPolicy& loop) {
+void check_times(const Section& section, const LoopPolicy& loop) {
   const Node& ttl = *section.find("lock_ttl");
   const Node* renew = section.find("renew_every");
   if (loop.renew_every >= loop.lock_ttl) {
@@ -78,7 +79,7 @@ std::optional<LoopPolicy> read_loop(const Node& node, Diagnostics& diagnostics) 
                                    .found = in_quotes(loop.name),
                                    .expected = "letters, digits and any of _ - . : /, at most 100"});
   }
-  const SheetSection section(node, "loop " + in_quotes(node.key), diagnostics, kLoopKeys);
+  const Section section(node, "loop " + in_quotes(node.key), diagnostics, kLoopKeys);
   if (!node.is_map()) return std::nullopt;
   const Duration shortest = Duration::nanos(1);
   const auto poll = section.required_duration("poll_interval", shortest, "30s");
@@ -137,7 +138,7 @@ PolicyReading parse_policy(std::string_view text, const std::string& file) {
   policy.file = file;
   const auto root = yaml::parse_yaml(text, diagnostics, "split the policy by store or by service");
   if (root) {
-    const SheetSection top(*root, "the policy", diagnostics, kTopKeys);
+    const Section top(*root, "the policy", diagnostics, kTopKeys);
     const std::string store = root->is_map() ? read_store(top) : std::string();
     const Node* election = top.find("leader_election");
     if (root->is_map() && (election == nullptr || !election->is_map() || election->items.empty())) {

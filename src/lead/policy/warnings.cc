@@ -1,8 +1,9 @@
+#include "lead/policy/warnings.h"
+
 #include <algorithm>
 
 #include "base/units.h"
 #include "election/lease_timing.h"
-#include "lead/policy/sheet_reader.h"
 #include "store/store_url.h"
 
 namespace bellwether::lead {

@@ -92,6 +92,12 @@ void GuardedCommand::tell(const std::string& text) {
   [[maybe_unused]] const auto sent = ::send(socket_fd_, text.data(), text.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
+void GuardedCommand::set_deadlines(Instant term_ends, Instant kill_at) {
+  const bool earlier = term_ends < page_.term_ends() || kill_at < page_.kill_at();
+  page_.set(term_ends, kill_at);
+  if (earlier) tell("look");  // its timer is set to the later time
+}
+
 void GuardedCommand::stop() {
   asked_ = true;
   tell("stop");

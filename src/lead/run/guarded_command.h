@@ -42,7 +42,7 @@ class GuardedCommand {
   ~GuardedCommand();
 
   // Moves the times by which it must end; they reach the guardian at once.
-  void set_deadlines(Instant term_ends, Instant kill_at) { page_.set(term_ends, kill_at); }
+  void set_deadlines(Instant term_ends, Instant kill_at);
   Instant kill_at() const { return page_.kill_at(); }
   void stop();
   void kill();

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fcntl.h>
 #include <poll.h>
 #include <string_view>
@@ -22,6 +21,7 @@
 #include "base/bytes.h"
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"
+#include "runtime/boot_clock.h"
 
 namespace bellwether::lead {
 namespace {
@@ -30,12 +30,6 @@ constexpr std::string_view kName = "lead-guardian";
 constexpr Duration kGraceAlone = Duration::seconds(5);       // for the command when the leader's process is gone
 constexpr Duration kBetweenKills = Duration::millis(2);      // until what was killed is looked for again
 constexpr Duration kStragglersGrace = Duration::seconds(2);  // for what the command has left behind
-
-Instant boot_now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_BOOTTIME, &t);
-  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
-}
 
 class Guardian {
  public:
@@ -129,7 +123,7 @@ class Guardian {
 
   // What is due by now. The times on the page move on with every renewal.
   void act_on_time() {
-    const Instant now = boot_now();
+    const Instant now = runtime::BootClock::now();
     const Instant kill_at = std::min(page_.kill_at(), wish_kill_at_);
     if (now >= kill_at) {
       kill_everything();
@@ -154,7 +148,7 @@ class Guardian {
   void wait_for_something() {
     Instant next = asked_to_stop_ ? std::min(page_.kill_at(), wish_kill_at_)
                                   : std::min({page_.term_ends(), page_.kill_at(), wish_kill_at_});
-    if (killing_) next = boot_now() + kBetweenKills;
+    if (killing_) next = runtime::BootClock::now() + kBetweenKills;
     const int64_t ns = std::max<int64_t>(next.ns(), 1);
     const itimerspec at{{0, 0}, {ns / 1'000'000'000, ns % 1'000'000'000}};
     ::timerfd_settime(timer_fd_, TFD_TIMER_ABSTIME, &at, nullptr);
@@ -175,7 +169,7 @@ class Guardian {
     if (size < 0 && (errno == EAGAIN || errno == EINTR)) return;
     if (size <= 0) {
       leader_gone_ = true;
-      wish_kill_at_ = std::min(wish_kill_at_, boot_now() + kGraceAlone);
+      wish_kill_at_ = std::min(wish_kill_at_, runtime::BootClock::now() + kGraceAlone);
       if (!asked_to_stop_) ask_to_stop();
       return;
     }
@@ -207,7 +201,7 @@ class Guardian {
       ::kill(-group_, call_.stop_signal);
       signal_descendants(call_.stop_signal);
       asked_to_stop_ = true;
-      wish_kill_at_ = std::min(wish_kill_at_, boot_now() + kStragglersGrace);
+      wish_kill_at_ = std::min(wish_kill_at_, runtime::BootClock::now() + kStragglersGrace);
     }
     empty_ = pid < 0 && errno == ECHILD;
   }

@@ -4,8 +4,8 @@
 // time when its leader is stopped, starved or stuck.
 //
 // Between the two lies a socket of packets. To the guardian: "signal N" (to the group), "stop" (in good order; killed
-// at the kill time), "kill" (now). From it: "started PID", "failed TEXT", "exit N" or "signal N" when the command
-// itself has ended, and "empty" when nothing is left of it.
+// at the kill time), "kill" (now), "look" (the times on the page are earlier than before). From it: "started PID",
+// "failed TEXT", "exit N" or "signal N" when the command itself has ended, and "empty" when nothing is left of it.
 #pragma once
 
 #include <string>

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <csignal>
-#include <ctime>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <sched.h>
@@ -12,16 +11,11 @@
 
 #include "lead/run/deadline_page.h"
 #include "lead/run/descendants.h"
+#include "runtime/boot_clock.h"
 #include "runtime/temporary_testing.h"
 
 namespace bellwether::lead {
 namespace {
-
-Instant boot_now() {
-  timespec t{};
-  ::clock_gettime(CLOCK_BOOTTIME, &t);
-  return Instant::from_ns(t.tv_sec * 1'000'000'000 + t.tv_nsec);
-}
 
 constexpr Duration kFar = Duration::hours(1);
 
@@ -32,7 +26,7 @@ class GuardianTest : public testing::Test {
     auto made = DeadlinePage::create();
     ASSERT_TRUE(made.has_value());
     page_.emplace(std::move(*made));
-    page_->set(boot_now() + kFar, boot_now() + kFar * 2);
+    page_->set(runtime::BootClock::now() + kFar, runtime::BootClock::now() + kFar * 2);
     std::array<int, 2> ends{};
     ASSERT_EQ(::socketpair(AF_UNIX, SOCK_SEQPACKET, 0, ends.data()), 0);
     ours_ = ends[0];
@@ -101,11 +95,11 @@ TEST_F(GuardianTest, asks_at_the_end_of_the_term_and_kills_at_the_kill_time_with
   shell("trap '' TERM; : >" + folder.path("deaf") + "; while :; do sleep 0.01; done");
   command();
   while (::access(folder.path("deaf").c_str(), F_OK) != 0) ::sched_yield();
-  page_->set(boot_now(), boot_now() + Duration::millis(50));
+  page_->set(runtime::BootClock::now(), runtime::BootClock::now() + Duration::millis(50));
   tell("signal 0");  // wakes it: it reads the page before it waits again
   EXPECT_EQ(hear(), "signal 9");
   EXPECT_EQ(hear(), "empty");
-  EXPECT_GE(boot_now(), page_->kill_at());
+  EXPECT_GE(runtime::BootClock::now(), page_->kill_at());
 }
 
 TEST_F(GuardianTest, stops_with_the_signal_that_was_asked_for) {

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "lead/run/journal.h"
+#include "journal/journal.h"
 #include "runtime/event.h"
 #include "runtime/runtime.h"
 

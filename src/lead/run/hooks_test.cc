@@ -24,9 +24,8 @@ TEST(JournalTest, audits_transitions_only_as_json_lines_whatever_bytes_they_hold
   const runtime::TemporaryFolder folder;
   const std::string path = folder.path("audit");
   {
-    Journal journal;
-    journal.set_output(0, true);
-    ASSERT_TRUE(journal.open_audit(path).has_value());
+    Journal journal(0, true, "lead");
+    ASSERT_TRUE(journal.open_audit({}, path));
     journal.transition(WallTime{1'000'000'000'123'000'000}, "elected", "leading \"k\xff\"\n",
                        {{"key", std::string("k\xff")}, {"epoch", 7}});
     journal.warn(WallTime{}, "no transition");
@@ -43,19 +42,18 @@ TEST(JournalTest, audits_transitions_only_as_json_lines_whatever_bytes_they_hold
 TEST(JournalTest, appends_to_the_log_of_earlier_lives_and_refuses_a_file_that_cannot_be_made) {
   const runtime::TemporaryFolder folder;
   for (int life = 0; life < 2; ++life) {
-    Journal journal;
-    journal.set_output(0, false);
-    ASSERT_TRUE(journal.open_audit(folder.path("audit")).has_value());
+    Journal journal(0, false, "lead");
+    ASSERT_TRUE(journal.open_audit({}, folder.path("audit")));
     journal.transition(WallTime{}, "elected", "", {});
   }
   EXPECT_EQ(lines_of(folder.path("audit")).size(), 2U);
-  Journal journal;
-  EXPECT_EQ(journal.open_audit(folder.path("none/audit")).error().code, Errc::kNotFound);
+  Journal journal(-1, false, "lead");
+  EXPECT_FALSE(journal.open_audit({}, folder.path("none/audit")));
 }
 
 // Hooks on a simulated machine whose programs take as long as their command says in seconds.
 struct Stage {
-  Journal journal;
+  Journal journal{-1, false, "lead"};
   std::vector<std::pair<std::string, std::string>> wanted;  // calls: seconds and what they tell
   bool end = false;
   std::vector<std::string> begun;
@@ -94,7 +92,6 @@ runtime::task<void> run_hooks(runtime::Runtime& runtime, void* context) {
 class HooksTest : public testing::Test {
  protected:
   HooksTest() {
-    stage_.journal.set_output(-1, false);
     node_.programs().set(&Stage::play, &stage_);
     node_.start(&run_hooks, &stage_);
   }

@@ -1,52 +1,36 @@
 #include "lead/run/leader_run.h"
 
 #include <csignal>
-#include <cstdlib>
 #include <memory>
+#include <set>
 #include <utility>
 
+#include "base/printable.h"
 #include "base/units.h"
-#include "lead/candidate.h"
-#include "lead/epoch_memory.h"
-#include "lead/metrics/metrics_server.h"
+#include "lead/exit_codes.h"
+#include "lead/run/candidate_host.h"
 #include "lead/run/evidence_sources.h"
 #include "lead/run/guarded_command.h"
-#include "lead/run/hooks.h"
-#include "lead/run/journal.h"
-#include "runtime/scope.h"
+#include "lead/run/term_report.h"
 #include "runtime/signals.h"
+#include "store/host/host_store.h"
 #include "store/host/instance_id.h"
-#include "store/open_store.h"
 
 namespace bellwether::lead {
 namespace {
 
-using election::EndReason;
 using election::Epoch;
 using election::Verdict;
 
-constexpr int kExitWrong = 104;
-constexpr std::size_t kMostShown = 200;
-
-const char* variable(const char* name) { return std::getenv(name); }  // NOLINT(concurrency-mt-unsafe): at start
-
-// A key may have any bytes; a terminal may not.
-std::string shown(std::string_view text) {
-  std::string out;
-  for (const char c : text.substr(0, kMostShown)) {
-    const bool plain = static_cast<unsigned char>(c) >= 0x20 && c != 0x7f;
-    out += plain ? c : '?';
-  }
-  return out;
-}
-
-class LeaderRun final : public CandidateListener {
+class LeaderRun final : public CandidateHost {
  public:
   LeaderRun(runtime::EpollRuntime& runtime, const LeadOptions& options, Journal& journal)
-      : runtime_(runtime), options_(options), journal_(journal), hooks_(runtime, journal), figures_(options.key, {}) {}
+      : CandidateHost(runtime, journal, options.lease_follows, options.timing.lease),
+        options_(options),
+        report_(runtime, options, journal) {}
 
   runtime::task<int> run();
-  const LeaseFigures& figures() const { return figures_; }
+  const LeaseFigures& figures() { return report_.figures(); }
 
   void on_elected(const election::TermOfOffice& term) override;
   void on_renewed(Instant ends, Duration took) override;
@@ -55,35 +39,28 @@ class LeaderRun final : public CandidateListener {
   void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override;
   void on_store_error(bool renewal, const std::string& why) override;
   void on_fail_open(bool open, const std::string& why) override;
-  void on_floor(Epoch floor) override;
-  void on_note(bool warning, const std::string& text) override;
 
  private:
-  runtime::task<Result<election::ElectorConfig>> configure(store::LeaseStore& store);
+  runtime::task<Result<election::ElectorConfig>> configure();
   runtime::task<void> campaign(runtime::Scope& helpers);
   runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
   runtime::task<void> wait_at_most(Duration most, runtime::Cancellation* cancel);
   runtime::task<void> work(Epoch epoch);
   runtime::task<void> drain_at_most(Duration most, uint64_t term, runtime::Cancellation* cancel);
-  runtime::task<void> keep_floor(Epoch floor);
   void work_is_over(const CommandEnd& end);
   void finish(int exit_code, const std::string& cause);
   void conflict(const std::string& why);
-  Hooks::Environment environment(Epoch epoch) const;
-  void tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more = {});
-  Journal::Fields ends_of_term() const;
+  Status choose_name();
+  runtime::task<Status> open();
+  TermReport::Ends ends() const { return {term_ends_, kill_at_, candidate_->elector().lease_ends()}; }
+  void hand_on(int signal);
 
-  runtime::EpollRuntime& runtime_;
   const LeadOptions& options_;
-  Journal& journal_;
-  Hooks hooks_;
-  LeaseFigures figures_;
+  TermReport report_;
   std::string holder_;
-  std::unique_ptr<store::StoreKey> key_;
-  std::unique_ptr<Candidate> candidate_;
-  std::unique_ptr<EpochMemory> memory_;
+  bool elects_ = true;
   std::unique_ptr<EvidenceSources> evidence_;
-  runtime::Scope* scope_ = nullptr;
+  std::unique_ptr<runtime::Signals> signals_;
 
   std::unique_ptr<GuardedCommand> command_;
   bool working_ = false;
@@ -95,55 +72,35 @@ class LeaderRun final : public CandidateListener {
   Instant kill_at_;
   bool ever_elected_ = false;
   int signal_ = 0;
+  std::set<int> signals_to_come_;  // that the command gets when it has begun: each once, as the system keeps them
+  bool kill_wanted_ = false;       // a second signal came
   bool finishing_ = false;
   int exit_code_ = 0;
 };
-
-void LeaderRun::tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more) {
-  Journal::Fields fields{{"key", options_.key}, {"holder", holder_}, {"epoch", static_cast<int64_t>(epoch.value())}};
-  fields.insert(fields.end(), more.begin(), more.end());
-  journal_.transition(runtime_.wall_now(), event, text, fields);
-}
-
-// By when the work is asked to stop, by when it is killed, and from when on another may take the key.
-Journal::Fields LeaderRun::ends_of_term() const {
-  const Instant lease_ends = term_ends_ - options_.timing.renew_deadline + options_.timing.lease;
-  return {{"term_ends_boot_ns", term_ends_.ns()},
-          {"kill_at_boot_ns", kill_at_.ns()},
-          {"lease_ends_boot_ns", lease_ends.ns()}};
-}
-
-Hooks::Environment LeaderRun::environment(Epoch epoch) const {
-  return {{"BELLWETHER_KEY", options_.key},
-          {"BELLWETHER_HOLDER", holder_},
-          {"BELLWETHER_EPOCH", std::to_string(epoch.value())}};
-}
 
 // --- what the candidate says -----------------------------------------------------------------------------------------
 
 void LeaderRun::on_elected(const election::TermOfOffice& term) {
   ever_elected_ = true;
   ++term_;
-  figures_.elected(term, runtime_.boot_now());
   term_ends_ = term.end->ends_at();
-  kill_at_ = term_ends_ + options_.timing.stop_grace;
+  kill_at_ = term_ends_ + candidate_->elector().stop_grace();
   working_ = true;
   stop_wanted_ = false;
   lost_ = false;
-  tell("elected", "leading '" + shown(options_.key) + "', epoch " + std::to_string(term.epoch.value()), term.epoch,
-       ends_of_term());
-  hooks_.call(options_.on_elected, environment(term.epoch));
+  report_.elected(term, ends());
   if (evidence_ != nullptr) evidence_->work_begins();
   scope_->spawn(work(term.epoch));
 }
 
-void LeaderRun::on_renewed(Instant ends, Duration took) {
-  figures_.renewed(runtime_.boot_now(), took);
-  term_ends_ = ends;
-  kill_at_ = ends + options_.timing.stop_grace;
+void LeaderRun::on_renewed(Instant ends_at, Duration took) {
+  term_ends_ = ends_at;
+  kill_at_ = ends_at + candidate_->elector().stop_grace();
   // Said before it becomes true, so that what is said never promises less time than the command has.
-  journal_.step(runtime_.wall_now(), "renewed", "renewed in " + format_duration(took), ends_of_term());
+  const bool confirmed = took > Duration::zero();  // else only the times have become shorter
+  if (confirmed) report_.renewed(ends(), took);
   if (command_ != nullptr) command_->set_deadlines(term_ends_, kill_at_);
+  if (confirmed) store_answered(took);
 }
 
 void LeaderRun::on_drain(const std::string& cause) {
@@ -160,16 +117,7 @@ runtime::task<void> LeaderRun::drain_at_most(Duration most, uint64_t term, runti
 }
 
 void LeaderRun::on_term_ended(const election::TermEnded& ended) {
-  figures_.term_ended();
-  const std::string reason = to_string(ended.reason);
-  if (ended.reason == EndReason::kResigned) {
-    tell("resigned", "no longer leading: " + ended.why, ended.epoch);
-  } else {
-    tell("deposed", "lost the leadership (" + reason + "): " + ended.why, ended.epoch);
-  }
-  auto variables = environment(ended.epoch);
-  variables.emplace_back("BELLWETHER_REASON", reason);
-  hooks_.call(options_.on_deposed, std::move(variables));
+  report_.term_ended(ended);
   if (!ended.work_runs) return;
   lost_ = true;
   if (!working_) {
@@ -185,53 +133,24 @@ void LeaderRun::on_term_ended(const election::TermEnded& ended) {
 }
 
 void LeaderRun::on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) {
-  figures_.leader_changed(record, candidate_->elector().last_failover());
-  const bool ours = record.holder == holder_;
-  const std::string who = record.held() ? shown(record.holder) : "nobody";
-  const std::string text = "leader of '" + shown(options_.key) + "': " + who +
-                           (record.held() ? ", epoch " + std::to_string(record.epoch.value()) : " (" + evidence + ")");
-  if (options_.observe) {
-    tell("leader", text, record.epoch);
-  } else if (!ours) {
-    journal_.detail(runtime_.wall_now(), text);
-  }
-  auto variables = environment(record.epoch);
-  variables.emplace_back("BELLWETHER_LEADER", record.holder);
-  hooks_.call(options_.on_leader_changed, std::move(variables));
-
+  report_.leader_changed(record, evidence, candidate_->elector().last_failover());
   const Verdict::Kind kind = candidate_->elector().verdict().kind;
   const bool free = kind == Verdict::Kind::kFree || kind == Verdict::Kind::kOurs;
   if (options_.nonblock && !free && !ever_elected_) conflict(candidate_->elector().verdict().why);
 }
 
 void LeaderRun::on_store_error(bool renewal, const std::string& why) {
-  if (renewal) figures_.renewal_failed();
+  if (renewal) {
+    report_.figures().renewal_failed();
+    store_failed();
+  }
   // One slow answer does not say that somebody else leads.
   const bool patient = runtime_.boot_now() - began_ < options_.timing.renew_deadline;
   if (options_.nonblock && !ever_elected_ && !patient) conflict("the store did not answer: " + why);
 }
 
 void LeaderRun::on_fail_open(bool open, const std::string& why) {
-  if (open) figures_.fell_open();
-  tell("fail-open", open ? "acting without proof is permitted by policy: " + why : "proof is required again: " + why,
-       candidate_->elector().floor());
-}
-
-void LeaderRun::on_floor(Epoch floor) {
-  if (memory_ != nullptr) scope_->spawn(keep_floor(floor));
-}
-
-void LeaderRun::on_note(bool warning, const std::string& text) {
-  if (warning) {
-    journal_.warn(runtime_.wall_now(), text);
-  } else {
-    journal_.detail(runtime_.wall_now(), text);
-  }
-}
-
-runtime::task<void> LeaderRun::keep_floor(Epoch floor) {
-  const auto kept = co_await memory_->save(floor);
-  if (!kept) journal_.warn(runtime_.wall_now(), "the epoch could not be remembered: " + kept.error().message);
+  report_.fail_open(open, why, candidate_->elector().floor());
 }
 
 // --- the command -----------------------------------------------------------------------------------------------------
@@ -239,7 +158,7 @@ runtime::task<void> LeaderRun::keep_floor(Epoch floor) {
 runtime::task<void> LeaderRun::work(Epoch epoch) {
   CommandOptions options;
   options.command = options_.command;
-  options.environment = environment(epoch);
+  options.environment = report_.environment(epoch);
   options.stop_signal = options_.stop_signal;
   options.lock_fd = key_->claim_descriptor();
   options.command_has_lock = !options_.close_lock;
@@ -250,14 +169,16 @@ runtime::task<void> LeaderRun::work(Epoch epoch) {
   if (!started) {
     journal_.error(runtime_.wall_now(), started.error().message);
     working_ = false;
+    signals_to_come_.clear();
     finish(started.error().code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
     candidate_->work_stopped();
     co_return;
   }
   command_ = std::move(*started);
   command_->set_deadlines(term_ends_, kill_at_);
-  if (signal_ != 0) command_->signal(signal_);
-  if (stop_wanted_) command_->stop();
+  for (const int number : std::exchange(signals_to_come_, {})) command_->signal(number);
+  if (lost_ || (stop_wanted_ && signal_ == 0)) command_->stop();
+  if (kill_wanted_) command_->kill();
   const CommandEnd end = co_await command_->wait_until_gone();
   command_.reset();
   working_ = false;
@@ -289,7 +210,7 @@ void LeaderRun::finish(int exit_code, const std::string& cause) {
 
 void LeaderRun::conflict(const std::string& why) {
   if (finishing_) return;
-  journal_.warn(runtime_.wall_now(), "not leading '" + shown(options_.key) + "': " + why);
+  journal_.warn(runtime_.wall_now(), "not leading '" + printable(options_.key) + "': " + why);
   finish(options_.conflict_exit_code, why);
 }
 
@@ -300,49 +221,54 @@ runtime::task<void> LeaderRun::wait_at_most(Duration most, runtime::Cancellation
   if (passed && !ever_elected_) conflict("not elected within " + format_duration(most));
 }
 
+// The command may be running already when its guardian has not said so yet.
+void LeaderRun::hand_on(int signal) {
+  if (command_ != nullptr) {
+    command_->signal(signal);
+  } else if (working_) {
+    signals_to_come_.insert(signal);
+  }
+}
+
 runtime::task<void> LeaderRun::listen_to_signals(runtime::Cancellation* cancel) {
-  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH});
-  if (!signals) co_return;
   while (true) {
-    const int number = co_await (*signals)->next(cancel);
+    const int number = co_await signals_->next(cancel);
     if (number == 0) co_return;
     if (number == SIGUSR1 || number == SIGUSR2 || number == SIGWINCH) {
-      if (command_ != nullptr) command_->signal(number);
+      hand_on(number);
       continue;
     }
     if (signal_ != 0) {
+      kill_wanted_ = true;
       if (command_ != nullptr) command_->kill();
       continue;
     }
     signal_ = number;
-    if (command_ != nullptr) command_->signal(number);
+    hand_on(number);
     finish(128 + number, "signal " + std::to_string(number));
   }
 }
 
-runtime::task<Result<election::ElectorConfig>> LeaderRun::configure(store::LeaseStore& store) {
+runtime::task<Result<election::ElectorConfig>> LeaderRun::configure() {
   election::ElectorConfig config;
   config.key = options_.key;
   config.claim.holder = holder_;
   config.claim.region = options_.region;
   config.claim.cross_region_wait = options_.cross_region_wait;
-  config.claim.trust_empty = options_.trust_empty;
+  config.claim.trust_empty = options_.trust_empty || !elects_;
   config.timing = options_.timing;
-  config.traits = store.traits();
+  config.traits = store_->traits();
   config.campaign = !options_.observe;
   if (options_.back_off) config.backoff = election::BackoffSettings{};
+  if (options_.flap_damping) config.flap = election::FlapSettings{};
   if (config.timing.lease < config.traits.lease_min) {
-    co_return fail(Errc::kInvalid, "--ttl " + format_duration(config.timing.lease) + ": " + store.describe() +
+    co_return fail(Errc::kInvalid, "--ttl " + format_duration(config.timing.lease) + ": " + store_->describe() +
                                        " needs at least " + format_duration(config.traits.lease_min));
   }
-  if (options_.keep_epochs && !options_.observe) {
-    const std::string folder = default_epoch_folder();
-    if (!folder.empty()) {
-      memory_ = std::make_unique<EpochMemory>(runtime_, folder, store.describe(), options_.key);
-      const auto kept = co_await memory_->load();
-      if (!kept) co_return tl::unexpected(kept.error());
-      config.floor = *kept;
-    }
+  if (options_.keep_epochs && !options_.observe && elects_) {
+    const auto kept = co_await recall_epoch(options_.key);
+    if (!kept) co_return tl::unexpected(kept.error());
+    config.floor = *kept;
   }
   co_return config;
 }
@@ -350,38 +276,64 @@ runtime::task<Result<election::ElectorConfig>> LeaderRun::configure(store::Lease
 runtime::task<void> LeaderRun::campaign(runtime::Scope& helpers) {
   if (options_.wait_most) helpers.spawn(wait_at_most(*options_.wait_most, helpers.cancellation()));
   helpers.spawn(listen_to_signals(helpers.cancellation()));
-  helpers.spawn(hooks_.run(helpers.cancellation()));
+  helpers.spawn(report_.hooks().run(helpers.cancellation()));
   if (evidence_ != nullptr) evidence_->start(helpers, *candidate_);
   co_await candidate_->run(nullptr);
 }
 
-runtime::task<int> LeaderRun::run() {
-  began_ = runtime_.boot_now();
-  for (const std::string& warning : options_.timing.warnings()) journal_.warn(runtime_.wall_now(), warning);
-  auto store = co_await store::open_store(runtime_, options_.via);
-  if (!store) {
-    journal_.error(runtime_.wall_now(), store.error().message);
-    co_return kExitWrong;
+// Our name, and whether this process takes part in an election at all.
+Status LeaderRun::choose_name() {
+  holder_ = options_.holder.empty() ? store::given_instance_id(&store::own_environment) : options_.holder;
+  if (!holder_.empty()) return {};
+  // Easier to find for people than the name that the profile nip-le asks for.
+  holder_ = own_name();
+  const bool nip_le = store::is_nip_le(options_.via);
+  if (options_.may_mint_id && !nip_le) return {};
+  auto chosen = store::choose_instance_id(&store::own_environment, options_.may_mint_id, nip_le, runtime_.self().pid,
+                                          runtime_.wall_now());
+  if (!chosen) return tl::unexpected(chosen.error());
+  elects_ = chosen->elects;
+  if (elects_) holder_ = chosen->id;
+  return {};
+}
+
+// Who elects nobody has a store of its own, where nobody else ever stands.
+runtime::task<Status> LeaderRun::open() {
+  const Status named = choose_name();
+  if (!named) co_return named;
+  report_.set_holder(holder_);
+  if (!elects_) {
+    journal_.warn(runtime_.wall_now(),
+                  "no name was given and none may be made: by the rules of nip-le this process leads without an "
+                  "election, and its epoch fences nothing");
   }
-  auto key = (*store)->open(options_.key);
-  if (!key) {
-    journal_.error(runtime_.wall_now(), key.error().message);
-    co_return kExitWrong;
-  }
-  key_ = std::move(*key);
-  const runtime::ProcessIdentity self = runtime_.self();
-  holder_ = options_.holder.empty() ? store::given_instance_id(&variable) : options_.holder;
-  if (holder_.empty()) holder_ = self.host + ":" + std::to_string(self.pid);
-  auto config = co_await configure(**store);
-  if (!config) {
-    journal_.error(runtime_.wall_now(), config.error().message);
-    co_return kExitWrong;
-  }
+  std::string url = elects_ ? options_.via : "memory:";
+  Status opened = co_await open_key(std::move(url), options_.key);
+  if (!opened) co_return opened;
+  auto config = co_await configure();
+  if (!config) co_return tl::unexpected(config.error());
   if (EvidenceSources::wanted(options_)) {
     evidence_ = std::make_unique<EvidenceSources>(runtime_, options_);
     evidence_->require(config->evidence);
   }
   candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(*config), runtime_.prng().next(), *this);
+  co_return Status();
+}
+
+runtime::task<int> LeaderRun::run() {
+  began_ = runtime_.boot_now();
+  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGUSR1, SIGUSR2, SIGWINCH});
+  if (!signals) {
+    journal_.error(runtime_.wall_now(), signals.error().message);
+    co_return kExitWrong;
+  }
+  signals_ = std::move(*signals);
+  for (const std::string& warning : options_.timing.warnings()) journal_.warn(runtime_.wall_now(), warning);
+  const Status ready = co_await open();
+  if (!ready) {
+    journal_.error(runtime_.wall_now(), ready.error().message);
+    co_return kExitWrong;
+  }
   {
     runtime::Scope helpers;
     scope_ = &helpers;
@@ -392,30 +344,18 @@ runtime::task<int> LeaderRun::run() {
   }
   candidate_.reset();
   key_.reset();
+  store_.reset();
   co_return exit_code_;
 }
 
 }  // namespace
 
 int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options) {
-  Journal journal;
-  journal.set_output(options.verbosity, options.json);
-  if (!options.audit_file.empty()) {
-    if (const auto opened = journal.open_audit(options.audit_file); !opened) {
-      journal.error(runtime.wall_now(), "--audit: " + opened.error().message);
-      return kExitWrong;
-    }
-  }
+  Journal journal(options.verbosity, options.json, "lead");
+  if (!journal.open_audit(runtime.wall_now(), options.audit_file)) return kExitWrong;
   LeaderRun run(runtime, options, journal);
-  std::unique_ptr<MetricsServer> metrics;
-  if (!options.metrics_at.empty()) {
-    auto started = MetricsServer::start(options.metrics_at, {&run.figures()});
-    if (!started) {
-      journal.error(runtime.wall_now(), "--metrics: " + started.error().message);
-      return kExitWrong;
-    }
-    metrics = std::move(*started);
-  }
+  const FiguresPage page = serve_figures(options.metrics_at, run.figures(), runtime.wall_now(), journal);
+  if (!page.good) return kExitWrong;
   return runtime.run(run.run());
 }
 

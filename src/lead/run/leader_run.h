@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "election/adaptive_timing.h"
 #include "election/elector.h"
 #include "runtime/epoll_runtime.h"
 
@@ -22,8 +23,12 @@ struct LeadOptions {
   std::string region;
   Duration cross_region_wait;
   bool trust_empty = false;
-  bool keep_epochs = true;  // remember on this machine which epochs were seen
-  bool back_off = false;    // wait between elections that follow each other
+  bool keep_epochs = true;    // remember on this machine which epochs were seen
+  bool back_off = false;      // wait between elections that follow each other
+  bool flap_damping = false;  // nobody stands for a while after many changes of leader
+  bool may_mint_id = true;    // make up a name when none is given
+  // The lease grows and shrinks with what renewals take, between these bounds.
+  std::optional<election::AdaptiveSettings> lease_follows;
 
   std::vector<std::string> command;
   bool observe = false;               // no campaign, no command: tell who leads
@@ -49,10 +54,6 @@ struct LeadOptions {
   bool json = false;
   int verbosity = 1;  // 0 quiet, 1 what matters, 2 every decision
 };
-
-inline constexpr int kExitLostLeadership = 75;  // with --once: the term ended before the command did
-inline constexpr int kExitCannotExecute = 126;
-inline constexpr int kExitNotFound = 127;
 
 // Runs until the command has ended, a signal came, or waiting is over. The exit code of the process; the command's own
 // where it ended by itself. REQUIRES that no other thread runs yet.

@@ -9,29 +9,11 @@
 
 #include "base/time.h"
 #include "election/elector.h"
+#include "sim/local_clock.h"
 
 namespace bellwether::sim {
 
-struct Contender {
-  // The clock: local = base_local + (world - base_world) x rate.
-  Instant base_world;
-  Instant base_local;
-  double rate = 1;
-  Instant local(Instant world) const {
-    return base_local + Duration::nanos(static_cast<int64_t>(static_cast<double>((world - base_world).ns()) * rate));
-  }
-  // The first world time at which the clock shows at least this.
-  Instant world_at(Instant when) const {
-    if (when == Instant::never()) return Instant::never();
-    const double span = static_cast<double>((when - base_local).ns()) / rate;
-    return base_world + Duration::nanos(static_cast<int64_t>(span) + 1);
-  }
-  void set_rate(Instant world, double new_rate) {
-    base_local = local(world);
-    base_world = world;
-    rate = new_rate;
-  }
-
+struct Contender : LocalClock {
   uint32_t index = 0;
   uint32_t life = 0;  // grows with each start
   bool up = false;
@@ -47,13 +29,11 @@ struct Contender {
 
   // The guarded work, and the guardian that kills it in time even when the elector's process gets no turns.
   bool working = false;
-  bool winding_up = false;
   bool hung = false;
   uint64_t work_number = 0;
   election::Epoch work_epoch;
-  Instant term_ends;  // local; as the guard shows it
-  Instant kill_at;    // local; no act of the work comes later
-  bool kept_leading = false;
+  Instant term_ends;         // local; as the guard shows it
+  Instant kill_at;           // local; no act of the work comes later
   Duration believed_longer;  // by the mistake of counting from the answer
 
   std::vector<election::Event> missed;  // what came while it was paused

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/probe.h"
+#include "base/units.h"
 #include "sim/leadership/leadership_run.h"
 
 namespace bellwether::sim {
@@ -88,12 +89,41 @@ void LeadershipWorld::break_contender(Contender& c) {
       }
       break;
     case 6:
-      if (c.up) deliver(c, election::StoreChanged{});
+      if (!c.up) break;
+      if (dice.chance(0.5)) {
+        deliver(c, election::StoreChanged{});
+      } else {
+        change_lease(c);
+      }
       break;
     default:
       if (is(LeadershipMistake::kTrustsWallClock)) c.base_local += draw(timing_.lease, timing_.lease * 4);
       break;
   }
+}
+
+// As a lease that follows the store does: shorter while the store is quick, and back again when it becomes slow, which
+// often ends in a store that does not answer. Never longer than what the budgets of this world are made from.
+void LeadershipWorld::change_lease(Contender& c) {
+  if (timing_.lease < Duration::seconds(2)) return;
+  BW_PROBE("leadership: a lease gets other times");
+  set_lease(c, 0.5 + prng().unit() / 2);
+  timeline_.after(draw(timing_.lease, timing_.lease * 3), [this, &c] {
+    set_lease(c, 1);
+    if (prng().chance(0.5)) return;
+    cut_off_[c.index] = true;
+    timeline_.after(timing_.lease * 2, [this, &c] { cut_off_[c.index] = false; });
+  });
+}
+
+void LeadershipWorld::set_lease(Contender& c, double share) {
+  election::LeaseTiming timing = timing_;
+  for (Duration* span : {&timing.lease, &timing.renew_every, &timing.renew_deadline, &timing.stop_grace, &timing.margin,
+                         &timing.retry}) {
+    *span = Duration::from_seconds_f(span->seconds_f() * share);
+  }
+  say(c, "has a lease of " + format_duration(timing.lease) + " from now on");
+  deliver(c, election::Retime{timing});
 }
 
 void LeadershipWorld::break_store() {

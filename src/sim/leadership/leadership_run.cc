@@ -36,6 +36,7 @@ void LeadershipWorld::start(Contender& c) {
   config.timing = timing_;
   config.traits = store_.traits();
   if (backing_off_) config.backoff = election::BackoffSettings{};
+  if (damping_flaps_) config.flap = election::FlapSettings{};
   if (!is(LeadershipMistake::kRenewsWhileWorkHangs)) config.evidence.require(EvidenceKind::kWork, timing_.lease);
   config.fail_open = is(LeadershipMistake::kFailOpenIsLeadership);
   config.claim.trust_empty = is(LeadershipMistake::kEpochInMemory);
@@ -73,13 +74,14 @@ void LeadershipWorld::set_wake(Contender& c) {
 }
 
 void LeadershipWorld::carry_out(Contender& c, const election::Effect& effect) {
+  expect_evidence(effect);
   if (std::holds_alternative<election::Look>(effect) || std::holds_alternative<election::Act>(effect)) {
     ask(c, effect);
   } else if (const auto* got = std::get_if<election::Elected>(&effect)) {
     elected(c, *got);
   } else if (const auto* renewed = std::get_if<election::Renewed>(&effect)) {
     c.term_ends = renewed->ends;
-    c.kill_at = renewed->ends + timing_.stop_grace;
+    c.kill_at = renewed->ends + c.elector->stop_grace();
     if (is(LeadershipMistake::kCountsFromAnswer)) c.believed_longer = renewed->took;
   } else if (std::holds_alternative<election::Drain>(effect)) {
     say(c, "drains: " + std::get<election::Drain>(effect).cause);
@@ -93,6 +95,17 @@ void LeadershipWorld::carry_out(Contender& c, const election::Effect& effect) {
   } else if (const auto* note = std::get_if<election::Note>(&effect)) {
     say(c, note->text);
   }
+}
+
+// Whoever reads the log must learn why.
+void LeadershipWorld::expect_evidence(const election::Effect& effect) {
+  const auto* ended = std::get_if<election::TermEnded>(&effect);
+  const auto* drain = std::get_if<election::Drain>(&effect);
+  const auto* changed = std::get_if<election::LeaderChanged>(&effect);
+  const auto* open = std::get_if<election::FailOpen>(&effect);
+  const bool silent = (ended != nullptr && ended->why.empty()) || (drain != nullptr && drain->cause.empty()) ||
+                      (changed != nullptr && changed->evidence.empty()) || (open != nullptr && open->why.empty());
+  if (silent) checker_.fail("I17: a decision without evidence", now());
 }
 
 // --- questions to the store ------------------------------------------------------------------------------------------
@@ -167,12 +180,10 @@ void LeadershipWorld::elected(Contender& c, const election::Elected& elected) {
   }
   checker_.elected(c.index, elected.epoch, now());
   c.working = true;
-  c.winding_up = false;
   c.hung = false;
-  c.kept_leading = false;
   c.work_epoch = elected.epoch;
   c.term_ends = elected.ends;
-  c.kill_at = elected.ends + timing_.stop_grace;
+  c.kill_at = elected.ends + c.elector->stop_grace();
   const uint64_t work = ++c.work_number;
   guardian(c, work);
   work_acts(c, work);
@@ -208,7 +219,6 @@ void LeadershipWorld::stop_work_within(Contender& c, Duration at_most, bool only
 }
 
 void LeadershipWorld::drain(Contender& c) {
-  c.winding_up = true;
   if (is(LeadershipMistake::kReleasesBeforeWorkStops)) {
     timeline_.after(Duration::micros(1), [this, &c] { deliver(c, election::WorkStopped{}); });
     return;
@@ -222,11 +232,12 @@ void LeadershipWorld::term_ended(Contender& c, const election::TermEnded& ended)
   c.term_ends = std::min(c.term_ends, c.local(now()));
   if (is(LeadershipMistake::kKeepsLeadingUnrenewed) && ended.reason == EndReason::kExpired) {
     c.kill_at = c.local(now()) + Duration::hours(24);
-    c.kept_leading = true;
     return;
   }
   if (is(LeadershipMistake::kCountsFromAnswer) && ended.reason == EndReason::kExpired) {
     c.kill_at = c.kill_at + c.believed_longer;
+  } else if (is(LeadershipMistake::kNewLeaseCountsAtOnce)) {
+    c.kill_at = c.term_ends + c.elector->config().timing.stop_grace;
   } else if (is(LeadershipMistake::kWorkOutlivesTerm)) {
     c.kill_at = c.local(now()) + timing_.lease * 3;
   } else {

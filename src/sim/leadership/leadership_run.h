@@ -28,6 +28,7 @@ class LeadershipWorld {
   void deliver(Contender& c, const election::Event& event);
   void step(Contender& c, const election::Event& event);
   void carry_out(Contender& c, const election::Effect& effect);
+  void expect_evidence(const election::Effect& effect);
   void set_wake(Contender& c);
   void ask(Contender& c, const election::Effect& question);
   void answer(Contender& c, uint32_t life, uint64_t question, election::Event event);
@@ -48,6 +49,8 @@ class LeadershipWorld {
   void something_goes_wrong();
   void break_contender(Contender& c);
   void break_store();
+  void change_lease(Contender& c);
+  void set_lease(Contender& c, double share);
   void make_whole();
 
   // --- phases
@@ -78,6 +81,7 @@ class LeadershipWorld {
   bool work_checks_guard_ = true;
   bool stubborn_work_ = false;  // does not stop when asked to at the end of a term: it must be killed
   bool cross_region_ = false;
+  bool damping_flaps_ = false;
   bool backing_off_ = false;
   uint32_t refused_acts_ = 0;
   uint32_t events_ = 0;

@@ -48,6 +48,7 @@ LeadershipWorld::LeadershipWorld(Mechanism mechanism, uint64_t seed, LeadershipM
   stubborn_work_ = prng().chance(0.3);
   cross_region_ = prng().chance(0.2);
   backing_off_ = prng().chance(0.1);
+  damping_flaps_ = prng().chance(0.1);
   slowest_ = timing_.store_timeout / 4;
   for (std::size_t i = 0; i < contenders_.size(); ++i) {
     Contender& c = contenders_[i];
@@ -81,6 +82,7 @@ Duration LeadershipWorld::takeover_budget() const {
   if (mechanism_ != Mechanism::kHostLock) budget += timing_.takeable_after(timing_.lease);
   if (cross_region_) budget += timing_.lease / 2;
   if (backing_off_) budget += Duration::seconds(30);
+  if (damping_flaps_) budget += election::FlapSettings{}.cooldown;           // I16: it delays, and never for ever
   return Duration::from_seconds_f(budget.seconds_f() / (1 - worst_drift_));  // as the slowest clock shows it
 }
 

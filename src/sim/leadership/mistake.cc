@@ -24,6 +24,7 @@ std::string_view to_string(LeadershipMistake mistake) {
     case LeadershipMistake::kDeadProcessTakenBlindly: return "dead-process-taken-blindly";
     case LeadershipMistake::kPidAloneMeansAlive: return "pid-alone-means-alive";
     case LeadershipMistake::kStartsBeforeStopped: return "starts-before-stopped";
+    case LeadershipMistake::kNewLeaseCountsAtOnce: return "new-lease-counts-at-once";
   }
   return "?";
 }

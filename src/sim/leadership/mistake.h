@@ -30,8 +30,9 @@ enum class LeadershipMistake : uint8_t {
   kDeadProcessTakenBlindly,  // two contenders see the same dead process, and both replace its claim
   kPidAloneMeansAlive,       // a process number in use again counts as the holder's life
   kStartsBeforeStopped,      // the next term begins while the work of the last one still winds up
+  kNewLeaseCountsAtOnce,     // a lease made longer gives the work more time before anybody else has seen it
 };
-inline constexpr int kLeadershipMistakes = static_cast<int>(LeadershipMistake::kStartsBeforeStopped) + 1;
+inline constexpr int kLeadershipMistakes = static_cast<int>(LeadershipMistake::kNewLeaseCountsAtOnce) + 1;
 
 std::string_view to_string(LeadershipMistake mistake);
 

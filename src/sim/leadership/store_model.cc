@@ -190,8 +190,9 @@ WriteOutcome StoreModel::act_queue(uint32_t who, const WriteRequest& request, In
       outcome.applied = queue_.front().who == who && queue_.front().token == request.token;
       break;
     case Kind::kRenew:
-      if (own != queue_.end()) own->expires = now + own->lease;
       outcome.applied = first && std::to_string(own->revision) == request.expected;
+      if (outcome.applied) own->lease = request.record.lease;  // bound to another lease, in its place in the queue
+      if (own != queue_.end()) own->expires = now + own->lease;
       break;
     case Kind::kRelease:
       outcome.applied = own != queue_.end();

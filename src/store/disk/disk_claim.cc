@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/wall_text.h"
 #include "store/disk/sha256.h"
-#include "store/disk/wall_text.h"
 
 namespace bellwether::store {
 namespace {

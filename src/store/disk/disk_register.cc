@@ -23,7 +23,9 @@ using Kind = WriteRequest::Kind;
 // a time, or over a part of the time there is when that is shorter.
 constexpr int kMoreLooks = 4;
 constexpr Duration kPatience = Duration::millis(100);
-constexpr Duration kBetweenLooksAtLingeringWork = Duration::millis(20);
+// Between looks at work that lingers: it mostly ends within milliseconds, or not at all.
+constexpr Duration kFirstLinger = Duration::millis(1);
+constexpr Duration kLongestLinger = Duration::millis(20);
 
 void take_in_claim(ClaimForm form, Found& found) {
   if (!found.text.present) return;
@@ -275,12 +277,15 @@ Status check_ledger(const RegisterFiles& files, const Found& found, bool accept_
   const bool ours = found.claim ? !found.claim->foreign : found.text.text.find("\"token\"") != std::string::npos;
   if (!found.ledger_present && !ours) return {};
   BW_PROBE("store: the file of a key's epoch is lost");
-  return fail(Errc::kIo, "'" + files.ledger + "', which keeps the highest epoch of this key, is " +
-                             (found.ledger_present ? "damaged (" + found.ledger_trouble + ")" : "missing") +
-                             ", and an epoch must never be given out twice. Restore it from a backup that is surely "
-                             "the latest; or stop all candidates, and start one with ?accept_epoch_loss=true in the "
-                             "URL of the store, which goes on from epoch " +
-                             std::to_string(highest_epoch(found).value()) + ", the highest that is still known here");
+  return fail(Errc::kIo,
+              "'" + files.ledger + "', which keeps the highest epoch of this key, is " +
+                  (found.ledger_present ? "damaged (" + found.ledger_trouble + ")" : "missing") +
+                  ", and an epoch must never be given out twice. Restore it from a backup that is surely "
+                  "the latest; or stop all candidates and run `bellwether lease repair`, which goes on above "
+                  "epoch " +
+                  std::to_string(highest_epoch(found).value()) +
+                  ", the highest that is still known here, or above a higher one that you know "
+                  "(?accept_epoch_loss=true in the URL of the store does the former for one start)");
 }
 
 template <class T>
@@ -316,6 +321,11 @@ task<Result<T>> DiskKey::run(Begin begin, Instant deadline, runtime::Cancellatio
 task<Result<Observation>> DiskKey::look(Instant deadline, runtime::Cancellation* cancel) {
   auto begin = [this, deadline] { return look_now(state_, deadline); };
   auto seen = co_await run<Observation>(begin, deadline, cancel);
+  // changed() may be waiting already, for less than what is known now.
+  if (watch_) {
+    watch_->watch_process(state_->holder_pid);
+    if (state_->work_lingers) watch_->nudge();
+  }
   co_return seen;
 }
 
@@ -335,9 +345,11 @@ task<bool> DiskKey::changed(runtime::Cancellation* cancel) {
   while (true) {
     if (state_->work_lingers) {
       // Nothing tells when the last process gives the lock up that it inherited.
-      const bool rested = co_await state_->runtime.sleep(kBetweenLooksAtLingeringWork, cancel);
+      const bool rested = co_await state_->runtime.sleep(linger_, cancel);
+      linger_ = std::min(linger_ * 2, kLongestLinger);
       co_return rested;
     }
+    linger_ = kFirstLinger;
     watch_->watch_process(state_->holder_pid);
     const auto ready =
         co_await state_->runtime.wait_descriptor(watch_->descriptor(), true, false, Instant::never(), cancel);

@@ -106,6 +106,7 @@ class DiskKey final : public StoreKey {
   std::shared_ptr<RegisterState> state_;
   std::shared_ptr<runtime::Event> unfinished_;  // the end of the last piece of work
   std::optional<DiskWatch> watch_;
+  Duration linger_ = Duration::millis(1);  // until the next look at work that its leader has left behind
 };
 
 }  // namespace bellwether::store

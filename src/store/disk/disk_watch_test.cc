@@ -51,6 +51,30 @@ TEST(DiskWatch, sees_a_process_end) {
   EXPECT_FALSE(watch->take()) << "a dead process is told once";
 }
 
+TEST(DiskWatch, a_process_that_has_ended_already_is_told_once) {
+  const runtime::TemporaryFolder folder;
+  auto watch = DiskWatch::of(folder.path(), "k.lock");
+  ASSERT_TRUE(watch);
+  const pid_t child = ::fork();
+  if (child == 0) ::_exit(0);
+  ::waitpid(child, nullptr, 0);
+  watch->watch_process(child);
+  EXPECT_TRUE(is_readable(watch->descriptor()));
+  EXPECT_TRUE(watch->take());
+  watch->watch_process(child);
+  EXPECT_FALSE(watch->take());
+}
+
+TEST(DiskWatch, a_nudge_wakes_and_is_no_change) {
+  const runtime::TemporaryFolder folder;
+  auto watch = DiskWatch::of(folder.path(), "k.lock");
+  ASSERT_TRUE(watch);
+  watch->nudge();
+  EXPECT_TRUE(is_readable(watch->descriptor()));
+  EXPECT_FALSE(watch->take());
+  EXPECT_FALSE(is_readable(watch->descriptor()));
+}
+
 TEST(DiskWatch, a_folder_that_is_not_there_cannot_be_watched) {
   EXPECT_FALSE(DiskWatch::of("/nowhere/at/all", "k.lock"));
 }

@@ -71,6 +71,31 @@ task<Status> EtcdApi::authenticate(Instant deadline, runtime::Cancellation* canc
   co_return Status();
 }
 
+WebRequest EtcdApi::request_for(const std::string& path, const std::string& body) const {
+  WebRequest request;
+  request.method = "POST";
+  request.target = path;
+  request.fields = {"Content-Type: application/json"};
+  if (!token_.empty()) request.fields.push_back("Authorization: " + token_);
+  request.body = body;
+  return request;
+}
+
+task<Status> EtcdApi::watch(std::string body, LineSink& sink, Instant begin_by, Instant deadline) {
+  if (!user_.empty() && token_.empty()) {
+    const Status known = co_await authenticate(begin_by, nullptr);
+    if (!known) co_return known;
+  }
+  WebRequest request = request_for("/v3/watch", body);
+  // A member that is cut off from the others must say so, for else it would tell nothing for ever.
+  request.fields.push_back("Grpc-Metadata-hasleader: true");
+  const auto response = co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr);
+  if (!response) co_return tl::unexpected(response.error());
+  if (token_is_stale(*response)) token_.clear();
+  if (response->status != kOk) co_return tl::unexpected(error_of(*response));
+  co_return Status();
+}
+
 task<Result<std::string>> EtcdApi::call(std::string path, std::string body, bool repeatable, Instant deadline,
                                         runtime::Cancellation* cancel) {
   while (true) {
@@ -90,12 +115,7 @@ task<Result<std::string>> EtcdApi::call_once(const std::string& path, const std:
       const Status known = co_await authenticate(deadline, cancel);
       if (!known) co_return tl::unexpected(known.error());
     }
-    WebRequest request;
-    request.method = "POST";
-    request.target = path;
-    request.fields = {"Content-Type: application/json"};
-    if (!token_.empty()) request.fields.push_back("Authorization: " + token_);
-    request.body = body;
+    WebRequest request = request_for(path, body);
     request.repeatable = repeatable;
     auto response = co_await web_.call(std::move(request), deadline, cancel);
     if (!response) co_return tl::unexpected(response.error());

@@ -30,7 +30,11 @@ class EtcdApi {
   runtime::task<Result<std::string>> call(std::string path, std::string body, bool repeatable, Instant deadline,
                                           runtime::Cancellation* cancel);
 
+  // Follows what a watch tells; see WebClient::stream().
+  runtime::task<Status> watch(std::string body, LineSink& sink, Instant begin_by, Instant deadline);
+
  private:
+  WebRequest request_for(const std::string& path, const std::string& body) const;
   runtime::task<Status> authenticate(Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<std::string>> call_once(const std::string& path, const std::string& body, bool repeatable,
                                                Instant deadline, runtime::Cancellation* cancel);

@@ -1,19 +1,20 @@
 #include "store/etcd/etcd_json.h"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/bytes.h"
-#include "store/base64.h"
 
 namespace bellwether::store {
 namespace {
 
 using Json = nlohmann::json;
 
-tl::unexpected<Error> nonsense(const std::string& body) {
-  return fail(Errc::kProtocol, "etcd answered what is no answer: " + body.substr(0, 200));
+tl::unexpected<Error> nonsense(std::string_view body) {
+  return fail(Errc::kProtocol, "etcd answered what is no answer: " + std::string(body.substr(0, 200)));
 }
 
 // The gateway writes 64-bit numbers as text, and leaves zeros out.
@@ -55,7 +56,7 @@ Json range_json(std::string_view from, std::string_view end) {
   return range;
 }
 
-Json parse(const std::string& body) { return Json::parse(body, nullptr, false); }
+Json parse(std::string_view body) { return Json::parse(body, nullptr, false); }
 
 bool hexadecimal(std::string_view text) {
   return !text.empty() && text.size() <= 16 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
@@ -158,6 +159,27 @@ Result<int64_t> parse_keep_alive(const std::string& body) {
   const Json json = parse(body);
   if (!json.is_object() || !json.contains("result")) return nonsense(body);
   return static_cast<int64_t>(number(json["result"], "TTL"));
+}
+
+std::string watch_body(std::string_view from, std::string_view end) {
+  return Json{{"create_request", {{"key", base64_of(from)}, {"range_end", base64_of(end)}}}}.dump();
+}
+
+Result<EtcdNews> parse_watch(std::string_view line, const std::string& key) {
+  const Json json = parse(line);
+  if (!json.is_object() || !member(json, "result").is_object()) return nonsense(line);
+  const Json& result = member(json, "result");
+  EtcdNews news;
+  news.over = !json.contains("result") || member(result, "canceled") == Json(true);
+  news.begins = !news.over && member(result, "created") == Json(true);
+  const Json& events = member(result, "events");
+  if (!events.is_array()) return news;
+  for (const Json& event : events) {
+    const Json& entry = event.is_object() ? member(event, "kv") : event;
+    if (!entry.is_object() || key_of_claim(bytes_of_base64(text(entry, "key"))) != key) continue;
+    news.revision = std::max(news.revision, number(entry, "mod_revision"));
+  }
+  return news;
 }
 
 std::string authenticate_body(const std::string& user, const std::string& password) {

@@ -66,6 +66,16 @@ Result<uint64_t> parse_grant(const std::string& body);
 std::string lease_body(uint64_t lease);
 // Seconds that the lease has; 0: it is no more.
 Result<int64_t> parse_keep_alive(const std::string& body);
+// Changes of the names from `from` up to before `end`, from now on.
+std::string watch_body(std::string_view from, std::string_view end);
+// A line of the answer to it, as far as it concerns the queue of `key`.
+struct EtcdNews {
+  bool begins = false;    // from here on everything is told
+  bool over = false;      // nothing more comes
+  uint64_t revision = 0;  // of the last change; 0: none
+};
+Result<EtcdNews> parse_watch(std::string_view line, const std::string& key);
+
 std::string authenticate_body(const std::string& user, const std::string& password);
 Result<std::string> parse_authenticate(const std::string& body);
 // What an answer says that is no success.

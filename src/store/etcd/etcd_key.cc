@@ -127,13 +127,26 @@ task<Result<bool>> EtcdKey::keep_alive(Call call) {
 task<Result<EtcdAnswer>> EtcdKey::see(bool& alive, Call call) {
   alive = false;
   task<Result<bool>> keeping;
-  if (claim_) keeping = keep_alive(call);
+  // A claim that was given up lives until it is withdrawn, or until its lease is over.
+  if (claim_ && !claim_->given_up) keeping = keep_alive(call);
   auto answer = co_await transact(transaction(), true, call);
-  if (!keeping.valid()) co_return answer;
+  if (!answer) {
+    if (keeping.valid()) (void)co_await std::move(keeping);
+    co_return answer;
+  }
+  const bool stands = own(*answer) != nullptr;
+  if (stands) claim_->unsure = false;
+  if (!keeping.valid()) {
+    if (stands) claim_->lease = own(*answer)->lease;
+    if (claim_ && !stands && !claim_->unsure) claim_.reset();
+    alive = stands;
+    co_return answer;
+  }
   auto kept = co_await std::move(keeping);
-  if (!answer) co_return answer;
   if (const EtcdEntry* entry = own(*answer); entry != nullptr && entry->lease != claim_->lease) {
-    claim_->lease = entry->lease;  // a change of ours whose answer was lost
+    // A change of ours whose answer was lost: how long this lease lasts is not known for sure.
+    claim_->lease = entry->lease;
+    claim_->seconds = 0;
     kept = co_await keep_alive(call);
   }
   if (!kept) co_return tl::unexpected(kept.error());
@@ -148,14 +161,12 @@ task<Result<Observation>> EtcdKey::look(Instant deadline, runtime::Cancellation*
   bool alive = false;
   auto answer = co_await see(alive, call);
   if (!answer) co_return tl::unexpected(answer.error());
-  if (claim_ && must_stand_back(*answer, claim_->holder)) {
+  if (claim_ && (claim_->given_up || must_stand_back(*answer, claim_->holder))) {
     answer = co_await withdraw(LeaseRecord(), call);
     if (!answer) co_return tl::unexpected(answer.error());
   }
   co_return observe(*answer);
 }
-
-task<bool> EtcdKey::changed(runtime::Cancellation*) { co_return false; }
 
 task<Result<WriteOutcome>> EtcdKey::act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) {
   const Call call{deadline, cancel};
@@ -173,6 +184,7 @@ task<Result<WriteOutcome>> EtcdKey::act(WriteRequest request, Instant deadline, 
 task<Result<WriteOutcome>> EtcdKey::take(WriteRequest request, Call call) {
   LeaseRecord record = std::move(request.record);
   if (claim_ && claim_->token != record.token) {
+    claim_->given_up = true;
     const auto withdrawn = co_await withdraw(LeaseRecord(), call);
     if (!withdrawn) co_return tl::unexpected(withdrawn.error());
   }
@@ -184,11 +196,17 @@ task<Result<WriteOutcome>> EtcdKey::take(WriteRequest request, Call call) {
       co_return WriteOutcome{ours_is_first(*answer), observe(*answer)};
     }
   }
+  const int64_t seconds = seconds_of(record.lease);
+  if (claim_ && claim_->seconds != seconds) {
+    // It stands nowhere, and its lease is not the one that others would be told of.
+    const Status revoked = co_await revoke(claim_->lease, call);
+    if (!revoked) co_return tl::unexpected(revoked.error());
+    claim_.reset();
+  }
   if (!claim_) {
-    const int64_t seconds = seconds_of(record.lease);
     const auto lease = co_await grant(seconds, call);
     if (!lease) co_return tl::unexpected(lease.error());
-    claim_ = Claim{*lease, seconds, key_ + "/" + lease_text(*lease), record.token, record.holder, false};
+    claim_ = Claim{*lease, seconds, key_ + "/" + lease_text(*lease), record.token, record.holder};
   }
   auto outcome = co_await join(std::move(record), call);
   co_return outcome;
@@ -221,7 +239,9 @@ task<Result<WriteOutcome>> EtcdKey::renew(WriteRequest request, Call call) {
   if (!answer) co_return tl::unexpected(answer.error());
   const Observation seen = observe(*answer);
   if (!alive || !ours_is_first(*answer) || seen.version != request.expected) co_return WriteOutcome{false, seen};
-  if (seconds_of(request.record.lease) == claim_->seconds && request.record.heir == seen.record.heir) {
+  const bool as_long =
+      seconds_of(request.record.lease) == claim_->seconds && request.record.lease.ms() <= seen.record.lease.ms();
+  if (as_long && request.record.heir == seen.record.heir) {
     co_return WriteOutcome{true, seen};
   }
   auto rewritten = co_await rewrite(answer->queue.front(), std::move(request.record), call);
@@ -272,6 +292,8 @@ task<Result<EtcdAnswer>> EtcdKey::withdraw(LeaseRecord left, Call call) {
 
 task<Result<WriteOutcome>> EtcdKey::release(WriteRequest request, Call call) {
   bool alive = false;
+  // Whatever becomes of the calls: a claim that nobody stands behind any more must not be kept alive.
+  if (claim_) claim_->given_up = true;
   auto answer = co_await see(alive, call);
   if (!answer) co_return tl::unexpected(answer.error());
   if (!claim_) co_return WriteOutcome{false, observe(*answer)};

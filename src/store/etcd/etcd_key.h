@@ -6,6 +6,7 @@
 #include <string>
 
 #include "store/etcd/etcd_api.h"
+#include "store/etcd/etcd_watch.h"
 #include "store/lease_store.h"
 
 namespace bellwether::store {
@@ -21,7 +22,8 @@ class EtcdKey final : public StoreKey {
   runtime::task<Result<election::Observation>> look(Instant deadline, runtime::Cancellation* cancel) override;
   runtime::task<Result<election::WriteOutcome>> act(election::WriteRequest request, Instant deadline,
                                                     runtime::Cancellation* cancel) override;
-  runtime::task<bool> changed(runtime::Cancellation* cancel) override;
+  runtime::task<bool> changed(runtime::Cancellation* cancel) override { return watch_.changed(cancel); }
+  std::string watch_refused() const override { return watch_.refused(); }
 
  private:
   struct Claim {
@@ -30,7 +32,8 @@ class EtcdKey final : public StoreKey {
     std::string name;
     std::string token;
     std::string holder;
-    bool unsure = false;  // the answer to it was lost: it may stand in the queue, or be on its way there
+    bool given_up = false;  // it was to be taken back, which may not have happened
+    bool unsure = false;    // the answer to it was lost: it may stand in the queue, or be on its way there
   };
   struct Call {
     Instant deadline;
@@ -65,6 +68,7 @@ class EtcdKey final : public StoreKey {
   std::optional<Claim> claim_;
   EtcdAnswer last_;    // seen last
   bool lost_ = false;  // what etcd has told has gone back since
+  EtcdWatch watch_{runtime_, api_, key_, last_};
 };
 
 }  // namespace bellwether::store

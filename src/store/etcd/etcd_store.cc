@@ -69,7 +69,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runt
   if (const auto wrong = url.nothing_left(known); !wrong) co_return tl::unexpected(wrong.error());
   std::string description = url.scheme + "://";
   for (const HostPort& host : login.hosts) {
-    description += (description.ends_with('/') ? "" : ",") + store::to_string(host);
+    description += (description.ends_with('/') ? "" : ",") + to_string(host);
   }
   co_return std::make_unique<EtcdStore>(runtime, std::move(login), std::move(description));
 }

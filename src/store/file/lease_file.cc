@@ -2,7 +2,7 @@
 
 #include "base/probe.h"
 #include "base/units.h"
-#include "store/disk/wall_text.h"
+#include "base/wall_text.h"
 
 namespace bellwether::store {
 namespace {

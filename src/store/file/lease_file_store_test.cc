@@ -6,9 +6,9 @@
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
+#include "base/wall_text.h"
 #include "sim/sim_testing.h"
 #include "store/disk/store_testing.h"
-#include "store/disk/wall_text.h"
 #include "store/file/quarantine.h"
 
 namespace bellwether::store {

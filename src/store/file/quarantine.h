@@ -13,4 +13,7 @@ inline constexpr std::size_t kMostQuarantined = 8;
 // lock that guards `path`.
 runtime::task<Status> put_aside(runtime::Runtime& runtime, std::string path);
 
+// The same with a copy of what is in there, `text`; `path` itself stays, to be replaced in one step.
+runtime::task<Status> copy_aside(runtime::Runtime& runtime, std::string path, std::string text);
+
 }  // namespace bellwether::store

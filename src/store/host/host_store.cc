@@ -95,23 +95,18 @@ class HostStore final : public LeaseStore {
   runtime::Scope background_;  // last: what is on its way uses the rules
 };
 
-std::string variable(Environment environment, const char* name) {
-  const char* value = environment(name);
-  return value == nullptr ? std::string() : std::string(value);
-}
-
 Result<std::string> folder_from(const StoreUrl& url, bool nip_le, Environment environment) {
   const std::string home = variable(environment, "HOME");
   std::string folder = url.path;
   if (folder == "~" || folder.starts_with("~/")) folder = home + folder.substr(1);
   if (folder.empty() && nip_le) folder = home + "/.buzz/leader-locks";
   if (folder.empty()) {
-    const std::string state = variable(environment, "XDG_STATE_HOME");
-    folder = (state.starts_with('/') ? state : home + "/.local/state") + "/bellwether/locks";
+    const std::string state = state_folder(environment);
+    if (!state.empty()) folder = state + "/locks";
   }
   while (folder.size() > 1 && folder.ends_with('/')) folder.pop_back();
-  const bool needs_home = url.path.empty() || url.path.starts_with('~');
-  if (needs_home && home.empty() && !folder.starts_with(variable(environment, "XDG_STATE_HOME") + "/b")) {
+  const bool beside_home = url.path.starts_with('~') || (url.path.empty() && nip_le);
+  if (folder.empty() || (beside_home && home.empty())) {
     return fail(Errc::kInvalid, url.text + ": the variable HOME is not set, so name the folder: flock:DIRECTORY");
   }
   return folder;
@@ -145,6 +140,11 @@ Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environmen
   if (!folder) return tl::unexpected(folder.error());
   options.folder = std::move(*folder);
   return options;
+}
+
+bool is_nip_le(std::string_view url) {
+  auto parsed = parse_store_url(url);
+  return parsed && parsed->scheme == "flock" && parsed->take("profile") == "nip-le";
 }
 
 task<Result<std::unique_ptr<LeaseStore>>> open_host_store(Runtime& runtime, HostStoreOptions options) {

@@ -5,7 +5,9 @@
 
 #include <memory>
 #include <string>
+#include <string_view>
 
+#include "store/environment.h"
 #include "store/host/host_claim.h"
 #include "store/host/instance_id.h"
 #include "store/lease_store.h"
@@ -21,6 +23,8 @@ struct HostStoreOptions {
 
 // What the URL says. Without a folder: $XDG_STATE_HOME/bellwether/locks, or ~/.buzz/leader-locks in the profile nip-le.
 Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environment);
+// Whether this is the URL of a host lock in the profile nip-le.
+bool is_nip_le(std::string_view url);
 // Refuses a folder on a network file system, unless that is allowed. Makes nothing yet.
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_host_store(runtime::Runtime& runtime, HostStoreOptions options);
 

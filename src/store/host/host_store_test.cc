@@ -5,10 +5,10 @@
 #include <sys/file.h>
 #include <sys/wait.h>
 
+#include "base/wall_text.h"
 #include "sim/sim_testing.h"
 #include "store/disk/disk_claim.h"
 #include "store/disk/store_testing.h"
-#include "store/disk/wall_text.h"
 
 namespace bellwether::store {
 namespace {

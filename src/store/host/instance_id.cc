@@ -3,9 +3,8 @@
 namespace bellwether::store {
 
 std::string given_instance_id(Environment environment) {
-  for (const char* variable : {kInstanceIdVariable, kNipLeIdVariable}) {
-    const char* value = environment(variable);
-    if (value != nullptr && *value != '\0') return value;
+  for (const char* name : {kInstanceIdVariable, kNipLeIdVariable}) {
+    if (std::string value = variable(environment, name); !value.empty()) return value;
   }
   return {};
 }

@@ -7,11 +7,9 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "store/environment.h"
 
 namespace bellwether::store {
-
-// Looks up a variable of the environment; nullptr when it is not set.
-using Environment = const char* (*)(const char* name);
 
 inline constexpr const char* kInstanceIdVariable = "BELLWETHER_INSTANCE_ID";
 inline constexpr const char* kNipLeIdVariable = "BUZZ_INSTANCE_ELECTION_ID";

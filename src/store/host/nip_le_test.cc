@@ -11,11 +11,11 @@
 #include <thread>
 #include <unistd.h>
 
+#include "base/wall_text.h"
 #include "election/elector.h"
 #include "lead/leader_gate.h"
 #include "runtime/stream_testing.h"
 #include "runtime/temporary_testing.h"
-#include "store/disk/wall_text.h"
 #include "store/host/host_store.h"
 
 namespace bellwether::store {

@@ -15,6 +15,7 @@ constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
 constexpr int kConflict = 409;
+constexpr int kGone = 410;
 constexpr int kInvalid = 422;
 constexpr int kTooMany = 429;
 
@@ -45,7 +46,7 @@ Error KubeApi::error_of(const WebResponse& response, const std::string& method) 
       return {Errc::kRefused, where + "it does not know us: the token or certificate is wrong" + said};
     case kForbidden:
       return {Errc::kRefused, where + "we may not " + method +
-                                  " Leases here: a Role must permit get, list, create and update of leases in " +
+                                  " Leases here: a Role must permit get, list, watch, create and update of leases in " +
                                   "coordination.k8s.io" + said};
     case kNotFound: return {Errc::kNotFound, where + "there is no namespace '" + access_.name_space + "'" + said};
     case kInvalid: return {Errc::kInvalid, where + "it refuses the Lease" + said};
@@ -58,19 +59,41 @@ Error KubeApi::error_of(const WebResponse& response, const std::string& method) 
   return {down ? Errc::kUnreachable : Errc::kProtocol, where + (down ? "it fails" : "it refuses") + said};
 }
 
+WebRequest KubeApi::request_for(const std::string& method, const std::string& rest) const {
+  WebRequest request;
+  request.method = method;
+  request.target = access_.path + "/apis/coordination.k8s.io/v1/namespaces/" + access_.name_space + "/leases" + rest;
+  request.fields = {"Accept: application/json", "User-Agent: bellwether"};
+  if (!token_.empty()) request.fields.push_back("Authorization: Bearer " + token_);
+  return request;
+}
+
+task<Status> KubeApi::watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline) {
+  const Status known = co_await know_token();
+  if (!known) co_return known;
+  const int64_t seconds = std::max<int64_t>((deadline - runtime_.read_clock()).ms() / 1000, 1);
+  std::string rest = "?watch=1&fieldSelector=metadata.name%3D" + name + "&timeoutSeconds=" + std::to_string(seconds);
+  if (!from.empty()) rest += "&resourceVersion=" + from;
+  WebRequest request = request_for("GET", rest);
+  const auto response = co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr);
+  if (!response) co_return tl::unexpected(response.error());
+  if (response->status == kUnauthorized && !access_.token_file.empty()) token_.clear();
+  if (response->status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it has forgotten this version");
+  if (response->status == 200) co_return Status();
+  Error error = error_of(*response, "watch");
+  if (response->status == kForbidden) error.code = Errc::kUnsupported;
+  if (response->status == kTooMany) co_await runtime_.sleep(response->retry_after);
+  co_return tl::unexpected(std::move(error));
+}
+
 task<Result<WebResponse>> KubeApi::call(std::string method, std::string name, std::string body, Instant deadline,
                                         runtime::Cancellation* cancel) {
   bool renewed_token = false;
   while (true) {
     const Status known = co_await know_token();
     if (!known) co_return tl::unexpected(known.error());
-    WebRequest request;
-    request.method = method;
-    request.target = access_.path + "/apis/coordination.k8s.io/v1/namespaces/" + access_.name_space + "/leases" +
-                     (name.empty() ? "" : "/" + name);
-    request.fields = {"Accept: application/json", "User-Agent: bellwether"};
+    WebRequest request = request_for(method, name.empty() ? "" : "/" + name);
     if (!body.empty()) request.fields.push_back("Content-Type: application/json");
-    if (!token_.empty()) request.fields.push_back("Authorization: Bearer " + token_);
     request.body = body;
     request.repeatable = method == "GET";
     auto response = co_await web_.call(std::move(request), deadline, cancel);

@@ -19,10 +19,15 @@ class KubeApi {
   // none; it was changed, or exists already), the rest are errors. After an error of a change it was perhaps made.
   runtime::task<Result<WebResponse>> call(std::string method, std::string name, std::string body, Instant deadline,
                                           runtime::Cancellation* cancel);
+  // Follows what happens to the Lease `name` after the version `from`; empty: its present state first. See
+  // WebClient::stream(). kNotFound: that version is forgotten.
+  runtime::task<Status> watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline);
   std::string describe() const;
 
  private:
   runtime::task<Status> know_token();
+  // `rest`: what follows the path of the collection.
+  WebRequest request_for(const std::string& method, const std::string& rest) const;
   Error error_of(const WebResponse& response, const std::string& method) const;
 
   runtime::Runtime& runtime_;

@@ -2,8 +2,8 @@
 
 #include <cstdlib>
 
+#include "base/base64.h"
 #include "base/bytes.h"
-#include "store/base64.h"
 #include "store/credentials.h"
 #include "yaml/node.h"
 

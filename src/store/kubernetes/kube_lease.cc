@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "base/base64.h"
 #include "base/bytes.h"
-#include "store/base64.h"
+#include "base/wall_text.h"
 #include "store/disk/sha256.h"
-#include "store/disk/wall_text.h"
 
 namespace bellwether::store {
 namespace {
@@ -59,13 +59,15 @@ bool permitted(const std::string& name) {
   return name.find(".-") == std::string::npos && name.find("-.") == std::string::npos;
 }
 
+std::string version_of(const Json& meta) { return text(meta, "uid") + "." + text(meta, "resourceVersion"); }
+
 KubeLease lease_of(const Json& json) {
   const Json& meta = member(json, "metadata");
   const Json& notes = member(meta, "annotations");
   const Json& spec = member(json, "spec");
   KubeLease lease;
   lease.text = json.dump();
-  lease.version = text(meta, "uid") + "." + text(meta, "resourceVersion");
+  lease.version = version_of(meta);
   lease.name = text(meta, "name");
   lease.key = note(notes, "key").empty() ? lease.name : bytes_of_base64(note(notes, "key"));
   lease.counts_epochs = !note(notes, "epoch-of").empty();
@@ -160,6 +162,14 @@ std::string kube_epoch_with(const std::optional<KubeLease>& before, const std::s
   json["spec"]["leaseTransitions"] = epoch;
   json["metadata"]["annotations"][std::string(kPrefix) + "epoch-of"] = name;
   return dump(json);
+}
+
+Result<KubeEvent> parse_kube_event(std::string_view line) {
+  const Json json = Json::parse(line, nullptr, false);
+  const std::string kind = json.is_object() ? text(json, "type") : std::string();
+  if (kind.empty()) return fail(Errc::kProtocol, "this is no event of Kubernetes: " + std::string(line.substr(0, 200)));
+  const Json& meta = member(member(json, "object"), "metadata");
+  return KubeEvent{kind == "ERROR", text(meta, "name"), version_of(meta)};
 }
 
 std::string kube_message(const std::string& body) {

@@ -5,6 +5,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "election/lease_record.h"
@@ -34,6 +35,13 @@ std::string kube_lease_with(const std::optional<KubeLease>& before, const std::s
                             const election::LeaseRecord& record);
 // The object that remembers the epoch of the Lease `name`.
 std::string kube_epoch_with(const std::optional<KubeLease>& before, const std::string& name, uint64_t epoch);
+// A line of a watch.
+struct KubeEvent {
+  bool over = false;    // an error: the versions asked for are forgotten
+  std::string name;     // of the Lease; empty: about none
+  std::string version;  // as KubeLease::version; of a Lease that was deleted, that of its end
+};
+Result<KubeEvent> parse_kube_event(std::string_view line);
 // The message of a refusal.
 std::string kube_message(const std::string& body);
 

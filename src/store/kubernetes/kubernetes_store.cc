@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "store/kubernetes/kube_lease.h"
+#include "store/kubernetes/kube_watch.h"
 
 namespace bellwether::store {
 namespace {
@@ -84,7 +85,8 @@ class KubernetesKey final : public StoreKey {
     co_return WriteOutcome{true, now()};
   }
 
-  task<bool> changed(runtime::Cancellation*) override { co_return false; }
+  task<bool> changed(runtime::Cancellation* cancel) override { return watch_.changed(cancel); }
+  std::string watch_refused() const override { return watch_.refused(); }
 
  private:
   struct Call {
@@ -138,6 +140,7 @@ class KubernetesKey final : public StoreKey {
   bool looked_ = false;
   std::optional<KubeLease> lease_;  // as they were seen last
   std::optional<KubeLease> epoch_;
+  KubeWatch watch_{runtime_, api_, name_, lease_};
 };
 
 }  // namespace

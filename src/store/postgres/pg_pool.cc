@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "runtime/until.h"
 #include "store/dial.h"
-#include "store/until.h"
 
 namespace bellwether::store {
 namespace {
@@ -84,9 +84,10 @@ PgPool::~PgPool() = default;
 
 std::string PgPool::where() const { return to_string(login_.hosts[host_]); }
 
-void PgPool::avoid() {
-  host_ = (host_ + 1) % login_.hosts.size();
-  idle_.clear();
+void PgPool::avoid() { turn_to((host_ + 1) % login_.hosts.size()); }
+
+void PgPool::turn_to(std::size_t host) {
+  if (std::exchange(host_, host) != host) idle_.clear();
 }
 
 Error PgPool::error_of(const pg_result* result) const {
@@ -101,13 +102,13 @@ Error PgPool::error_of(const pg_result* result) const {
   return {Errc::kProtocol, where() + ": PostgreSQL answered: " + message};
 }
 
-Error PgPool::connect_error(const std::string& message) const {
+Error PgPool::connect_error(const std::string& server, const std::string& message) {
   for (const Meaning& meaning : kWords) {
     if (message.find(meaning.state) != std::string::npos) {
-      return {meaning.code, where() + ": " + std::string(meaning.advice) + " (" + message + ")"};
+      return {meaning.code, server + ": " + std::string(meaning.advice) + " (" + message + ")"};
     }
   }
-  return {Errc::kRefused, where() + ": " + message};
+  return {Errc::kRefused, server + ": " + message};
 }
 
 task<Status> PgPool::wait(pg_conn* connection, bool write, Instant deadline, runtime::Cancellation* cancel) {
@@ -120,11 +121,12 @@ task<Status> PgPool::wait(pg_conn* connection, bool write, Instant deadline, run
 }
 
 task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel) {
-  Until until(runtime_, deadline, cancel);
+  runtime::Until until(runtime_, deadline, cancel);
   const auto addresses = co_await runtime_.resolve(host.host, until.cancellation());
-  if (until.over()) co_return fail(until.why(), where() + ": its name was not resolved in time");
+  if (until.over()) co_return fail(until.why(), to_string(host) + ": its name was not resolved in time");
   if (!addresses || addresses->empty()) {
-    co_return fail(Errc::kDns, where() + ": " + (addresses ? "the name has no address" : addresses.error().message));
+    co_return fail(Errc::kDns,
+                   to_string(host) + ": " + (addresses ? "the name has no address" : addresses.error().message));
   }
   std::map<std::string, std::string> parameters = login_.parameters;
   parameters["host"] = host.host;
@@ -148,11 +150,11 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
   if (PQstatus(connection.get()) == CONNECTION_BAD) state = PGRES_POLLING_FAILED;
   while (state != PGRES_POLLING_OK) {
     if (state == PGRES_POLLING_FAILED) {
-      co_return tl::unexpected(connect_error(one_line(PQerrorMessage(connection.get()))));
+      co_return tl::unexpected(connect_error(to_string(host), one_line(PQerrorMessage(connection.get()))));
     }
     const bool write = state == PGRES_POLLING_WRITING;
     const auto ready = co_await runtime_.wait_descriptor(PQsocket(connection.get()), !write, write, deadline, cancel);
-    if (!ready) co_return fail(ready.error().code, where() + ": connecting took too long");
+    if (!ready) co_return fail(ready.error().code, to_string(host) + ": connecting took too long");
     state = PQconnectPoll(connection.get());
   }
   PQsetnonblocking(connection.get(), 1);
@@ -162,14 +164,18 @@ task<Result<PgPool::Connection>> PgPool::connect_to(HostPort host, Instant deadl
 // One that does not answer must leave time for the others.
 task<Result<PgPool::Connection>> PgPool::connect(Instant deadline, runtime::Cancellation* cancel) {
   Error last;
+  std::size_t tried = host_;
   for (std::size_t left = login_.hosts.size(); left > 0; --left) {
     const Instant now = runtime_.read_clock();
     const Instant until = now + (deadline - now) / static_cast<int64_t>(left);
-    HostPort host = login_.hosts[host_];
+    HostPort host = login_.hosts[tried];
     auto connection = co_await connect_to(std::move(host), until, cancel);
-    if (connection) co_return connection;
+    if (connection) {
+      turn_to(tried);
+      co_return connection;
+    }
     last = connection.error();
-    avoid();
+    tried = (tried + 1) % login_.hosts.size();
     if (last.code == Errc::kCancelled) break;
   }
   co_return tl::unexpected(last);
@@ -177,7 +183,7 @@ task<Result<PgPool::Connection>> PgPool::connect(Instant deadline, runtime::Canc
 
 task<Result<std::vector<PgRow>>> PgPool::run(std::string statement, std::vector<std::string> parameters,
                                              Instant deadline, runtime::Cancellation* cancel) {
-  Until until(runtime_, deadline, cancel);
+  runtime::Until until(runtime_, deadline, cancel);
   Turn turn(turns_, until.cancellation());
   co_await turn.woken().wait();
   if (!turn.granted() || until.over()) co_return fail(until.why(), where() + ": no answer in time");

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "runtime/runtime.h"
@@ -25,6 +26,15 @@ struct PgLogin {
 // Rows of text; nothing where a value is null.
 using PgRow = std::vector<std::optional<std::string>>;
 
+// Hears what is told on a channel.
+class PgEar {
+ public:
+  virtual ~PgEar() = default;
+  virtual void hear(std::string_view told) = 0;
+  // From here on everything is heard.
+  virtual void begin() = 0;
+};
+
 class PgPool {
  public:
   static constexpr std::size_t kConnectionsMax = 4;
@@ -38,6 +48,9 @@ class PgPool {
   // parameters, `statement` may be several, separated by semicolons; the rows are those of the last.
   runtime::task<Result<std::vector<PgRow>>> run(std::string statement, std::vector<std::string> parameters,
                                                 Instant deadline, runtime::Cancellation* cancel);
+  // Listens to a channel (a plain name), on a connection of its own, until that breaks, dies without a word, or calls
+  // go to another server.
+  runtime::task<Status> listen(std::string channel, PgEar& ear);
   std::string where() const;
   // The next connection is made to another server: this one cannot do what it should.
   void avoid();
@@ -48,6 +61,9 @@ class PgPool {
   };
   using Connection = std::unique_ptr<pg_conn, Finish>;
 
+  // Calls go to this server from now on.
+  void turn_to(std::size_t host);
+  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
   runtime::task<Result<Connection>> connect(Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<Connection>> connect_to(HostPort host, Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<std::vector<PgRow>>> run_on(pg_conn* connection, const std::string& statement,
@@ -55,7 +71,7 @@ class PgPool {
                                                    runtime::Cancellation* cancel);
   runtime::task<Status> wait(pg_conn* connection, bool write, Instant deadline, runtime::Cancellation* cancel);
   Error error_of(const pg_result* result) const;
-  Error connect_error(const std::string& message) const;
+  static Error connect_error(const std::string& server, const std::string& message);
 
   runtime::Runtime& runtime_;
   PgLogin login_;

@@ -72,7 +72,7 @@ const std::string_view kPgAct =
     "when leases are kept here', clock_timestamp(), clock_timestamp() from s, r where not exists (select from "
     "bellwether_leases where key = '' and server = s.life) on conflict (key) do update set server = excluded.server, "
     "epoch = greatest(excluded.epoch, l.epoch + 1))"
-    ", told as (select pg_notify('bellwether', md5($1::bytea)) from r where $4::text <> 'renew')"
+    ", told as (select pg_notify('bellwether', $14::text) from r)"
     " select s.life, s.now_ms, s.life, s.now_ms," BELLWETHER_PG_RECORD " from s, r left join told on true";
 
 const std::string_view kPgList =

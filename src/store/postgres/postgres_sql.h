@@ -16,7 +16,8 @@ namespace bellwether::store {
 extern const std::string_view kPgCreate;
 // $1: key. One row of state, as observe_pg() reads it.
 extern const std::string_view kPgLook;
-// $1 key, $2 the stamp expected, $3 the server's life expected, $4 the kind of act, $5… the new record. No row: it was
+// $1 key, $2 the stamp expected, $3 the server's life expected, $4 the kind of act, $5… the new record, $14 what
+// is told to those who listen. No row: it was
 // not done; else as kPgLook.
 extern const std::string_view kPgAct;
 // $1: the first key, $2: the end, empty for all; $3: how many. Rows as kPgLook, the key behind them.

@@ -17,16 +17,6 @@ using election::WriteOutcome;
 using election::WriteRequest;
 using runtime::task;
 
-const char* to_string(WriteRequest::Kind kind) {
-  switch (kind) {
-    case WriteRequest::Kind::kTake: return "take";
-    case WriteRequest::Kind::kRenew: return "renew";
-    case WriteRequest::Kind::kRelease: return "release";
-    case WriteRequest::Kind::kAmend: return "amend";
-  }
-  return "?";
-}
-
 // The end of the keys that begin with `prefix`; empty when there is none.
 std::string end_of(std::string prefix) {
   while (!prefix.empty() && prefix.back() == '\xff') prefix.pop_back();
@@ -44,7 +34,10 @@ std::string without_zeros(std::string text) {
 
 class PostgresKey final : public StoreKey {
  public:
-  PostgresKey(PostgresStore& store, const std::string& key) : store_(store), key_(pg_bytes(key)) {}
+  PostgresKey(PostgresStore& store, const std::string& key) : store_(store), key_(pg_bytes(key)) {
+    listener_.name = pg_name_of(key);
+  }
+  ~PostgresKey() override { store_.watch_.remove(listener_); }
 
   task<Result<Observation>> look(Instant deadline, runtime::Cancellation* cancel) override {
     std::vector<std::string> parameters{key_};
@@ -70,7 +63,9 @@ class PostgresKey final : public StoreKey {
                                         std::to_string(record.lease.ms()),
                                         without_zeros(record.region),
                                         without_zeros(record.heir),
-                                        without_zeros(record.cause)};
+                                        without_zeros(record.cause),
+                                        pg_notice(listener_.name, stamp)};
+    listener_.own_stamp = stamp;
     auto rows = co_await store_.run(kPgAct, std::move(parameters), deadline, cancel);
     if (!rows) co_return tl::unexpected(rows.error());
     if (!rows->empty()) {
@@ -84,11 +79,27 @@ class PostgresKey final : public StoreKey {
     co_return WriteOutcome{false, std::move(*after)};
   }
 
-  task<bool> changed(runtime::Cancellation*) override { co_return false; }
+  task<bool> changed(runtime::Cancellation* cancel) override {
+    if (!std::exchange(listening_, true)) store_.watch_.add(listener_);
+    runtime::CancelCallback on_cancel(
+        cancel, [](void* self) { static_cast<PostgresKey*>(self)->listener_.changed.set(); }, this);
+    co_await listener_.changed.wait();
+    listener_.changed.reset();
+    if (cancel != nullptr && cancel->cancelled()) {
+      listening_ = false;
+      store_.watch_.remove(listener_);
+      co_return false;
+    }
+    co_return std::exchange(listener_.may_have, false);
+  }
+
+  std::string watch_refused() const override { return store_.watch_.refused(); }
 
  private:
   PostgresStore& store_;
   std::string key_;
+  PgWatch::Listener listener_;
+  bool listening_ = false;
 };
 
 task<Result<std::vector<PgRow>>> PostgresStore::run(std::string_view statement, std::vector<std::string> parameters,
@@ -146,7 +157,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& 
   const auto wrong = url.nothing_left("password_file, sslmode, sslrootcert, sslcert, sslkey");
   if (!wrong) co_return tl::unexpected(wrong.error());
   std::string where;
-  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + store::to_string(host);
+  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);
   std::string description = "postgres://" + where + "/" + url.path;
   co_return std::make_unique<PostgresStore>(runtime, std::move(login), std::move(description));
 }

@@ -13,7 +13,7 @@
 #include <string>
 
 #include "store/lease_store.h"
-#include "store/postgres/pg_pool.h"
+#include "store/postgres/pg_watch.h"
 
 namespace bellwether::store {
 
@@ -37,6 +37,7 @@ class PostgresStore final : public LeaseStore {
   std::string description_;
   election::StoreTraits traits_;
   PgPool pool_;
+  PgWatch watch_{runtime_, pool_};
 };
 
 // postgres://USER@HOST:PORT,HOST:PORT/DATABASE. Options: password_file, and libpq's sslmode, sslrootcert, sslcert,

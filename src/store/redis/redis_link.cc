@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "runtime/until.h"
 #include "store/dial.h"
-#include "store/until.h"
 
 namespace bellwether::store {
 namespace {

@@ -26,16 +26,6 @@ constexpr std::string_view kMarkerName = "bellwether:store";
 constexpr std::size_t kLook = 0;
 constexpr std::size_t kAct = 1;
 
-const char* to_string(WriteRequest::Kind kind) {
-  switch (kind) {
-    case WriteRequest::Kind::kTake: return "take";
-    case WriteRequest::Kind::kRenew: return "renew";
-    case WriteRequest::Kind::kRelease: return "release";
-    case WriteRequest::Kind::kAmend: return "amend";
-  }
-  return "?";
-}
-
 // Whether a cluster of Redis would hash only the part of the name in the first braces.
 bool has_tag(std::string_view key) {
   const auto open = key.find('{');
@@ -225,7 +215,7 @@ task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& run
   if (const auto wrong = url.nothing_left(known); !wrong) co_return tl::unexpected(wrong.error());
   login.scripts = {std::string(kRedisLook), std::string(kRedisAct)};
   std::string where;
-  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + store::to_string(host);
+  for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);
   std::string description = url.scheme + "://" + where + "/" + std::to_string(login.database);
   co_return std::make_unique<RedisStore>(runtime, std::move(login), std::move(description));
 }

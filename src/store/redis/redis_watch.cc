@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "store/until.h"
+#include "runtime/until.h"
 
 namespace bellwether::store {
 namespace {

@@ -5,14 +5,40 @@
 
 #include "base/bytes.h"
 #include "protocol/http1/client_reader.h"
+#include "runtime/until.h"
 #include "store/dial.h"
-#include "store/until.h"
+#include "store/web/line_reader.h"
 
 namespace bellwether::store {
 
 using http1::ResponseReader;
 using runtime::Io;
 using runtime::task;
+
+namespace {
+
+constexpr int kOk = 200;
+constexpr std::size_t kRefusalMax = 64u << 10;
+
+tl::unexpected<Error> interrupted(const std::string& server, Errc why) {
+  return fail(why, server + (why == Errc::kCancelled ? ": cancelled" : ": no answer in time"));
+}
+
+tl::unexpected<Error> broken(const std::string& server, const Io& io) {
+  if (io.error == Errc::kTls) return fail(Errc::kTls, server + ": the server ended TLS: it wants a certificate?");
+  return fail(Errc::kReset, server + ": the server broke the connection");
+}
+
+// One more of what is counted, for as long as it lives.
+struct Counted {
+  explicit Counted(std::size_t& c) : count(c) { ++count; }
+  Counted(const Counted&) = delete;
+  Counted& operator=(const Counted&) = delete;
+  ~Counted() { --count; }
+  std::size_t& count;
+};
+
+}  // namespace
 
 // Ends the waits of an exchange when its time is up or its caller cancels.
 struct WebClient::Attempt {
@@ -33,9 +59,10 @@ WebClient::~WebClient() = default;
 
 std::string WebClient::where() const { return to_string(hosts_[host_]); }
 
-void WebClient::avoid() {
-  host_ = (host_ + 1) % hosts_.size();
-  idle_.clear();
+void WebClient::avoid() { turn_to((host_ + 1) % hosts_.size()); }
+
+void WebClient::turn_to(std::size_t host) {
+  if (std::exchange(host_, host) != host) idle_.clear();
 }
 
 std::string WebClient::bytes_of(const WebRequest& request) const {
@@ -57,21 +84,25 @@ std::unique_ptr<runtime::Stream> WebClient::take_idle() {
 // One that does not answer must leave time for the others.
 task<Result<std::unique_ptr<runtime::Stream>>> WebClient::dial_any(Instant deadline, runtime::Cancellation* cancel) {
   Error last;
+  std::size_t tried = host_;
   for (std::size_t left = hosts_.size(); left > 0; --left) {
     const Instant now = runtime_.read_clock();
     const Instant until = now + (deadline - now) / static_cast<int64_t>(left);
-    HostPort host = hosts_[host_];
+    HostPort host = hosts_[tried];
     auto stream = co_await dial(runtime_, std::move(host), tls_, until, cancel);
-    if (stream) co_return stream;
+    if (stream) {
+      turn_to(tried);
+      co_return stream;
+    }
     last = stream.error();
-    avoid();
+    tried = (tried + 1) % hosts_.size();
     if (last.code == Errc::kCancelled) break;
   }
   co_return tl::unexpected(last);
 }
 
 task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, runtime::Cancellation* cancel) {
-  Until until(runtime_, deadline, cancel);
+  runtime::Until until(runtime_, deadline, cancel);
   Turn turn(turns_, until.cancellation());
   co_await turn.woken().wait();
   if (!turn.granted() || until.over()) co_return fail(until.why(), where() + ": no answer in time");
@@ -101,37 +132,35 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
   }
 }
 
-task<Result<WebResponse>> WebClient::exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
-                                              runtime::Cancellation* cancel, bool& heard, bool& reusable) {
-  const std::string server = where();
-  Attempt attempt(runtime_, stream, deadline, cancel);
-  const auto interrupted = [&](Errc why) {
-    return fail(why, server + (why == Errc::kCancelled ? ": cancelled" : ": no answer in time"));
-  };
-  std::string_view rest = bytes;
-  while (!rest.empty()) {
-    const Io io = stream.try_write(as_bytes(rest));
+task<Status> WebClient::send(runtime::Stream& stream, std::string_view bytes, const std::string& server) {
+  while (!bytes.empty()) {
+    const Io io = stream.try_write(as_bytes(bytes));
     if (io.kind == Io::Kind::kDone) {
-      rest.remove_prefix(io.count);
+      bytes.remove_prefix(io.count);
     } else if (io.kind == Io::Kind::kWouldBlock) {
       const Errc waited = co_await stream.writable();
-      if (waited != Errc::kOk) co_return interrupted(waited);
+      if (waited != Errc::kOk) co_return interrupted(server, waited);
     } else {
       co_return fail(Errc::kReset, server + ": the connection broke while the request was sent");
     }
   }
+  co_return Status();
+}
+
+task<Result<WebResponse>> WebClient::exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
+                                              runtime::Cancellation* cancel, bool& heard, bool& reusable) {
+  const std::string server = where();
+  Attempt attempt(runtime_, stream, deadline, cancel);
+  const Status sent = co_await send(stream, bytes, server);
+  if (!sent) co_return tl::unexpected(sent.error());
   ResponseReader reader(buffers_, false, true, kBodyMax);
   auto state = ResponseReader::State::kMore;
   while (state == ResponseReader::State::kMore) {
     const Errc waited = co_await stream.readable();
-    if (waited != Errc::kOk) co_return interrupted(waited);
+    if (waited != Errc::kOk) co_return interrupted(server, waited);
     const Io io = stream.try_read(reader.space());
     if (io.kind == Io::Kind::kWouldBlock) continue;
-    if (io.kind == Io::Kind::kError) {
-      if (io.error == Errc::kTls)
-        co_return fail(Errc::kTls, server + ": the server ended TLS: it wants a certificate?");
-      co_return fail(Errc::kReset, server + ": the server broke the connection");
-    }
+    if (io.kind == Io::Kind::kError) co_return broken(server, io);
     heard = heard || io.kind == Io::Kind::kDone;
     state = io.kind == Io::Kind::kEnd ? reader.ended() : reader.received(io.count);
   }
@@ -149,6 +178,50 @@ task<Result<WebResponse>> WebClient::exchange(runtime::Stream& stream, std::stri
     response.retry_after = Duration::seconds(static_cast<int64_t>(std::min<uint64_t>(*seconds, 3600)));
   }
   co_return response;
+}
+
+task<Result<WebResponse>> WebClient::stream(WebRequest request, LineSink& sink, Instant begin_by, Instant deadline,
+                                            runtime::Cancellation* cancel) {
+  if (streams_ == kStreamsMax) co_return fail(Errc::kExhausted, where() + ": there are enough connections to it");
+  const Counted counted(streams_);
+  // Only to the server that calls go to: where they go is not for a stream to decide.
+  const std::string server = where();
+  const std::string bytes = bytes_of(request);
+  HostPort host = hosts_[host_];
+  auto stream = co_await dial(runtime_, std::move(host), tls_, begin_by, cancel);
+  if (!stream) co_return tl::unexpected(stream.error());
+  Attempt attempt(runtime_, **stream, begin_by, cancel);
+  const Status sent = co_await send(**stream, bytes, server);
+  if (!sent) co_return tl::unexpected(sent.error());
+  WebResponse response;
+  const Status followed = co_await follow(attempt, sink, deadline, response);
+  if (followed) co_return response;
+  const bool came_to_its_time = followed.error().code == Errc::kTimeout && response.status == kOk;
+  if (came_to_its_time) co_return response;
+  co_return fail(followed.error().code, server + ": " + followed.error().message);
+}
+
+task<Status> WebClient::follow(Attempt& attempt, LineSink& sink, Instant deadline, WebResponse& response) {
+  LineReader reader;
+  std::string piece;
+  while (!reader.over()) {
+    const Errc waited = co_await attempt.stream.readable();
+    if (waited != Errc::kOk) co_return fail(waited, waited == Errc::kCancelled ? "cancelled" : "no answer in time");
+    piece.resize(http1::ResponseBuffer::kBytes);
+    const Io io = attempt.stream.try_read(std::as_writable_bytes(std::span(piece)));
+    if (io.kind == Io::Kind::kWouldBlock) continue;
+    if (io.kind == Io::Kind::kError) co_return fail(Errc::kReset, "the server broke the connection");
+    piece.resize(io.kind == Io::Kind::kDone ? io.count : 0);
+    const Status fed = io.kind == Io::Kind::kEnd ? reader.close() : reader.feed(piece);
+    if (!fed) co_return fed;
+    if (response.status == 0 && reader.status() == kOk) runtime_.timers().arm(attempt.timer, deadline);
+    response.status = reader.status();
+    while (const auto line = reader.next()) {
+      if (response.status == kOk && !sink.on_line(*line)) co_return Status();
+      if (response.status != kOk && response.body.size() < kRefusalMax) response.body += *line + "\n";
+    }
+  }
+  co_return Status();
 }
 
 }  // namespace bellwether::store

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "protocol/http1/client_buffer.h"
@@ -30,9 +31,18 @@ struct WebResponse {
   Duration retry_after;  // as the server asks; zero when it does not
 };
 
+// What comes of a response that goes on and on.
+class LineSink {
+ public:
+  virtual ~LineSink() = default;
+  // One line of a response with status 200; false ends the call.
+  virtual bool on_line(std::string_view line) = 0;
+};
+
 class WebClient {
  public:
   static constexpr std::size_t kConnectionsMax = 16;
+  static constexpr std::size_t kStreamsMax = 64;
   static constexpr std::size_t kBodyMax = 32u << 20;
 
   // `tls`: null for plain HTTP.
@@ -44,6 +54,12 @@ class WebClient {
   // Any status is an answer. Errors name the server; after one, the request was perhaps carried out, and the next call
   // goes to the next server.
   runtime::task<Result<WebResponse>> call(WebRequest request, Instant deadline, runtime::Cancellation* cancel);
+  // A call whose response is handed on line by line while it comes, over a connection of its own, of which there are at
+  // most kStreamsMax (kExhausted). Its head must have come by `begin_by`; it is over when the server or the sink ends
+  // it or when `deadline` passes, all of which are good ends. The body of a response that comes with another status
+  // than 200 is given back.
+  runtime::task<Result<WebResponse>> stream(WebRequest request, LineSink& sink, Instant begin_by, Instant deadline,
+                                            runtime::Cancellation* cancel);
   // The server that calls go to now.
   std::string where() const;
   // Calls go to another server from now on: this one cannot do what it should.
@@ -51,9 +67,15 @@ class WebClient {
 
  private:
   struct Attempt;
+  // Calls go to this server from now on.
+  void turn_to(std::size_t host);
+  // To the server that calls go to, or else to the next that can be reached, which calls go to from then on.
   runtime::task<Result<std::unique_ptr<runtime::Stream>>> dial_any(Instant deadline, runtime::Cancellation* cancel);
   runtime::task<Result<WebResponse>> exchange(runtime::Stream& stream, std::string bytes, Instant deadline,
                                               runtime::Cancellation* cancel, bool& heard, bool& reusable);
+  // `bytes` must outlive it.
+  static runtime::task<Status> send(runtime::Stream& stream, std::string_view bytes, const std::string& server);
+  runtime::task<Status> follow(Attempt& attempt, LineSink& sink, Instant deadline, WebResponse& response);
   std::string bytes_of(const WebRequest& request) const;
   std::unique_ptr<runtime::Stream> take_idle();
 
@@ -63,6 +85,7 @@ class WebClient {
   std::size_t host_ = 0;
   std::vector<std::unique_ptr<runtime::Stream>> idle_;  // to the present server
   Turns turns_{kConnectionsMax};
+  std::size_t streams_ = 0;
   http1::BufferPool buffers_;
 };
 

@@ -61,6 +61,40 @@ def descendants(pid):
     return found
 
 
+def at_rest(pid):
+    """Whether a process is stopped, or has ended, or waits for one that it begins and that is stopped (D)."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in "TtZXD"
+    except OSError:
+        return True
+
+
+def freeze(pid):
+    """Stops a process and everything below it, and gives their ids: none of them begins another one any more."""
+    frozen = []
+
+    def all_rest():
+        restless = [one for one in frozen if not at_rest(one)]
+        for one in restless:  # again: one that was still running may have let another one go on
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(one, signal.SIGSTOP)
+        return not restless
+
+    while new := [one for one in (pid, *descendants(pid)) if one not in frozen]:
+        frozen += new
+        until("their rest", all_rest)
+    return frozen
+
+
+def destroy(pid):
+    """Kills a process with everything below it, and waits until nothing is left of what it began."""
+    whole = freeze(pid)
+    for one in whole:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(one, signal.SIGKILL)
+    until("the end of its processes", lambda: not any(lives(one) for one in whole if one != pid))
+
+
 class Daemon:
     """One server. A subclass says how it is started (`command`), when it is ready and where its data are.
 
@@ -125,14 +159,7 @@ class Daemon:
         if self.process is None:
             return
         if self.process.poll() is None:
-            with contextlib.suppress(ProcessLookupError):
-                self.process.send_signal(signal.SIGSTOP)  # it makes no further processes meanwhile
-            below = descendants(self.process.pid)
-            self.process.kill()
-            for pid in below:
-                with contextlib.suppress(ProcessLookupError):
-                    os.kill(pid, signal.SIGKILL)
-            until("the end of its processes", lambda: not any(lives(pid) for pid in below))
+            destroy(self.process.pid)
         self.process.wait()
         self.process = None
 
@@ -149,10 +176,7 @@ class Daemon:
 
     def pause(self):
         """Freezes it (SIGSTOP): connections stand, new ones are taken by the kernel, nothing is answered."""
-        self.process.send_signal(signal.SIGSTOP)
-        for pid in descendants(self.process.pid):
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGSTOP)
+        freeze(self.process.pid)
 
     def resume(self):
         for pid in [*descendants(self.process.pid), self.process.pid]:

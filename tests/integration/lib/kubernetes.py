@@ -60,6 +60,8 @@ class Kubernetes:
         self.requests = []  # (method, path with query)
         self.watchers = set()  # connections with a stream of events
         self.lock = threading.Lock()
+        self.running = threading.Event()  # cleared while it is paused
+        self.running.set()
         self.start()
 
     @property
@@ -90,6 +92,13 @@ class Kubernetes:
         if lose_data:
             self.store.lose_data()
         self.start()
+
+    def pause(self):
+        """Connections stand, new ones are taken, nothing is answered or told."""
+        self.running.clear()
+
+    def resume(self):
+        self.running.set()
 
     def inject(self, **fault):
         """Adds a Fault. Those of one method are used up in their order."""

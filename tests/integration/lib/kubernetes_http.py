@@ -23,6 +23,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.kubernetes = self.server.kubernetes
         self.kubernetes.requests.append((self.command, self.path))
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.kubernetes.running.wait()
         fault = self.kubernetes.take_fault(self.command)
         if fault and fault.delay:
             time.sleep(fault.delay)
@@ -159,6 +160,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.close_connection = True
         with self.kubernetes.watching(self.connection):
             for event, lease in self.events(int(begin), chosen, end):
+                self.kubernetes.running.wait()
                 self.chunk(json.dumps({"type": event, "object": lease}).encode() + b"\n")
             self.chunk(b"")
 

@@ -127,6 +127,19 @@ class Store:
             self.history = []
             self.forgotten = self.revision
 
+    def copy(self):
+        """A backup, for restore()."""
+        with self.changed:
+            return copy.deepcopy(self.leases), self.revision
+
+    def restore(self, backup):
+        """Goes back to an older state, revisions included, as after `etcdctl snapshot restore`."""
+        with self.changed:
+            self.leases, self.revision = copy.deepcopy(backup[0]), backup[1]
+            self.history = []
+            self.forgotten = self.revision
+            self.changed.notify_all()
+
     def lose_data(self):
         """Comes back empty: as from no backup at all. The revisions begin anew."""
         with self.changed:

@@ -3,7 +3,6 @@
 import contextlib
 import json
 import os
-import signal
 import struct
 import subprocess
 import threading
@@ -11,7 +10,7 @@ import time
 from pathlib import Path
 
 from . import product
-from .daemon import descendants, lives, until
+from .daemon import destroy, until
 
 # Writes (epoch, CLOCK_BOOTTIME in ns) to the end of a file every 2 ms for as long as it lives, and does not end when
 # it is asked to: the guarded work at its worst. All candidates' commands write to one file, so its order is that of
@@ -182,12 +181,7 @@ class Test(product.Test):
 def end(candidate):
     """Ends a candidate as hard as it can be done, with all that it began, stopped or not."""
     if candidate.runs():
-        below = descendants(candidate.pid)
-        candidate.process.kill()
-        for pid in below:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        until("the end of its processes", lambda: not any(lives(pid) for pid in below))
+        destroy(candidate.pid)
     candidate.process.wait()
     for stream in (candidate.process.stdout, candidate.process.stderr):
         stream.close()

@@ -1,0 +1,35 @@
+// What the commands of `bellwether agents` share: where the things of a fleet are, and the commands themselves, each
+// with options of its own.
+#pragma once
+
+#include <memory>
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace bellwether::cli {
+
+struct FleetPlaces {
+  std::string folder;    // with all of them, unless they are given one by one
+  std::string registry;  // paths
+  std::string queue;
+  std::string via;  // where the lease is
+  std::string key;
+
+  // What was not given is taken from the folder, if that was given.
+  void complete();
+};
+
+// A change replaces the whole file. Made by root it would be root's, and no agent could read it any more: from here on
+// root acts as whoever the file belongs to. REQUIRES that no other thread runs yet.
+void act_as_owner_of(const std::string& path);
+
+// `--dir`; `places` must outlive the command.
+void add_fleet_folder(CLI::App* command, FleetPlaces& places);
+
+void add_agents_lead(CLI::App* agents, int& exit_code);
+void add_agents_tasks(CLI::App* agents, int& exit_code);
+
+}  // namespace bellwether::cli

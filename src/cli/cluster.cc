@@ -1,0 +1,322 @@
+// bellwether cluster: what a cluster is like, and what an operator can do about it.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "cli/cluster_words.h"
+#include "cli/commands.h"
+#include "cli/durations.h"
+#include "cli/node_settings.h"
+#include "node/cluster/operator_client.h"
+#include "node/cluster/secrets.h"
+#include "proto/admin.pb.h"
+#include "runtime/epoll_runtime.h"
+#include "store/environment.h"
+
+namespace bellwether::cli {
+namespace {
+
+constexpr int kExitNo = 1;
+
+struct Given {
+  NodeSettings settings;
+  std::string node;
+  std::string by;
+  std::string to;
+  std::string name;
+  std::string secret_file;
+  Duration timeout = Duration::seconds(5);
+  bool json = false;
+};
+
+int refuse(const std::string& text) {
+  std::fprintf(stderr, "bellwether cluster: %s\n", text.c_str());
+  return kExitUsage;
+}
+
+// A connection to the cluster as an operator, and whom to ask.
+struct Session {
+  std::unique_ptr<runtime::EpollRuntime> runtime;
+  std::unique_ptr<node::OperatorClient> client;
+  std::vector<HostPort> nodes;
+};
+
+std::string who_am_i(const Given& given) {
+  std::string by = given.by;
+  if (by.empty()) {
+    const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
+    by = user == nullptr || *user == '\0' ? "operator" : user;
+  }
+  return by;
+}
+
+// Nothing when something is wrong, which has been told.
+std::optional<Session> open_session(const Given& given) {
+  // An operator's machine needs neither a role nor a disk; whatever the file says of them is for the node.
+  auto read = read_node_settings(given.settings, {"role=worker", "name=operator", "voters=", "data="});
+  if (!read.config) return std::nullopt;
+  const cluster::NodeConfig& config = *read.config;
+  Session session;
+  if (!given.node.empty()) {
+    const auto node = parse_host_port(given.node, cluster::kDefaultPort);
+    if (!node) {
+      refuse("--node '" + given.node + "': " + node.error().message);
+      return std::nullopt;
+    }
+    session.nodes.push_back(*node);
+  } else {
+    HostPort own = config.advertise.host.empty() ? config.listen : config.advertise;
+    if (own.host == "0.0.0.0" || own.host == "::") own.host = "127.0.0.1";
+    session.nodes.push_back(own);
+    session.nodes.insert(session.nodes.end(), config.seeds.begin(), config.seeds.end());
+  }
+  auto keyring = node::read_secrets(config, &store::own_environment);
+  if (!keyring) {
+    refuse(keyring.error().message);
+    return std::nullopt;
+  }
+  auto client = node::OperatorClient::make(config, std::move(*keyring), who_am_i(given));
+  if (!client) {
+    refuse(client.error().message);
+    return std::nullopt;
+  }
+  session.client = std::make_unique<node::OperatorClient>(std::move(*client));
+  auto runtime = runtime::EpollRuntime::create({});
+  if (!runtime) {
+    refuse(runtime.error().message);
+    return std::nullopt;
+  }
+  session.runtime = std::move(*runtime);
+  return session;
+}
+
+Result<wire::AdminAnswer> ask(Session& session, const HostPort& node, const wire::AdminRequest& request,
+                              Duration timeout) {
+  return session.runtime->run(session.client->ask(*session.runtime, node, request, timeout));
+}
+
+// The first node that can be asked answers; a refusal is an answer.
+Result<wire::AdminAnswer> ask_any(Session& session, const wire::AdminRequest& request, Duration timeout) {
+  std::string troubles;
+  for (const HostPort& node : session.nodes) {
+    auto answer = ask(session, node, request, timeout);
+    if (answer || answer.error().code == Errc::kRefused) return answer;
+    troubles += (troubles.empty() ? "" : "\n  ") + answer.error().message;
+  }
+  return fail(Errc::kUnreachable, "no node could be asked:\n  " + troubles);
+}
+
+int answered(const Result<wire::AdminAnswer>& answer, bool json) {
+  if (!answer) {
+    std::fprintf(stderr, "bellwether cluster: %s\n", answer.error().message.c_str());
+    return kExitNo;
+  }
+  const std::string text = json ? json_of(*answer) : text_of(*answer);
+  std::fputs(text.c_str(), stdout);
+  return kExitOk;
+}
+
+int question(const Given& given, const wire::AdminRequest& request) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  return answered(ask_any(*session, request, given.timeout), given.json);
+}
+
+// What only the leader can do is asked of the leader, whichever node was named.
+int ask_leader(const Given& given, const wire::AdminRequest& request) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  wire::AdminRequest members;
+  members.mutable_members();
+  const auto known = ask_any(*session, members, given.timeout);
+  if (!known) return answered(known, false);
+  for (const auto& member : known->members().members()) {
+    if (!member.leads()) continue;
+    const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
+    if (!place) continue;
+    return answered(ask(*session, *place, request, given.timeout), given.json);
+  }
+  std::fprintf(stderr, "bellwether cluster: nobody is known to lead\n");
+  return kExitNo;
+}
+
+// --- a new secret ----------------------------------------------------------------------------------------------------
+
+struct Target {
+  std::string name;
+  HostPort place;
+};
+
+// All members that are alive; an error when one is not, because it would be left behind with the old secret.
+Result<std::vector<Target>> all_members(Session& session, Duration timeout) {
+  wire::AdminRequest request;
+  request.mutable_members();
+  const auto known = ask_any(session, request, timeout);
+  if (!known) return tl::unexpected(known.error());
+  std::vector<Target> out;
+  for (const auto& member : known->members().members()) {
+    if (member.state() == "dead" || member.state() == "left") continue;
+    if (member.state() != "alive") {
+      return fail(Errc::kRefused, "'" + member.name() + "' is " + member.state() +
+                                      ": a secret is replaced while all members are alive");
+    }
+    const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
+    if (!place) return fail(Errc::kProtocol, "'" + member.name() + "' has no address");
+    out.push_back({member.name(), *place});
+  }
+  return out;
+}
+
+// One step on every node; stops at the first that fails.
+Status on_all(Session& session, const std::vector<Target>& nodes, const wire::AdminRequest& request, const char* what,
+              Duration timeout) {
+  for (const Target& node : nodes) {
+    const auto answer = ask(session, node.place, request, timeout);
+    if (!answer) {
+      return fail(answer.error().code, std::string(what) + " failed at '" + node.name + "': " + answer.error().message);
+    }
+    std::fprintf(stderr, "%s: %s\n", node.name.c_str(), answer->done().c_str());
+  }
+  return {};
+}
+
+int rotate(const Given& given) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  auto text = node::read_secret_file(given.secret_file);
+  if (!text) return refuse(text.error().message);
+  auto secret = wire::Secret::take(std::string(*text));
+  if (!secret) return refuse("the secret in '" + given.secret_file + "': " + secret.error().message);
+  const uint32_t old_id = session->client->keyring().in_use();
+  const auto id = session->client->keyring().learn(std::move(*secret));
+  if (!id) return refuse(id.error().message);
+  if (*id == old_id) return refuse("the secret in '" + given.secret_file + "' is the one in use");
+
+  const auto nodes = all_members(*session, given.timeout);
+  if (!nodes) return answered(tl::unexpected(nodes.error()), false);
+  wire::AdminRequest step;
+  step.mutable_keys()->set_act(wire::AdminRequest::Keys::LEARN);
+  step.mutable_keys()->set_secret(*text);
+  Status done = on_all(*session, *nodes, step, "learning the new secret", given.timeout);
+  if (done) {
+    step.mutable_keys()->clear_secret();
+    step.mutable_keys()->set_act(wire::AdminRequest::Keys::USE);
+    step.mutable_keys()->set_id(*id);
+    done = on_all(*session, *nodes, step, "using the new secret", given.timeout);
+  }
+  if (done) {
+    static_cast<void>(session->client->keyring().use(*id));
+    step.mutable_keys()->set_act(wire::AdminRequest::Keys::FORGET);
+    step.mutable_keys()->set_id(old_id);
+    done = on_all(*session, *nodes, step, "forgetting the old secret", given.timeout);
+  }
+  if (!done) {
+    std::fprintf(stderr,
+                 "bellwether cluster: %s\nEvery node still opens what the others seal. Mend that node and say the same "
+                 "command again.\n",
+                 printable(done.error().message).c_str());
+    return kExitNo;
+  }
+  std::printf(
+      "All %zu nodes use the new secret, and none opens the old one. Put it into the secret files of all nodes "
+      "before the next restart.\n",
+      nodes->size());
+  return kExitOk;
+}
+
+void add_common(CLI::App* command, Given& given) {
+  add_node_settings(command, given.settings);
+  command->add_option("--node", given.node, "Ask this node (default: that of --config, then its seeds)")
+      ->type_name("HOST:PORT");
+  command->add_option("--by", given.by, "Who asks, for the nodes' audit logs (default $USER)");
+  add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
+  command->add_flag("--json", given.json, "As JSON");
+}
+
+}  // namespace
+
+void add_cluster(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  CLI::App* command = app.add_subcommand("cluster", "Look at a cluster of nodes, and operate it");
+  command->require_subcommand(1);
+  const auto add = [&](const char* name, const char* help) {
+    CLI::App* sub = command->add_subcommand(name, help);
+    add_common(sub, *given);
+    return sub;
+  };
+  add("members", "Who is in the cluster, and in which state")->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_members();
+    exit_code = question(*given, request);
+  });
+  add("leader", "Who leads, since when, and on which evidence")->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_leader();
+    exit_code = question(*given, request);
+  });
+  add("quorum", "Who votes, who of them is alive, and how many are needed")->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_quorum();
+    exit_code = question(*given, request);
+  });
+  CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");
+  leave->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_leave();
+    if (given->node.empty()) {
+      exit_code = refuse("which node shall leave? Name it: --node HOST:PORT");
+      return;
+    }
+    exit_code = question(*given, request);
+  });
+  CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
+  transfer->add_option("--to", given->to, "The voter that shall lead (default: the fittest)")->type_name("NAME");
+  transfer->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_transfer()->set_to(given->to);
+    exit_code = ask_leader(*given, request);
+  });
+  CLI::App* voters = command->add_subcommand("voters", "Change who votes, one at a time");
+  voters->require_subcommand(1);
+  for (const bool more : {true, false}) {
+    CLI::App* change = voters->add_subcommand(more ? "add" : "remove", more ? "One voter more" : "One voter less");
+    add_common(change, *given);
+    change->add_option("NAME", given->name, "The node's name")->required();
+    change->callback([given, more, &exit_code] {
+      wire::AdminRequest request;
+      request.mutable_voters()->set_add(more);
+      request.mutable_voters()->set_name(given->name);
+      exit_code = ask_leader(*given, request);
+    });
+  }
+  CLI::App* keys = command->add_subcommand("keys", "The cluster's shared secret");
+  keys->require_subcommand(1);
+  CLI::App* list = keys->add_subcommand("list", "By what names a node knows its secrets; the one in use first");
+  add_common(list, *given);
+  list->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_keys()->set_act(wire::AdminRequest::Keys::LIST);
+    exit_code = question(*given, request);
+  });
+  CLI::App* rotation = keys->add_subcommand("rotate", "Replace the secret of the running cluster; nothing is lost");
+  add_common(rotation, *given);
+  rotation->add_option("--secret-file", given->secret_file, "The new secret")->required()->type_name("FILE");
+  rotation->callback([given, &exit_code] { exit_code = rotate(*given); });
+  command->footer(
+      "An operator needs what a node needs: the cluster's name and its secret, or a certificate with the role\n"
+      "`operator`. With --config the settings of any node will do.\n\n"
+      "Examples:\n"
+      "  bellwether cluster members --config m1.yaml\n"
+      "  bellwether cluster leader --config m1.yaml --json\n"
+      "  bellwether cluster transfer --config m1.yaml --to m2\n"
+      "  bellwether cluster leave --config m1.yaml --node 10.0.0.3:9000\n"
+      "  bellwether cluster keys rotate --config m1.yaml --secret-file new-secret\n\n"
+      "Exit codes: 0 done, 1 refused or nobody could be asked, 104 wrong command line or settings.");
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,134 @@
+#include "cli/cluster_words.h"
+
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "cli/table.h"
+#include "proto/admin.pb.h"
+#include "wire/keyring.h"
+
+namespace bellwether::cli {
+namespace {
+
+using wire::AdminAnswer;
+using Json = nlohmann::ordered_json;
+
+std::string ago(uint64_t ms) { return format_duration(Duration::millis(static_cast<int64_t>(ms))); }
+
+std::string members_text(const AdminAnswer::Members& members) {
+  Table table({"NAME", "STATE", "FOR", "ROLE", "DATACENTER", "ADDRESS", "INCARNATION", ""});
+  for (const auto& one : members.members()) {
+    table.add({one.name(), one.state(), ago(one.since_ms()), one.role(), one.datacenter(), one.address(),
+               std::to_string(one.incarnation()),
+               std::string(one.leads() ? "leads" : "") + (one.self() ? (one.leads() ? ", answers" : "answers") : "")});
+  }
+  return table.text();
+}
+
+std::string leader_text(const AdminAnswer::Leader& leader) {
+  if (leader.name().empty())
+    return "nobody leads, as " + leader.answered_by() + " sees it: " + leader.evidence() + "\n";
+  std::string text = leader.name() + " leads, term " + std::to_string(leader.term()) + ", for " +
+                     ago(leader.since_ms()) + " as " + leader.answered_by() + " sees it: " + leader.evidence() + "\n";
+  if (leader.valid_for_ms() > 0) {
+    text += "its lease runs " + ago(static_cast<uint64_t>(leader.valid_for_ms())) + " more, and is renewed\n";
+  }
+  return text;
+}
+
+std::string quorum_text(const AdminAnswer::Quorum& quorum) {
+  Table table({"VOTER", "ALIVE", ""});
+  for (const auto& one : quorum.voters()) {
+    std::string more = one.leads() ? "leads" : "";
+    for (const auto& [is, word] :
+         {std::pair{one.self(), "answers"}, {one.joining(), "joins"}, {one.leaving(), "leaves"}}) {
+      if (is) more += (more.empty() ? "" : ", ") + std::string(word);
+    }
+    table.add({one.name().empty() ? "(unknown name)" : one.name(), one.alive() ? "yes" : "no", more});
+  }
+  std::string text = table.text();
+  text += std::to_string(quorum.alive()) + " of " + std::to_string(quorum.voters_size()) + " voters alive, " +
+          std::to_string(quorum.needed()) + " needed: " + (quorum.has_quorum() ? "there is a quorum" : "NO QUORUM") +
+          "\n";
+  if (quorum.changing()) text += "the voters are changing: majorities of the old and of the new ones are needed\n";
+  if (quorum.follows_only()) text += "this node has lost its record of votes: it follows, and does not vote\n";
+  return text;
+}
+
+Json members_json(const AdminAnswer::Members& members) {
+  Json list = Json::array();
+  for (const auto& one : members.members()) {
+    list.push_back({{"name", one.name()},
+                    {"state", one.state()},
+                    {"since_ms", one.since_ms()},
+                    {"role", one.role()},
+                    {"datacenter", one.datacenter()},
+                    {"address", one.address()},
+                    {"incarnation", one.incarnation()},
+                    {"software", one.software()},
+                    {"leads", one.leads()},
+                    {"self", one.self()}});
+  }
+  return {
+      {"members", std::move(list)}, {"degradation", members.degradation()}, {"health_score", members.health_score()}};
+}
+
+Json leader_json(const AdminAnswer::Leader& leader) {
+  return {{"name", leader.name()},         {"term", leader.term()},
+          {"since_ms", leader.since_ms()}, {"valid_for_ms", leader.valid_for_ms()},
+          {"evidence", leader.evidence()}, {"answered_by", leader.answered_by()}};
+}
+
+Json quorum_json(const AdminAnswer::Quorum& quorum) {
+  Json voters = Json::array();
+  for (const auto& one : quorum.voters()) {
+    voters.push_back({{"name", one.name()},
+                      {"alive", one.alive()},
+                      {"leads", one.leads()},
+                      {"self", one.self()},
+                      {"joining", one.joining()},
+                      {"leaving", one.leaving()}});
+  }
+  return {{"voters", std::move(voters)},
+          {"needed", quorum.needed()},
+          {"alive", quorum.alive()},
+          {"role", quorum.role()},
+          {"term", quorum.term()},
+          {"active", quorum.active()},
+          {"follows_only", quorum.follows_only()},
+          {"has_quorum", quorum.has_quorum()},
+          {"changing", quorum.changing()}};
+}
+
+}  // namespace
+
+std::string text_of(const AdminAnswer& answer) {
+  std::string text;
+  if (answer.has_members()) text += members_text(answer.members());
+  if (answer.has_leader()) text += leader_text(answer.leader());
+  if (answer.has_quorum()) text += quorum_text(answer.quorum());
+  if (answer.has_keys()) {
+    for (int i = 0; i < answer.keys().ids_size(); ++i) {
+      text += wire::key_name(answer.keys().ids(i)) + (i == 0 ? "  in use\n" : "  also opens\n");
+    }
+  }
+  if (!answer.done().empty()) text += printable(answer.done()) + "\n";
+  return text;
+}
+
+std::string json_of(const AdminAnswer& answer) {
+  Json out = Json::object();
+  if (answer.has_members()) out = members_json(answer.members());
+  if (answer.has_leader()) out = leader_json(answer.leader());
+  if (answer.has_quorum()) out = quorum_json(answer.quorum());
+  if (answer.has_keys()) {
+    Json ids = Json::array();
+    for (const uint32_t id : answer.keys().ids()) ids.push_back(wire::key_name(id));
+    out["keys"] = std::move(ids);
+  }
+  if (!answer.done().empty()) out["done"] = answer.done();
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,280 @@
+#include "cluster/discovery/bootstrap.h"
+
+#include <algorithm>
+
+#include "base/bytes.h"
+#include "base/check.h"
+
+namespace bellwether::discovery {
+namespace {
+
+constexpr std::string_view kStates[] = {"initial", "resolving", "probing", "backoff", "joined", "failed"};
+constexpr std::string_view kSources[] = {"cache", "seed", "dns", "long ago"};
+
+// An address and no name: whatever has a colon (IPv6) or only digits and dots.
+bool is_literal(std::string_view host) {
+  return host.find(':') != std::string_view::npos || host.find_first_not_of("0123456789.") == std::string_view::npos;
+}
+
+HostPort normal(HostPort place) {
+  for (char& c : place.host) c = ascii_lower(c);
+  return place;
+}
+
+uint64_t& of(std::array<uint64_t, 4>& counts, LookupResult result) { return counts[static_cast<std::size_t>(result)]; }
+
+}  // namespace
+
+std::string_view to_string(BootstrapState state) { return kStates[static_cast<std::size_t>(state)]; }
+std::string_view to_string(Source source) { return kSources[static_cast<std::size_t>(source)]; }
+
+Bootstrap::Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics)
+    : settings_(std::move(settings)), prng_(prng), metrics_(metrics), names_(settings_.dns) {
+  check(settings_.probes_max > 0, "something is probed");
+  for (HostPort& place : settings_.self) place = normal(place);
+}
+
+void Bootstrap::step(Instant now, const BootstrapEvent& event, Effects& effects) {
+  std::visit([&](const auto& e) { on(now, e, effects); }, event);
+}
+
+Instant Bootstrap::next_deadline() const {
+  if (state_ == BootstrapState::kBackoff) return std::min(backoff_until_, give_up_at_);
+  if (!trying()) return Instant::never();
+  Instant next = give_up_at_;
+  for (const auto& [question, until] : asked_) next = std::min(next, until);
+  for (const Candidate& c : candidates_) {
+    if (c.progress == Progress::kProbing || c.progress == Progress::kJoining) next = std::min(next, c.deadline);
+  }
+  return next;
+}
+
+std::vector<Tried> Bootstrap::tried() const {
+  std::vector<Tried> all;
+  for (const Candidate& c : candidates_) {
+    all.push_back({c.place, c.source, c.outcome.empty() ? "not tried" : c.outcome});
+  }
+  return all;
+}
+
+void Bootstrap::on(Instant now, const event::Start& start, Effects& effects) {
+  check(state_ == BootstrapState::kInitial, "a node starts once");
+  cached_ = start.cached;
+  stale_ = start.stale;
+  if (settings_.give_up_after) give_up_at_ = now + *settings_.give_up_after;
+  begin_round(now, effects);
+}
+
+void Bootstrap::begin_round(Instant now, Effects& effects) {
+  ++round_;
+  state_ = BootstrapState::kResolving;
+  candidates_.clear();
+  for (const HostPort& place : cached_) add(place, Source::kCache);
+  for (const HostPort& place : settings_.seeds) {
+    if (is_literal(place.host)) add(place, Source::kSeed);
+  }
+  ask_names(now, effects);
+  for (const HostPort& place : stale_) add(place, Source::kStale);
+  advance(now, effects);
+}
+
+void Bootstrap::ask_names(Instant now, Effects& effects) {
+  std::vector<Question> questions;
+  for (const HostPort& seed : settings_.seeds) {
+    if (!is_literal(seed.host)) questions.push_back({normal(seed).host, seed.port});
+  }
+  questions.insert(questions.end(), settings_.names.begin(), settings_.names.end());
+  for (const Question& question : questions) {
+    if (const NameCache::Entry* known = names_.find(now, question)) {
+      const bool negative = known->places.empty();
+      ++metrics_.dns_cache_hits[negative ? 1 : 0];
+      if (negative) ++of(metrics_.dns_lookups, LookupResult::kNegativeCached);
+      for (const HostPort& place : known->places) add(place, Source::kDns);
+    } else if (asked_.emplace(question, now + settings_.dns.timeout).second) {
+      effects.push_back(effect::Resolve{question});
+    }
+  }
+}
+
+void Bootstrap::add(const HostPort& place, Source source) {
+  const HostPort candidate = normal(place);
+  const auto is = [&](const HostPort& other) { return other == candidate; };
+  if (std::any_of(settings_.self.begin(), settings_.self.end(), is)) return;
+  const auto known = std::find_if(candidates_.begin(), candidates_.end(), [&](const auto& c) { return is(c.place); });
+  if (known != candidates_.end()) {
+    known->source = std::min(known->source, source);
+  } else if (candidates_.size() < kCandidatesMax) {
+    candidates_.push_back({candidate, source, Progress::kWaiting, Instant(), {}});
+  }
+  std::stable_sort(candidates_.begin(), candidates_.end(),
+                   [](const Candidate& a, const Candidate& b) { return a.source < b.source; });
+}
+
+void Bootstrap::on(Instant now, const event::Resolved& answer, Effects& effects) {
+  const auto asked = asked_.find(answer.question);
+  names_.answered(now, answer.question, answer.places, answer.ttl);
+  if (asked == asked_.end()) return;  // too late for the round that asked; the next one finds it
+  ++of(metrics_.dns_lookups, answer.places.empty() ? LookupResult::kError : LookupResult::kSuccess);
+  metrics_.dns_resolution.add(now - (asked->second - settings_.dns.timeout));
+  asked_.erase(asked);
+  if (!trying()) return;
+  for (const HostPort& place : answer.places) add(place, Source::kDns);
+  advance(now, effects);
+}
+
+void Bootstrap::on(Instant now, const event::NotResolved& answer, Effects& effects) {
+  const auto asked = asked_.find(answer.question);
+  if (asked == asked_.end()) return;
+  ++of(metrics_.dns_lookups, answer.timed_out ? LookupResult::kTimeout : LookupResult::kError);
+  metrics_.dns_resolution.add(now - (asked->second - settings_.dns.timeout));
+  names_.failed(now, answer.question);
+  asked_.erase(asked);
+  advance(now, effects);
+}
+
+void Bootstrap::on(Instant now, const event::ProbeAnswered& answer, Effects& effects) {
+  Candidate* winner = find(answer.place, Progress::kProbing);
+  if (winner == nullptr) return;  // another one was first, or it came too late
+  winner->progress = Progress::kJoining;
+  winner->deadline = now + settings_.join_timeout;
+  winner->outcome = "answered, was asked to let the node join";
+  for (Candidate& other : candidates_) {
+    if (other.progress != Progress::kProbing) continue;
+    effects.push_back(effect::CancelProbe{other.place});
+    other.progress = Progress::kWaiting;
+  }
+  effects.push_back(effect::Join{winner->place});
+}
+
+void Bootstrap::on(Instant now, const event::ProbeFailed& answer, Effects& effects) {
+  Candidate* failed = find(answer.place, Progress::kProbing);
+  if (failed == nullptr) return;
+  failed->progress = Progress::kDone;
+  failed->outcome = answer.reason;
+  advance(now, effects);
+}
+
+void Bootstrap::on(Instant, const event::JoinAccepted& answer, Effects& effects) {
+  Candidate* winner = find(answer.place, Progress::kJoining);
+  if (winner == nullptr) return;
+  winner->progress = Progress::kDone;
+  winner->outcome = "joined";
+  cancel_all(effects);
+  state_ = BootstrapState::kJoined;
+  effects.push_back(effect::Joined{winner->place});
+}
+
+void Bootstrap::on(Instant now, const event::JoinRefused& answer, Effects& effects) {
+  Candidate* winner = find(answer.place, Progress::kJoining);
+  if (winner == nullptr) return;
+  winner->progress = Progress::kDone;
+  winner->outcome = "refused: " + answer.reason;
+  advance(now, effects);
+}
+
+void Bootstrap::on(Instant now, const event::Tick&, Effects& effects) {
+  if (state_ == BootstrapState::kBackoff || trying()) {
+    if (give_up_at_ <= now) return give_up(effects);
+  }
+  if (state_ == BootstrapState::kBackoff && backoff_until_ <= now) return begin_round(now, effects);
+  if (!trying()) return;
+  settle_names(now);
+  for (Candidate& c : candidates_) {
+    if (c.deadline > now) continue;
+    if (c.progress == Progress::kProbing) {
+      effects.push_back(effect::CancelProbe{c.place});
+      c.outcome = "no answer in " + std::to_string(settings_.probe_timeout.ms()) + " ms";
+    } else if (c.progress == Progress::kJoining) {
+      effects.push_back(effect::CancelJoin{c.place});
+      c.outcome = "answered the probe, but not the request to join";
+    } else {
+      continue;
+    }
+    c.progress = Progress::kDone;
+  }
+  advance(now, effects);
+}
+
+void Bootstrap::settle_names(Instant now) {
+  for (auto it = asked_.begin(); it != asked_.end();) {
+    if (it->second > now) {
+      ++it;
+      continue;
+    }
+    ++of(metrics_.dns_lookups, LookupResult::kTimeout);
+    metrics_.dns_resolution.add(settings_.dns.timeout);
+    names_.failed(now, it->first);
+    it = asked_.erase(it);
+  }
+}
+
+// Probes whoever may be probed next, or ends the round when nobody is left and no name is waited for.
+void Bootstrap::advance(Instant now, Effects& effects) {
+  if (!trying() || count(Progress::kJoining) > 0) return;
+  std::size_t probing = count(Progress::kProbing);
+  for (Candidate& c : candidates_) {
+    if (probing == settings_.probes_max) break;
+    if (c.progress != Progress::kWaiting) continue;
+    const Duration wait = round_ == 1 ? Duration::zero() : prng_.between(Duration::zero(), settings_.probe_jitter);
+    c.progress = Progress::kProbing;
+    c.deadline = now + wait + settings_.probe_timeout;
+    effects.push_back(effect::Probe{c.place, now + wait});
+    ++probing;
+  }
+  if (probing > 0) {
+    state_ = BootstrapState::kProbing;
+  } else if (asked_.empty()) {
+    end_round(now, effects);
+  }
+}
+
+void Bootstrap::end_round(Instant now, Effects& effects) {
+  const bool refused = std::any_of(candidates_.begin(), candidates_.end(),
+                                   [](const Candidate& c) { return c.outcome.starts_with("refused"); });
+  // Whoever was refused knows of a cluster, and must not begin a second one.
+  const bool founds = settings_.founding == Founding::kAtOnce
+                          ? !refused
+                          : settings_.founding == Founding::kWhenAlone && candidates_.empty();
+  if (founds) {
+    state_ = BootstrapState::kJoined;
+    effects.push_back(effect::Joined{std::nullopt});
+    return;
+  }
+  if (settings_.rounds_max && round_ >= *settings_.rounds_max) return give_up(effects);
+  Duration wait = settings_.backoff;
+  for (unsigned i = 1; i < round_ && wait < settings_.backoff_max; ++i) wait = wait * 2;
+  wait = std::min(wait, settings_.backoff_max);
+  wait += Duration::from_seconds_f(wait.seconds_f() * settings_.backoff_jitter * prng_.unit());
+  backoff_until_ = now + wait;
+  state_ = BootstrapState::kBackoff;
+}
+
+void Bootstrap::give_up(Effects& effects) {
+  cancel_all(effects);
+  state_ = BootstrapState::kFailed;
+  effects.push_back(effect::Failed{tried()});
+}
+
+void Bootstrap::cancel_all(Effects& effects) {
+  for (Candidate& c : candidates_) {
+    if (c.progress == Progress::kProbing) effects.push_back(effect::CancelProbe{c.place});
+    if (c.progress == Progress::kJoining) effects.push_back(effect::CancelJoin{c.place});
+    c.progress = Progress::kDone;
+  }
+  asked_.clear();
+}
+
+Bootstrap::Candidate* Bootstrap::find(const HostPort& place, Progress progress) {
+  const HostPort wanted = normal(place);
+  for (Candidate& c : candidates_) {
+    if (c.place == wanted && c.progress == progress) return &c;
+  }
+  return nullptr;
+}
+
+std::size_t Bootstrap::count(Progress progress) const {
+  return static_cast<std::size_t>(std::count_if(candidates_.begin(), candidates_.end(),
+                                                [&](const Candidate& c) { return c.progress == progress; }));
+}
+
+}  // namespace bellwether::discovery

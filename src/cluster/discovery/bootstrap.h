@@ -1,0 +1,185 @@
+// How a node that has just started finds one living member to join through. A kernel without input and output: events
+// and the time go in, effects come out, and next_deadline() says when to step with Tick at the latest.
+//
+//   INITIAL → RESOLVING → PROBING → JOINED, or BACKOFF → RESOLVING …, or FAILED when there is a limit
+//
+// Candidates in their order: peers that were healthy a moment ago, the static seeds, what the domain name system says,
+// peers of long ago. Each once, never the node itself. All are probed at once (no more than `probes_max`), and the
+// first that answers is asked to let the node join while the other probes are cancelled. One that refuses is set aside
+// for this round, and the others go on. A slow name server holds up nobody who is known otherwise.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/host_port.h"
+#include "base/prng.h"
+#include "base/time.h"
+#include "cluster/discovery/metrics.h"
+#include "cluster/discovery/names.h"
+
+namespace bellwether::discovery {
+
+// When a node that finds nobody begins a cluster of its own.
+enum class Founding : unsigned char {
+  kNever,      // it tries for ever, or until its limit
+  kWhenAlone,  // when there is no candidate beside itself: all seeds and names lead to itself, or there are none
+  kAtOnce,     // an operator says that this is the first node: after one round in which nobody answered
+};
+
+struct BootstrapSettings {
+  std::vector<HostPort> seeds;  // addresses, or names that are resolved
+  std::vector<Question> names;  // services too
+  std::vector<HostPort> self;   // every address under which this node would find itself
+  Duration probe_timeout = Duration::millis(500);
+  std::size_t probes_max = 10;
+  Duration probe_jitter = Duration::millis(100);  // before each probe, from the second round on
+  Duration join_timeout = Duration::seconds(2);
+  Duration backoff = Duration::millis(500);
+  Duration backoff_max = Duration::seconds(15);
+  double backoff_jitter = 0.25;           // added, uniform in [0, this share]
+  std::optional<unsigned> rounds_max;     // nothing: for ever
+  std::optional<Duration> give_up_after;  // since the start
+  Founding founding = Founding::kNever;
+  NameSettings dns;
+};
+
+enum class BootstrapState : unsigned char { kInitial, kResolving, kProbing, kBackoff, kJoined, kFailed };
+std::string_view to_string(BootstrapState state);
+
+// Where a candidate comes from, in the order in which they are tried.
+enum class Source : unsigned char { kCache, kSeed, kDns, kStale };
+std::string_view to_string(Source source);
+
+// For the administrator of a node that never joined.
+struct Tried {
+  HostPort place;
+  Source source = Source::kSeed;
+  std::string outcome;
+};
+
+namespace event {
+struct Start {
+  std::vector<HostPort> cached;  // healthy a moment ago
+  std::vector<HostPort> stale;   // known from long ago
+};
+struct Resolved {
+  Question question;
+  std::vector<HostPort> places;  // address literals
+  Duration ttl;                  // zero: unknown
+};
+struct NotResolved {
+  Question question;
+  std::string reason;
+  bool timed_out = false;
+};
+struct ProbeAnswered {
+  HostPort place;
+};
+struct ProbeFailed {
+  HostPort place;
+  std::string reason;
+};
+struct JoinAccepted {
+  HostPort place;
+};
+struct JoinRefused {  // or failed in whatever way
+  HostPort place;
+  std::string reason;
+};
+struct Tick {};
+}  // namespace event
+using BootstrapEvent = std::variant<event::Start, event::Resolved, event::NotResolved, event::ProbeAnswered,
+                                    event::ProbeFailed, event::JoinAccepted, event::JoinRefused, event::Tick>;
+
+namespace effect {
+struct Resolve {  // answer with Resolved or NotResolved; the kernel gives up by itself
+  Question question;
+};
+struct Probe {  // send PING at `at`, answer with ProbeAnswered or ProbeFailed
+  HostPort place;
+  Instant at;
+};
+struct CancelProbe {
+  HostPort place;
+};
+struct Join {  // ask to be let in, answer with JoinAccepted or JoinRefused
+  HostPort place;
+};
+struct CancelJoin {
+  HostPort place;
+};
+struct Joined {
+  std::optional<HostPort> through;  // nothing: the node is the first one
+};
+struct Failed {
+  std::vector<Tried> tried;
+};
+}  // namespace effect
+using BootstrapEffect = std::variant<effect::Resolve, effect::Probe, effect::CancelProbe, effect::Join,
+                                     effect::CancelJoin, effect::Joined, effect::Failed>;
+
+class Bootstrap {
+ public:
+  static constexpr std::size_t kCandidatesMax = 1024;
+
+  Bootstrap(BootstrapSettings settings, Prng prng, Metrics& metrics);
+
+  void step(Instant now, const BootstrapEvent& event, std::vector<BootstrapEffect>& effects);
+  Instant next_deadline() const;
+
+  BootstrapState state() const { return state_; }
+  unsigned round() const { return round_; }  // from 1
+  // The candidates of this round and what came of them, in their order.
+  std::vector<Tried> tried() const;
+
+ private:
+  using Effects = std::vector<BootstrapEffect>;
+  enum class Progress : unsigned char { kWaiting, kProbing, kJoining, kDone };
+  struct Candidate {
+    HostPort place;
+    Source source;
+    Progress progress = Progress::kWaiting;
+    Instant deadline;
+    std::string outcome;
+  };
+
+  void on(Instant now, const event::Start& start, Effects& effects);
+  void on(Instant now, const event::Resolved& answer, Effects& effects);
+  void on(Instant now, const event::NotResolved& answer, Effects& effects);
+  void on(Instant now, const event::ProbeAnswered& answer, Effects& effects);
+  void on(Instant now, const event::ProbeFailed& answer, Effects& effects);
+  void on(Instant now, const event::JoinAccepted& answer, Effects& effects);
+  void on(Instant now, const event::JoinRefused& answer, Effects& effects);
+  void on(Instant now, const event::Tick& tick, Effects& effects);
+
+  void begin_round(Instant now, Effects& effects);
+  void ask_names(Instant now, Effects& effects);
+  void settle_names(Instant now);
+  void add(const HostPort& place, Source source);
+  void advance(Instant now, Effects& effects);
+  void end_round(Instant now, Effects& effects);
+  void give_up(Effects& effects);
+  void cancel_all(Effects& effects);
+  bool trying() const { return state_ == BootstrapState::kResolving || state_ == BootstrapState::kProbing; }
+  Candidate* find(const HostPort& place, Progress progress);
+  std::size_t count(Progress progress) const;
+
+  BootstrapSettings settings_;
+  Prng prng_;
+  Metrics& metrics_;
+  NameCache names_;
+  std::vector<HostPort> cached_;
+  std::vector<HostPort> stale_;
+  BootstrapState state_ = BootstrapState::kInitial;
+  unsigned round_ = 0;
+  std::vector<Candidate> candidates_;
+  std::map<Question, Instant> asked_;  // questions without an answer, and until when they are waited for
+  Instant backoff_until_;
+  Instant give_up_at_ = Instant::never();
+};
+
+}  // namespace bellwether::discovery

@@ -1,0 +1,206 @@
+#include "cluster/election_driver.h"
+
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "cluster/leadership_codec.h"
+#include "cluster/message_types.h"
+#include "wire/identity.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using runtime::task;
+
+constexpr const char* kRecord = "election/record";
+
+quorum::QuorumConfig config_of(const ElectionSettings& settings) {
+  quorum::QuorumConfig config;
+  config.self = member_id(settings.self);
+  config.timing = settings.timing;
+  for (const std::string& name : settings.voters) config.bootstrap.push_back(member_id(name));
+  // People count upwards, the kernel counts places in a queue.
+  config.priority = static_cast<uint8_t>(8 - std::min(settings.priority, 8u));
+  return config;
+}
+
+}  // namespace
+
+quorum::MemberId member_id(std::string_view name) {
+  const uint64_t hash = wire::node_hash(name);
+  return quorum::MemberId(hash == 0 ? 1 : hash);
+}
+
+ElectionDriver::ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
+                               const Addresses& addresses, ElectionSettings settings, uint64_t seed, Listener& listener)
+    : runtime_(runtime),
+      kv_(kv),
+      links_(links),
+      switchboard_(switchboard),
+      addresses_(addresses),
+      settings_(std::move(settings)),
+      listener_(listener),
+      kernel_(config_of(settings_), seed) {
+  learn(settings_.self);
+  for (const std::string& name : settings_.voters) learn(name);
+  switchboard_.connect(message_type::kLeadership, *this);
+}
+
+ElectionDriver::~ElectionDriver() { switchboard_.disconnect(message_type::kLeadership); }
+
+std::string ElectionDriver::name_of(quorum::MemberId member) const {
+  const auto found = names_.find(member);
+  return found == names_.end() ? std::string() : found->second;
+}
+
+// What this voter has ever said. That nothing is there proves nothing: a disk may have been replaced.
+task<quorum::Start> ElectionDriver::load() {
+  quorum::Start start;
+  const auto stored = co_await kv_.get(kRecord);
+  if (stored && stored->has_value()) {
+    auto record = decode_record(**stored);
+    if (record) {
+      start.found = quorum::Start::Found::kRecord;
+      start.record = std::move(*record);
+      co_return start;
+    }
+    listener_.on_note(true, record.error().message);
+  } else if (!stored) {
+    listener_.on_note(true, "what this voter has voted cannot be read: " + stored.error().message);
+  } else if (settings_.first_start) {
+    start.found = quorum::Start::Found::kNew;
+    co_return start;
+  } else {
+    listener_.on_note(true,
+                      "nothing is known of earlier votes of '" + settings_.self +
+                          "', so it follows and does not vote. If it has never been a voter of this cluster, start it "
+                          "once with --first-start; if its disk was lost, let a new voter take its place");
+  }
+  start.found = quorum::Start::Found::kUnreadable;
+  co_return start;
+}
+
+task<void> ElectionDriver::run(runtime::Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  const quorum::Start start = co_await load();
+  scope_ = &scope;
+  step(start);
+  co_await keep_time(scope.cancellation());
+  scope.cancel();
+  co_await scope.join();
+  scope_ = nullptr;
+  // Whatever was led here must not be acted upon any more: nobody renews it.
+  if (term_end_ != nullptr) term_end_->move_to(Instant());
+}
+
+task<void> ElectionDriver::keep_time(runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    runtime::Cancellation nap(cancel);
+    nap_ = &nap;
+    const bool due = co_await runtime_.sleep_until_boot(kernel_.wake(), &nap);
+    nap_ = nullptr;
+    if (due) step(quorum::Tick{});
+  }
+}
+
+void ElectionDriver::tell(quorum::Event event) {
+  if (scope_ != nullptr) step(event);
+}
+
+void ElectionDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
+  if (scope_ == nullptr) return;
+  auto message = decode_message(as_text(inbound.body));
+  const std::string& sender = connection.peer().identity.node;
+  if (!message || message->from != member_id(sender)) {
+    ++refused_;
+    return;
+  }
+  learn(sender);
+  step(quorum::Received{std::move(*message)});
+}
+
+// Events that listeners cause wait until the effects of the one before have been carried out.
+void ElectionDriver::step(const quorum::Event& event) {
+  inbox_.push_back(event);
+  if (std::exchange(busy_, true)) return;
+  while (!inbox_.empty()) {
+    const quorum::Event next = std::move(inbox_.front());
+    inbox_.pop_front();
+    quorum::Effects effects;
+    // The boot clock is read for each event: what the kernel decides must not be older than the event.
+    kernel_.step(runtime_.boot_now(), next, effects);
+    for (quorum::Effect& effect : effects) carry_out(effect);
+  }
+  busy_ = false;
+  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
+}
+
+// The kernel knows members by their ids; people know them by their names.
+std::string ElectionDriver::with_names(const std::string& text) const {
+  constexpr std::string_view kWord = "member ";
+  std::string out;
+  std::size_t at = 0;
+  while (true) {
+    const std::size_t word = text.find(kWord, at);
+    if (word == std::string::npos) return out + text.substr(at);
+    const std::size_t begin = word + kWord.size();
+    const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
+    const auto id = parse_u64(std::string_view(text).substr(begin, end - begin));
+    const std::string name = id ? name_of(quorum::MemberId(*id)) : std::string();
+    out += text.substr(at, word - at) + (name.empty() ? text.substr(word, end - word) : "'" + name + "'");
+    at = end;
+  }
+}
+
+void ElectionDriver::send(const quorum::Send& send) {
+  const std::string name = name_of(send.to);
+  const auto peer = name.empty() ? std::nullopt : addresses_.find(name);
+  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  links_.send(*peer, message_type::kLeadership, wire::Priority::kLeadership, encode_message(send.message),
+              settings_.timing.lease);
+}
+
+task<void> ElectionDriver::persist(ElectionDriver* self, quorum::Record record) {
+  std::vector<KvChange> changes;
+  changes.push_back({kRecord, encode_record(record)});
+  const Status done = co_await self->kv_.put(std::move(changes));
+  quorum::Persisted persisted{.version = record.version, .ok = done.has_value(), .why = {}};
+  if (!done) persisted.why = done.error().message;
+  self->step(persisted);
+}
+
+void ElectionDriver::carry_out(quorum::Effect& effect) {
+  if (auto* record = std::get_if<quorum::Persist>(&effect)) {
+    scope_->spawn(persist(this, std::move(record->record)));
+  } else if (const auto* message = std::get_if<quorum::Send>(&effect)) {
+    send(*message);
+  } else if (const auto* won = std::get_if<quorum::Elected>(&effect)) {
+    term_end_ = std::make_shared<election::TermEnd>();
+    term_end_->move_to(won->ends);
+    listener_.on_elected({settings_.key, settings_.self, won->epoch, won->since, term_end_});
+  } else if (const auto* renewed = std::get_if<quorum::Renewed>(&effect)) {
+    term_end_->move_to(renewed->ends);
+  } else if (const auto* drain = std::get_if<quorum::Drain>(&effect)) {
+    listener_.on_drain(drain->cause);
+  } else if (const auto* ended = std::get_if<quorum::TermEnded>(&effect)) {
+    term_end_->move_to(Instant());
+    election::TermEnded told = *ended;
+    told.why = with_names(told.why);
+    listener_.on_term_ended(told);
+  } else if (const auto* changed = std::get_if<quorum::LeaderChanged>(&effect)) {
+    listener_.on_leader_changed(name_of(changed->leader), changed->term, with_names(changed->evidence));
+  } else if (const auto* members = std::get_if<quorum::MembersChanged>(&effect)) {
+    std::vector<std::string> names;
+    for (const quorum::MemberId one : members->members.voters) names.push_back(name_of(one));
+    listener_.on_voters_changed(names);
+  } else if (const auto* refused = std::get_if<quorum::ChangeRefused>(&effect)) {
+    listener_.on_change_refused(with_names(refused->why));
+  } else if (const auto* note = std::get_if<quorum::Note>(&effect)) {
+    listener_.on_note(note->warning, with_names(note->text));
+  } else if (std::holds_alternative<quorum::Left>(effect)) {
+    listener_.on_retired();
+  }
+}
+
+}  // namespace bellwether::cluster

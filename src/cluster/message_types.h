@@ -1,0 +1,15 @@
+// The types of messages between nodes (wire/message.h), a hundred for each concern. A number that was used is never
+// used for something else.
+#pragma once
+
+#include <cstdint>
+
+namespace bellwether::cluster {
+
+namespace message_type {
+inline constexpr uint16_t kMembershipStream = 100;  // request: a view, or a part of it; its answer likewise
+inline constexpr uint16_t kLeadership = 200;        // one-way: between those who vote
+inline constexpr uint16_t kAdmin = 300;             // request of an operator (proto/admin.proto)
+}  // namespace message_type
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,140 @@
+#include "cluster/node_config.h"
+
+#include <algorithm>
+#include <array>
+
+namespace bellwether::cluster {
+namespace {
+
+using wire::Role;
+using Kind = SettingSpec::Kind;
+
+constexpr std::size_t kVotersMax = 9;
+
+constexpr std::array kSpecs{
+    SettingSpec{"cluster", "", "The cluster's name: nodes of other clusters are refused"},
+    SettingSpec{"environment", "default", "Production, staging …: nodes of other environments are refused"},
+    SettingSpec{"name", "", "This node's name, unique in the cluster (usual: the host's name)"},
+    SettingSpec{"role", "manager", "What the node is for", Kind::kChoice, "gate|manager|worker"},
+    SettingSpec{"datacenter", "default", "Where it stands"},
+    SettingSpec{"region", "", "A group of datacenters that are near to each other"},
+    SettingSpec{"listen", "0.0.0.0:9000", "Where it listens, TCP and UDP", Kind::kPlace},
+    SettingSpec{"advertise", "", "How others reach it (usual: the address that its first peer sees)", Kind::kPlace},
+    SettingSpec{"http", "127.0.0.1:9001", "Health and metrics over HTTP; empty: nowhere", Kind::kPlace},
+    SettingSpec{"seeds", "", "Nodes to ask first when it joins", Kind::kPlaces},
+    SettingSpec{"dns", "", "Names whose A, AAAA or SRV records are nodes to ask", Kind::kTexts},
+    SettingSpec{"join_limit", "0s", "Give up joining after so long, with an error; 0s: never", Kind::kDuration},
+    SettingSpec{"voters", "", "The names of all nodes that elect the leader, the same everywhere", Kind::kTexts},
+    SettingSpec{"leadership", "quorum", "Who decides who leads: quorum, or the URL of a store (etcd://…, k8s:…)"},
+    SettingSpec{"priority", "0", "Preferred as leader before nodes with a lower one", Kind::kNumber, "0..8"},
+    SettingSpec{"profile", "lan", "The timing of membership and elections", Kind::kChoice, "local|lan|wan"},
+    SettingSpec{"data", "", "The folder of what must survive a restart"},
+    SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
+                Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
+    SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced", Kind::kText, "",
+                "BELLWETHER_AUTH_SECRET_PREVIOUS_FILE"},
+    SettingSpec{"tls.certificate", "", "PEM, with its chain: proves this node's role to others"},
+    SettingSpec{"tls.key", "", "PEM, of that certificate"},
+    SettingSpec{"tls.ca", "", "PEM: who signs the certificates of this cluster"},
+    SettingSpec{"tls.verify_hostname", "true", "A peer's certificate must be for the address it is reached at",
+                Kind::kFlag},
+};
+
+class Check {
+ public:
+  Check(const Settings& settings, yaml::Diagnostics& diagnostics) : settings_(settings), diagnostics_(diagnostics) {}
+
+  void complain(std::string_view name, std::string message, std::string hint = {}) {
+    diagnostics_.add(
+        {}, {.message = std::move(message) + " (" + settings_.value(name).origin + ")", .hint = std::move(hint)});
+  }
+
+  // A name that travels in messages, file names and metrics.
+  std::string name(std::string_view setting) {
+    const std::string& text = settings_.text(setting);
+    if (!text.empty() && !wire::is_name(text)) {
+      complain(setting, yaml::in_quotes(setting) + " is " + yaml::in_quotes(text) +
+                            ": a name has 1 to 64 letters, digits, '-', '_' and '.'");
+    }
+    return text;
+  }
+
+  std::string required_name(std::string_view setting, std::string hint) {
+    if (!settings_.given(setting)) complain(setting, yaml::in_quotes(setting) + " is missing", std::move(hint));
+    return name(setting);
+  }
+
+  void voters(const NodeConfig& config) {
+    std::vector<std::string> sorted = config.voters;
+    std::sort(sorted.begin(), sorted.end());
+    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
+      complain("voters", "'voters' names a node twice: each has one vote");
+    }
+    if (sorted.size() > kVotersMax) {
+      complain("voters", "'voters' has " + std::to_string(sorted.size()) + " names; at most 9",
+               "5 voters survive the loss of 2; more only make elections slower");
+    }
+    if (config.leadership == "quorum" && config.role != Role::kWorker && config.voters.empty()) {
+      complain("voters", "'voters' is missing, and this cluster elects its leader itself",
+               "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
+    }
+    if (config.votes() && config.role == Role::kWorker) {
+      complain("voters", "'voters' names this node, which is a worker: workers do not vote");
+    }
+    if (config.votes() && config.leadership == "quorum" && config.data.empty()) {
+      complain("data", "'data' is missing, and this node votes: a vote must survive a restart",
+               "data: /var/lib/bellwether");
+    }
+  }
+
+ private:
+  const Settings& settings_;
+  yaml::Diagnostics& diagnostics_;
+};
+
+}  // namespace
+
+bool NodeConfig::votes() const { return std::find(voters.begin(), voters.end(), name) != voters.end(); }
+
+std::span<const SettingSpec> node_settings() { return kSpecs; }
+
+std::optional<NodeConfig> node_config(const Settings& settings, const std::string& host_name,
+                                      yaml::Diagnostics& diagnostics) {
+  Check check(settings, diagnostics);
+  NodeConfig config;
+  config.cluster = check.required_name("cluster", "cluster: NAME, the same on every node");
+  config.environment = check.name("environment");
+  config.name = settings.given("name") ? check.name("name") : host_name;
+  config.role = wire::parse_role(settings.text("role")).value_or(Role::kManager);
+  config.datacenter = check.name("datacenter");
+  config.region = check.name("region");
+  config.priority = static_cast<unsigned>(settings.number("priority"));
+  config.listen = settings.place("listen", kDefaultPort);
+  if (settings.given("advertise")) config.advertise = settings.place("advertise", config.listen.port);
+  if (settings.given("http")) config.http = settings.place("http", kDefaultPort + 1);
+  config.seeds = settings.places("seeds", kDefaultPort);
+  config.dns_names = settings.texts("dns");
+  if (settings.duration("join_limit") > Duration::zero()) config.join_limit = settings.duration("join_limit");
+  config.voters = settings.texts("voters");
+  config.leadership = settings.text("leadership");
+  config.profile = settings.text("profile");
+  config.data = settings.text("data");
+  config.secret_file = settings.text("secret.file");
+  config.previous_secret_file = settings.text("secret.previous_file");
+  config.certificate = settings.text("tls.certificate");
+  config.key = settings.text("tls.key");
+  config.ca = settings.text("tls.ca");
+  config.verify_hostname = settings.flag("tls.verify_hostname");
+  if (config.certificate.empty() != config.key.empty() || config.certificate.empty() != config.ca.empty()) {
+    check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none of them");
+  }
+  if (config.leadership != "quorum" && config.leadership.find(':') == std::string::npos) {
+    check.complain("leadership", "'leadership' is " + yaml::in_quotes(config.leadership) +
+                                     ": it is quorum, or the URL of a store such as etcd://10.0.0.5");
+  }
+  check.voters(config);
+  if (!diagnostics.empty()) return std::nullopt;
+  return config;
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,56 @@
+// What a node is told about itself and its cluster: the typed form of its settings, checked as a whole.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/settings.h"
+#include "wire/identity.h"
+
+namespace bellwether::cluster {
+
+inline constexpr uint16_t kDefaultPort = 9000;
+inline constexpr const char* kSecretVariable = "BELLWETHER_AUTH_SECRET";
+inline constexpr const char* kPreviousSecretVariable = "BELLWETHER_AUTH_SECRET_PREVIOUS";
+
+struct NodeConfig {
+  std::string cluster;
+  std::string environment;
+  std::string name;
+  wire::Role role = wire::Role::kManager;
+  std::string datacenter;
+  std::string region;
+  unsigned priority = 0;  // among those that may lead: the highest is preferred
+
+  HostPort listen;
+  HostPort advertise;            // how others reach it; the host is empty when they are to see for themselves
+  std::optional<HostPort> http;  // health and metrics
+  std::vector<HostPort> seeds;
+  std::vector<std::string> dns_names;
+  std::optional<Duration> join_limit;  // nothing: it tries for ever
+
+  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
+  std::string leadership;           // "quorum", or the URL of a store that decides who leads
+  std::string profile;
+  std::string data;  // a folder
+
+  std::string secret_file;
+  std::string previous_secret_file;
+  std::string certificate;
+  std::string key;
+  std::string ca;
+  bool verify_hostname = true;
+  bool has_tls() const { return !certificate.empty(); }
+  bool votes() const;
+};
+
+// All settings of a node, in the order in which people should meet them.
+std::span<const SettingSpec> node_settings();
+
+// The typed form; reports settings that are missing or that do not go together. `host_name` names a node that has no
+// name.
+std::optional<NodeConfig> node_config(const Settings& settings, const std::string& host_name,
+                                      yaml::Diagnostics& diagnostics);
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,140 @@
+#include "cluster/node_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <map>
+
+namespace bellwether::cluster {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+std::map<std::string, std::string> environment;
+const char* variable(const char* name) {
+  const auto found = environment.find(name);
+  return found == environment.end() ? nullptr : found->second.c_str();
+}
+
+class NodeConfigTest : public testing::Test {
+ protected:
+  NodeConfigTest() { environment.clear(); }
+
+  std::optional<NodeConfig> read(std::string_view file) {
+    settings = Settings(node_settings());
+    yaml::Diagnostics wrong("node.yaml");
+    settings.read_file(file, wrong, "node.yaml");
+    settings.read_environment(&variable, wrong);
+    for (const std::string& one : options) settings.read_option(one, wrong);
+    auto config = node_config(settings, "host-7", wrong);
+    complaints.clear();
+    for (const yaml::Diagnostic& one : wrong.take()) complaints += format(one) + "\n";
+    return complaints.empty() ? config : std::nullopt;
+  }
+  std::string complaint(std::string_view file) {
+    EXPECT_FALSE(read(file));
+    return complaints;
+  }
+
+  Settings settings{node_settings()};
+  std::vector<std::string> options;
+  std::string complaints;
+};
+
+constexpr std::string_view kManager = R"(
+cluster: prod
+name: m1
+listen: 10.0.0.1:9000
+seeds: [10.0.0.2, "[fd00::3]:9100", m3.example]
+voters: [m1, m2, m3]
+data: /var/lib/bellwether
+tls: {certificate: m1.pem, key: m1.key, ca: ca.pem}
+)";
+
+TEST_F(NodeConfigTest, a_whole_file_is_read) {
+  const auto config = read(kManager);
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->cluster, "prod");
+  EXPECT_EQ(config->role, wire::Role::kManager);
+  EXPECT_EQ(config->listen, (HostPort{"10.0.0.1", 9000}));
+  EXPECT_THAT(config->seeds,
+              ElementsAre(HostPort{"10.0.0.2", 9000}, HostPort{"fd00::3", 9100}, HostPort{"m3.example", 9000}));
+  EXPECT_TRUE(config->votes());
+  EXPECT_TRUE(config->has_tls());
+  EXPECT_EQ(config->http, (HostPort{"127.0.0.1", 9001}));
+  EXPECT_EQ(config->join_limit, std::nullopt);
+}
+
+TEST_F(NodeConfigTest, a_later_layer_wins_and_each_value_knows_where_it_came_from) {
+  environment["BELLWETHER_NAME"] = "m2";
+  environment["BELLWETHER_SEEDS"] = "10.0.0.9, 10.0.0.8:1";
+  environment["BELLWETHER_TLS_VERIFY_HOSTNAME"] = "false";
+  options = {"profile=wan", "http="};
+  const auto config = read(kManager);
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->name, "m2");
+  EXPECT_EQ(config->profile, "wan");
+  EXPECT_FALSE(config->verify_hostname);
+  EXPECT_EQ(config->http, std::nullopt);
+  EXPECT_THAT(config->seeds, ElementsAre(HostPort{"10.0.0.9", 9000}, HostPort{"10.0.0.8", 1}));
+  EXPECT_EQ(settings.value("name").origin, "environment BELLWETHER_NAME");
+  EXPECT_EQ(settings.value("profile").origin, "--set profile");
+  EXPECT_EQ(settings.value("cluster").origin, "node.yaml:2:10");
+  EXPECT_EQ(settings.value("tls.ca").origin, "node.yaml:8:45");
+  EXPECT_EQ(settings.value("region").origin, "usual");
+}
+
+TEST_F(NodeConfigTest, a_node_without_a_name_has_that_of_its_host) {
+  const auto config = read("cluster: prod\nrole: worker\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->name, "host-7");
+}
+
+TEST_F(NodeConfigTest, what_is_wrong_in_a_file_is_shown_with_its_place_and_the_remedy) {
+  EXPECT_THAT(complaint("cluster: prod\nrole: wroker\n"), HasSubstr("node.yaml:2:7"));
+  EXPECT_THAT(complaints, HasSubstr("did you mean 'worker'?"));
+  EXPECT_THAT(complaint("clutser: prod\n"), HasSubstr("did you mean 'cluster'?"));
+  EXPECT_THAT(complaint("cluster: prod\ntls: {cretificate: x}\n"), HasSubstr("unknown key 'cretificate' in 'tls'"));
+  EXPECT_THAT(complaint("cluster: prod\ntls: yes\n"), HasSubstr("'tls' must be a map"));
+  EXPECT_THAT(complaint("cluster: prod\nseeds: [10.0.0.1:99999]\n"), HasSubstr("'99999' is not a port"));
+  EXPECT_THAT(complaint("cluster: prod\njoin_limit: 5\n"), HasSubstr("a duration such as"));
+  EXPECT_THAT(complaint("cluster: prod\npriority: 9\n"), HasSubstr("a whole number, 0..8"));
+  EXPECT_THAT(complaint("cluster: [a]\n"), HasSubstr("wrong value of 'cluster'"));
+}
+
+TEST_F(NodeConfigTest, what_is_wrong_elsewhere_names_the_variable_or_option) {
+  environment["BELLWETHER_LISTEN"] = "::1";
+  EXPECT_THAT(complaint("cluster: prod\nrole: worker\n"), HasSubstr("the variable BELLWETHER_LISTEN"));
+  EXPECT_THAT(complaints, HasSubstr("in brackets"));
+  environment.clear();
+  options = {"profil=wan"};
+  EXPECT_THAT(complaint("cluster: prod\nrole: worker\n"), HasSubstr("did you mean 'profile'?"));
+  options = {"profile=slow"};
+  EXPECT_THAT(complaint("cluster: prod\nrole: worker\n"), HasSubstr("--set profile"));
+}
+
+TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
+  EXPECT_THAT(complaint("role: worker\n"), HasSubstr("'cluster' is missing"));
+  EXPECT_THAT(complaint("cluster: a b\nrole: worker\n"), HasSubstr("a name has 1 to 64 letters"));
+  EXPECT_THAT(complaint("cluster: prod\n"), HasSubstr("'voters' is missing"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1, m1]\ndata: x\n"), HasSubstr("names a node twice"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\n"), HasSubstr("a vote must survive a restart"));
+  EXPECT_THAT(complaint("cluster: prod\nname: w\nrole: worker\nvoters: [w]\ndata: x\n"), HasSubstr("do not vote"));
+  EXPECT_THAT(complaint("cluster: prod\nrole: worker\ntls: {ca: ca.pem}\n"), HasSubstr("all of certificate"));
+  EXPECT_THAT(complaint("cluster: prod\nrole: worker\nleadership: raft\n"), HasSubstr("'raft'"));
+}
+
+TEST_F(NodeConfigTest, a_cluster_that_leaves_leading_to_a_store_needs_no_voters) {
+  EXPECT_TRUE(read("cluster: prod\nleadership: etcd://10.0.0.5\n")) << complaints;
+}
+
+TEST_F(NodeConfigTest, no_two_settings_share_a_variable) {
+  std::vector<std::string> names;
+  for (const SettingSpec& spec : node_settings()) names.push_back(variable_of(spec));
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+  EXPECT_THAT(names, testing::Contains("BELLWETHER_TLS_VERIFY_HOSTNAME"));
+}
+
+}  // namespace
+}  // namespace bellwether::cluster

@@ -1,0 +1,229 @@
+#include "cluster/peer_links.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "runtime/until.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using runtime::task;
+
+constexpr Duration kShortestPause = Duration::millis(50);
+constexpr Duration kLongestPause = Duration::seconds(5);
+constexpr std::size_t kLettersMost = 256;  // for one peer; the oldest is lost to make room
+
+std::string key_of(const PeerAddress& address) {
+  return address.name.empty() ? "@" + address.endpoint.to_string() : address.name;
+}
+
+}  // namespace
+
+PeerLinks::PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
+                     Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener, Duration idle)
+    : runtime_(runtime),
+      settings_(settings),
+      keyring_(keyring),
+      switchboard_(switchboard),
+      refusals_(refusals),
+      listener_(listener),
+      idle_(idle) {
+  scope_.spawn(retire_idle(this));
+}
+
+PeerLinks::Peer& PeerLinks::peer_at(const PeerAddress& address) {
+  std::unique_ptr<Peer>& peer = peers_[key_of(address)];
+  if (peer == nullptr) {
+    peer = std::make_unique<Peer>();
+    peer->pause = kShortestPause;
+  }
+  if (peer->address != address) {
+    // Another process bears the name now, or it has moved.
+    if (peer->connection != nullptr) peer->connection->close({Errc::kClosed, "the peer has another address"});
+    peer->address = address;
+    peer->was_open = false;
+    peer->next_try = Instant();
+  }
+  peer->used = runtime_.now();
+  return *peer;
+}
+
+void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority priority, std::string body,
+                     Duration patience) {
+  if (closing_) return;
+  Peer& peer = peer_at(address);
+  if (peer.letters.size() == kLettersMost) peer.letters.pop_front();
+  peer.letters.push_back({type, priority, std::move(body), runtime_.now() + patience});
+  deliver(peer);
+  wake(peer);
+}
+
+// What waits goes out, when there is a connection that takes it.
+void PeerLinks::deliver(Peer& peer) {
+  const Instant now = runtime_.now();
+  std::erase_if(peer.letters, [&](const Letter& letter) { return letter.best_before < now; });
+  if (peer.connection == nullptr) return;
+  while (!peer.letters.empty()) {
+    const Letter letter = std::move(peer.letters.front());
+    peer.letters.pop_front();
+    // One that finds no room is lost: its sender can bear that, and a queue that is full is not made shorter by
+    // waiting.
+    static_cast<void>(
+        peer.connection->send({.type = letter.type, .priority = letter.priority, .body = as_bytes(letter.body)}));
+  }
+}
+
+void PeerLinks::wake(Peer& peer) {
+  if (peer.connection != nullptr || peer.connecting || closing_) return;
+  if (peer.letters.empty() && peer.waiters.empty()) return;
+  peer.connecting = true;
+  scope_.spawn(keep(this, &peer));
+}
+
+void PeerLinks::release(Peer& peer) {
+  for (runtime::Event* waiter : std::exchange(peer.waiters, {})) waiter->set();
+}
+
+void PeerLinks::failed(Peer& peer, Error why) {
+  peer.trouble = std::move(why);
+  const Duration pause = std::exchange(peer.pause, std::min(peer.pause * 2, kLongestPause));
+  peer.next_try = runtime_.now() + Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns()));
+  if (std::exchange(peer.was_open, false) && peer.trouble.code == Errc::kRefused) listener_.on_refused(peer.address);
+  listener_.on_trouble(peer.address, peer.trouble);
+}
+
+task<bool> PeerLinks::connect(Peer& peer) {
+  const PeerAddress to = peer.address;
+  auto dialled = co_await link::dial(runtime_, to.endpoint, to.name, settings_, keyring_, switchboard_, refusals_,
+                                     scope_.cancellation());
+  if (to != peer.address) co_return false;
+  if (!dialled) {
+    failed(peer, dialled.error().error);
+    co_return false;
+  }
+  if (!to.name.empty() && (*dialled)->peer().identity.node != to.name) {
+    failed(peer, {Errc::kProtocol, to.endpoint.to_string() + " is '" + (*dialled)->peer().identity.node +
+                                       "', and not '" + to.name + "'"});
+    co_return false;
+  }
+  peer.connection = std::move(*dialled);
+  peer.pause = kShortestPause;
+  peer.was_open = true;
+  co_return true;
+}
+
+// Lives for as long as there is a connection or somebody wants one. After the end of a connection it tries once more in
+// any case: whether the peer's port is still there tells a process that has ended from a network that is disturbed.
+task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  while (!cancel->cancelled()) {
+    co_await self->runtime_.sleep_until(peer->next_try, cancel);
+    if (cancel->cancelled()) break;
+    const bool connected = co_await self->connect(*peer);
+    if (connected) {
+      self->deliver(*peer);
+      self->release(*peer);
+      const Error why = co_await peer->connection->run(cancel);
+      peer->trouble = why;
+      peer->connection.reset();
+      peer->next_try = self->runtime_.now();
+      if (self->closing_ || std::exchange(peer->retired, false)) break;
+      continue;
+    }
+    self->release(*peer);
+    self->deliver(*peer);  // drops what has waited for too long
+    if (peer->letters.empty() && peer->waiters.empty()) break;
+  }
+  peer->connecting = false;
+  self->release(*peer);
+}
+
+// One who asks many others one after the other would else keep a connection to each.
+task<void> PeerLinks::retire_idle(PeerLinks* self) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  while (true) {
+    const bool due = co_await self->runtime_.sleep(self->idle_ / 4, cancel);
+    if (!due) co_return;
+    const Instant now = self->runtime_.now();
+    for (auto at = self->peers_.begin(); at != self->peers_.end();) {
+      Peer& peer = *at->second;
+      const bool idle = now - peer.used > self->idle_ && peer.letters.empty() && peer.waiters.empty();
+      if (idle && peer.connection != nullptr && peer.connection->session().asking() == 0) {
+        peer.retired = true;
+        peer.connection->say_goodbye();
+      }
+      const bool gone = idle && !peer.connecting;
+      at = gone ? self->peers_.erase(at) : std::next(at);
+    }
+  }
+}
+
+task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type, wire::Priority priority,
+                                             std::string body, Duration timeout, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + timeout;
+  runtime::Until until(runtime_, deadline, cancel);
+  while (true) {
+    if (closing_) co_return fail(Errc::kClosed, "this node is ending");
+    Peer& peer = peer_at(address);
+    if (peer.connection != nullptr && peer.connection->open()) {
+      std::vector<std::byte> answer;
+      const wire::Outgoing message{.type = type, .priority = priority, .compress = true, .body = as_bytes(body)};
+      const auto status = co_await peer.connection->request(message, deadline, answer, until.cancellation());
+      if (!status) co_return tl::unexpected(status.error());
+      if (*status == wire::ReplyStatus::kOk) co_return std::string(as_text(answer));
+      if (*status == wire::ReplyStatus::kFailed) co_return fail(Errc::kRefused, std::string(as_text(answer)));
+      if (*status == wire::ReplyStatus::kBusy) co_return fail(Errc::kExhausted, "'" + address.name + "' is busy");
+      co_return fail(Errc::kUnsupported, "'" + address.name + "' does not answer such requests");
+    }
+    runtime::Event tried;
+    peer.waiters.push_back(&tried);
+    wake(peer);
+    runtime::CancelCallback on_cancel(
+        until.cancellation(), [](void* event) { static_cast<runtime::Event*>(event)->set(); }, &tried);
+    co_await tried.wait();
+    const auto found = peers_.find(key_of(address));
+    if (found != peers_.end()) std::erase(found->second->waiters, &tried);
+    if (until.over()) co_return fail(until.why(), "'" + address.name + "' was not reached in time");
+    if (found == peers_.end() || found->second->connection == nullptr) {
+      co_return tl::unexpected(found == peers_.end() ? Error{Errc::kClosed, "the peer is gone"}
+                                                     : found->second->trouble);
+    }
+  }
+}
+
+void PeerLinks::forget(const std::string& name) {
+  const auto found = peers_.find(name);
+  if (found == peers_.end()) return;
+  Peer& peer = *found->second;
+  peer.letters.clear();
+  peer.was_open = false;
+  peer.retired = true;
+  if (peer.connection != nullptr) peer.connection->say_goodbye();
+}
+
+void PeerLinks::renew(wire::KeyId old) {
+  for (const auto& [name, peer] : peers_) {
+    if (peer->connection != nullptr && peer->connection->agreement().key == old) peer->connection->say_goodbye();
+  }
+}
+
+std::size_t PeerLinks::open_connections() const {
+  return static_cast<std::size_t>(
+      std::count_if(peers_.begin(), peers_.end(), [](const auto& one) { return one.second->connection != nullptr; }));
+}
+
+task<void> PeerLinks::close(Duration most) {
+  closing_ = true;
+  for (const auto& [name, peer] : peers_) {
+    if (peer->connection != nullptr) peer->connection->say_goodbye();
+    release(*peer);
+  }
+  const Instant end = runtime_.read_clock() + most;
+  while (open_connections() > 0 && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
+  scope_.cancel();
+  co_await scope_.join();
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,101 @@
+// Connections to other nodes, by their name and address: made when somebody has something to say, kept while that goes
+// on, made again when they end, later and later while that fails. What is to be said while there is none waits, but not
+// for long. One thread, that of its runtime.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/switchboard.h"
+#include "runtime/event.h"
+#include "runtime/scope.h"
+#include "wire/link/client.h"
+
+namespace bellwether::cluster {
+
+struct PeerAddress {
+  std::string name;  // empty: whoever is there
+  runtime::Endpoint endpoint;
+  auto operator<=>(const PeerAddress&) const = default;
+};
+
+class PeerLinks {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // A connection to this peer had been open, has ended, and nobody listens at its address any more: its process is
+    // gone.
+    virtual void on_refused(const PeerAddress& peer) = 0;
+    virtual void on_trouble(const PeerAddress& peer, const Error& why) = 0;
+  };
+
+  // A connection that nobody has used for `idle` is closed. All must outlive it.
+  PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
+            Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener,
+            Duration idle = Duration::seconds(60));
+  PeerLinks(const PeerLinks&) = delete;
+  PeerLinks& operator=(const PeerLinks&) = delete;
+
+  // Says something, without an answer. It waits at most `patience` for a connection, and is lost when there is none by
+  // then: whoever sends must be able to bear that.
+  void send(const PeerAddress& peer, uint16_t type, wire::Priority priority, std::string body, Duration patience);
+  // Asks and gives the body of the answer; connects first where that is needed. kTimeout, kCancelled, kRefused (the
+  // peer says why it does not answer), and what connecting may end with.
+  runtime::task<Result<std::string>> request(PeerAddress peer, uint16_t type, wire::Priority priority, std::string body,
+                                             Duration timeout, runtime::Cancellation* cancel);
+  // Ends the connection to a peer that is not one any more.
+  void forget(const std::string& name);
+
+  // Connections that stand on this secret end in good order, and are made again with another one.
+  void renew(wire::KeyId old);
+  // Ends all connections in good order, at most within `most`.
+  runtime::task<void> close(Duration most);
+  std::size_t open_connections() const;
+
+ private:
+  struct Letter {
+    uint16_t type = 0;
+    wire::Priority priority = wire::Priority::kNormal;
+    std::string body;
+    Instant best_before;
+  };
+  struct Peer {
+    PeerAddress address;
+    std::unique_ptr<link::Connection> connection;
+    bool connecting = false;
+    bool was_open = false;  // since it was last said to be refused
+    bool retired = false;   // its connection is not to be made again
+    Instant used;
+    Instant next_try;                      // not before
+    Duration pause;                        // before the try after that
+    std::deque<Letter> letters;            // that wait for the connection
+    std::vector<runtime::Event*> waiters;  // set when a try has ended
+    Error trouble;                         // of the last try
+  };
+
+  Peer& peer_at(const PeerAddress& address);
+  void wake(Peer& peer);
+  static runtime::task<void> keep(PeerLinks* self, Peer* peer);
+  runtime::task<bool> connect(Peer& peer);
+  void deliver(Peer& peer);
+  void release(Peer& peer);
+  void failed(Peer& peer, Error why);
+  static runtime::task<void> retire_idle(PeerLinks* self);
+
+  runtime::Runtime& runtime_;
+  const link::DialSettings& settings_;
+  const wire::Keyring& keyring_;
+  Switchboard& switchboard_;
+  link::RefusalWatch& refusals_;
+  Listener& listener_;
+  Duration idle_;
+  std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
+  bool closing_ = false;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::cluster

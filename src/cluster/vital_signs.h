@@ -1,0 +1,70 @@
+// How this process is: how much of the processors and of the memory that it may use it does use, and how late its loop
+// runs. What it may use is the least of what the machine has and of what its control groups (cgroup v2) allow: in a
+// container the machine's own figures would say that all is well until the end. One thread, that of its runtime.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "base/time.h"
+#include "runtime/runtime.h"
+
+namespace bellwether::cluster {
+
+struct VitalSigns {
+  double cores = 1;          // that it may use
+  double cpu_share = 0;      // of those, 0 to 1, over the last interval
+  uint64_t memory = 0;       // bytes, resident or charged to its group
+  uint64_t memory_most = 0;  // 0: not known
+  double memory_share() const {
+    return memory_most == 0 ? 0 : static_cast<double>(memory) / static_cast<double>(memory_most);
+  }
+  double loop_lag = 0;  // how late a timer fired, over its period; the worst of the last interval
+};
+
+class VitalMeter {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // Every 100 ms.
+    virtual void on_loop_lag(double ratio) = 0;
+    // Every second.
+    virtual void on_vital_signs(const VitalSigns& signs) = 0;
+  };
+  // Both must outlive it.
+  VitalMeter(runtime::Runtime& runtime, Listener& listener) : runtime_(runtime), listener_(listener) {}
+  VitalMeter(const VitalMeter&) = delete;
+  VitalMeter& operator=(const VitalMeter&) = delete;
+
+  runtime::task<void> run(runtime::Cancellation* cancel);
+
+ private:
+  runtime::task<void> measure();
+  runtime::task<std::string> read(std::string path);
+
+  runtime::Runtime& runtime_;
+  Listener& listener_;
+  VitalSigns signs_;
+  double worst_lag_ = 0;
+  std::optional<Duration> cpu_before_;
+  Instant measured_;
+};
+
+// The parts that need no system. Each gives nothing when the text is not what it should be.
+// /proc/self/stat: processor time that the process has used.
+std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_second);
+// /proc/self/statm: resident pages.
+std::optional<uint64_t> resident_pages_of(std::string_view statm);
+// /proc/self/cgroup: the group of the one hierarchy, as a path from its root.
+std::optional<std::string> group_of(std::string_view cgroup);
+// cpu.max: processors that the group may use; nothing when there is no limit.
+std::optional<double> cores_of(std::string_view cpu_max);
+// memory.max, memory.current: bytes; nothing for "max".
+std::optional<uint64_t> bytes_of(std::string_view memory);
+// /proc/meminfo: MemTotal in bytes.
+std::optional<uint64_t> total_memory_of(std::string_view meminfo);
+
+}  // namespace bellwether::cluster

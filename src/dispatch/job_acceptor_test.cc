@@ -1,0 +1,155 @@
+#include "dispatch/job_acceptor.h"
+
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <variant>
+
+namespace bellwether::dispatch {
+namespace {
+
+constexpr MemberId kA{1};
+constexpr MemberId kB{2};
+constexpr Duration kLease = Duration::seconds(30);
+
+Claim claim(uint64_t fence, MemberId owner, uint64_t nonce = 1) { return {JobFence(fence), owner, nonce}; }
+
+class JobAcceptorTest : public testing::Test {
+ protected:
+  JobAcceptorTest() { acceptor_.step(now_, AcceptorStart{}, effects_); }
+
+  // The answer, once everything that is wanted has become durable; nothing when there is none.
+  std::optional<Answer> ask(MemberId from, std::variant<Prepare, Accept, Confirm, Release> body, bool disk = true) {
+    effects_.clear();
+    acceptor_.step(now_, Asked{from, {"job", ++number_, kLease, std::move(body)}}, effects_);
+    for (std::size_t i = 0; i < effects_.size(); ++i) {
+      if (const auto* keep = std::get_if<KeepJob>(&effects_[i]); keep != nullptr && disk) {
+        kept_ = keep->record;
+        const uint64_t number = keep->number;
+        acceptor_.step(now_, JobKept{number, true}, effects_);
+      }
+    }
+    for (const AcceptorEffect& effect : effects_) {
+      if (const auto* reply = std::get_if<Reply>(&effect)) return reply->answer;
+    }
+    return std::nullopt;
+  }
+  Verdict verdict(MemberId from, std::variant<Prepare, Accept, Confirm, Release> body) {
+    const auto answer = ask(from, std::move(body));
+    return answer ? answer->verdict : Verdict::kUnable;
+  }
+
+  Instant now_ = Instant::from_ns(1'000'000'000);
+  JobAcceptor acceptor_{{}};
+  AcceptorEffects effects_;
+  JobRecord kept_;
+  uint64_t number_ = 0;
+};
+
+TEST_F(JobAcceptorTest, tells_the_newest_write_to_whoever_takes_the_job) {
+  ASSERT_EQ(verdict(kA, Prepare{claim(1, kA)}), Verdict::kGranted);
+  ASSERT_EQ(verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "state"}), Verdict::kGranted);
+  now_ += kLease * 2;
+  const auto answer = ask(kB, Prepare{claim(2, kB)});
+  ASSERT_TRUE(answer.has_value());
+  EXPECT_EQ(answer->verdict, Verdict::kGranted);
+  EXPECT_EQ(answer->accepted, (Place{JobFence(1), 1}));
+  EXPECT_EQ(answer->value, "state");
+}
+
+TEST_F(JobAcceptorTest, refuses_a_write_under_an_older_fence_whatever_the_time) {
+  verdict(kA, Prepare{claim(1, kA)});
+  verdict(kB, Prepare{claim(2, kB)});
+  EXPECT_EQ(verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "late"}), Verdict::kFenced);
+  EXPECT_EQ(verdict(kA, Confirm{claim(1, kA)}), Verdict::kFenced);
+}
+
+TEST_F(JobAcceptorTest, promises_one_fence_to_one_claim_only) {
+  EXPECT_EQ(verdict(kA, Prepare{claim(1, kA)}), Verdict::kGranted);
+  EXPECT_EQ(verdict(kB, Prepare{claim(1, kB)}), Verdict::kFenced);
+  // Nor to the same node that has forgotten its earlier claim.
+  EXPECT_EQ(verdict(kA, Prepare{claim(1, kA, 2)}), Verdict::kFenced);
+  EXPECT_EQ(verdict(kA, Prepare{claim(1, kA)}), Verdict::kGranted);
+}
+
+TEST_F(JobAcceptorTest, keeps_a_leased_job_for_its_owner_until_the_lease_is_over_by_the_fastest_clock) {
+  verdict(kA, Prepare{claim(1, kA)});
+  verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "state"});
+  now_ += kLease;
+  const auto early = ask(kB, Prepare{claim(2, kB)});
+  EXPECT_EQ(early->verdict, Verdict::kLeased);
+  now_ += early->again_after;
+  EXPECT_EQ(verdict(kB, Prepare{claim(3, kB)}), Verdict::kGranted);
+}
+
+TEST_F(JobAcceptorTest, keeps_a_lease_that_it_gave_before_a_restart) {
+  verdict(kA, Prepare{claim(1, kA)});
+  verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "state"});
+  acceptor_ = JobAcceptor({});
+  acceptor_.step(now_, AcceptorStart{true, {kept_}}, effects_);
+  now_ += kLease;
+  EXPECT_EQ(verdict(kB, Prepare{claim(2, kB)}), Verdict::kLeased);
+  EXPECT_EQ(verdict(kA, Confirm{claim(1, kA)}), Verdict::kGranted);
+}
+
+TEST_F(JobAcceptorTest, gives_a_released_job_to_the_next_at_once) {
+  verdict(kA, Prepare{claim(1, kA)});
+  verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "state"});
+  ask(kA, Release{claim(1, kA)});
+  EXPECT_EQ(verdict(kB, Prepare{claim(2, kB)}), Verdict::kGranted);
+}
+
+TEST_F(JobAcceptorTest, grants_nothing_before_it_is_durable) {
+  EXPECT_FALSE(ask(kA, Prepare{claim(1, kA)}, false).has_value());
+  const auto* keep = std::get_if<KeepJob>(effects_.data());
+  ASSERT_NE(keep, nullptr);
+  const uint64_t number = keep->number;
+  effects_.clear();
+  acceptor_.step(now_, JobKept{number, true}, effects_);
+  ASSERT_EQ(effects_.size(), 1u);
+  EXPECT_EQ(std::get<Reply>(effects_.front()).answer.verdict, Verdict::kGranted);
+}
+
+TEST_F(JobAcceptorTest, tries_again_to_keep_what_its_disk_refused_before_it_grants) {
+  EXPECT_FALSE(ask(kA, Prepare{claim(1, kA)}, false).has_value());
+  acceptor_.step(now_, JobKept{std::get<KeepJob>(effects_.front()).number, false}, effects_);
+  EXPECT_FALSE(ask(kA, Prepare{claim(1, kA)}, false).has_value());
+  EXPECT_TRUE(std::holds_alternative<KeepJob>(effects_.front()));
+  EXPECT_EQ(verdict(kB, Prepare{claim(1, kB)}), Verdict::kFenced) << "it may be on the disk";
+}
+
+TEST_F(JobAcceptorTest, says_nothing_for_a_promise_that_was_overtaken_while_it_was_written) {
+  ask(kA, Prepare{claim(1, kA)}, false);
+  const uint64_t first = std::get<KeepJob>(effects_.front()).number;
+  ask(kB, Prepare{claim(2, kB)}, false);
+  effects_.clear();
+  acceptor_.step(now_, JobKept{first, true}, effects_);
+  EXPECT_TRUE(effects_.empty());
+}
+
+TEST_F(JobAcceptorTest, promises_nothing_without_its_records) {
+  acceptor_ = JobAcceptor({});
+  acceptor_.step(now_, AcceptorStart{false, {}}, effects_);
+  EXPECT_EQ(verdict(kA, Prepare{claim(9, kA)}), Verdict::kUnable);
+}
+
+TEST_F(JobAcceptorTest, is_bounded) {
+  acceptor_ = JobAcceptor({.most_jobs = 1});
+  acceptor_.step(now_, AcceptorStart{}, effects_);
+  EXPECT_EQ(verdict(kA, Prepare{claim(1, kA)}), Verdict::kGranted);
+  effects_.clear();
+  acceptor_.step(now_, Asked{kA, {"another", 1, kLease, Prepare{claim(1, kA)}}}, effects_);
+  EXPECT_EQ(std::get<Reply>(effects_.front()).answer.verdict, Verdict::kUnable);
+  effects_.clear();
+  const std::string long_value(kMostValueBytes + 1, 'x');
+  acceptor_.step(now_, Asked{kA, {"job", 2, kLease, Accept{claim(1, kA), {JobFence(1), 1}, long_value}}}, effects_);
+  acceptor_.step(now_, Asked{kA, {"", 3, kLease, Prepare{claim(1, kA)}}}, effects_);
+  acceptor_.step(now_, Asked{kA, {"job", 4, kLongestJobLease * 2, Prepare{claim(2, kA)}}}, effects_);
+  acceptor_.step(now_, Asked{kB, {"job", 5, kLease, Prepare{claim(3, kA)}}}, effects_);
+  EXPECT_TRUE(effects_.empty());
+  acceptor_.step(now_, Forget{"job"}, effects_);
+  EXPECT_EQ(acceptor_.jobs(), 0u);
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch

@@ -1,0 +1,341 @@
+#include "lead/agents/fleet_leader.h"
+
+#include <algorithm>
+#include <csignal>
+#include <memory>
+#include <utility>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "election/token.h"
+#include "lead/agents/fleet_member.h"
+#include "lead/agents/healthy_leader.h"
+#include "lead/agents/task_work.h"
+#include "lead/exit_codes.h"
+#include "lead/run/candidate_host.h"
+#include "lead/run/evidence_sources.h"
+#include "runtime/signals.h"
+#include "store/host/instance_id.h"
+
+namespace bellwether::lead {
+namespace {
+
+constexpr int kExitTasksFailed = 1;
+
+using election::EndReason;
+using election::Epoch;
+using runtime::task;
+
+LeadOptions evidence_options(const FleetOptions& options) {
+  LeadOptions lead;
+  lead.key = options.key;
+  lead.timing = options.timing;
+  lead.health_command = options.health_command;
+  lead.health_every = options.health_every;
+  return lead;
+}
+
+class FleetLeader final : public CandidateHost, public TaskListener {
+ public:
+  FleetLeader(runtime::EpollRuntime& runtime, const FleetOptions& options, Journal& journal)
+      : CandidateHost(runtime, journal, options.adaptive, options.timing.lease),
+        options_(options),
+        figures_(options.key, {}),
+        registry_(runtime, options.registry, options.ages),
+        queue_(runtime, options.queue, QueueFile::Who::kLeader),
+        evidence_options_(evidence_options(options)) {}
+
+  task<int> run();
+  const LeaseFigures& figures() const { return figures_; }
+
+  void on_elected(const election::TermOfOffice& term) override;
+  void on_renewed(Instant ends, Duration took) override;
+  void on_drain(const std::string& cause) override;
+  void on_term_ended(const election::TermEnded& ended) override;
+  void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override;
+  void on_store_error(bool renewal, const std::string& why) override;
+
+  void on_task(std::string_view event, const std::string& text, const Grant& task, bool warning) override;
+  void on_all_done(std::size_t failed) override;
+  void on_cannot_work(Errc code, const std::string& why) override;
+
+ private:
+  task<Status> prepare();
+  task<Result<election::ElectorConfig>> configure();
+  task<void> campaign();
+  task<void> serve(Epoch epoch);
+  task<void> kill_late(uint64_t term, runtime::Cancellation* cancel);
+  task<void> leave_a_healthy_leader(runtime::Cancellation* cancel);
+  task<void> listen_to_signals(runtime::Cancellation* cancel);
+  void deadlines_moved(Instant ends);
+  void finish(int exit_code, const std::string& cause);
+  void tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more = {});
+
+  const FleetOptions& options_;
+  LeaseFigures figures_;
+  RegistryFile registry_;
+  QueueFile queue_;
+  LeadOptions evidence_options_;
+  std::string id_;
+  std::unique_ptr<FleetMember> member_;
+  std::unique_ptr<TaskWork> work_;
+  std::unique_ptr<EvidenceSources> evidence_;
+  std::unique_ptr<runtime::Signals> signals_;
+
+  bool serving_ = false;
+  uint64_t term_ = 0;
+  HealthyLeader healthy_leader_;
+  bool signalled_ = false;
+  bool finishing_ = false;
+  int exit_code_ = 0;
+};
+
+void FleetLeader::tell(std::string_view event, const std::string& text, Epoch epoch, const Journal::Fields& more) {
+  Journal::Fields fields{{"key", options_.key}, {"holder", id_}, {"epoch", static_cast<int64_t>(epoch.value())}};
+  fields.insert(fields.end(), more.begin(), more.end());
+  journal_.transition(runtime_.wall_now(), event, text, fields);
+}
+
+// --- what the candidate says -----------------------------------------------------------------------------------------
+
+void FleetLeader::deadlines_moved(Instant ends) {
+  work_->set_deadlines(ends, ends + candidate_->elector().stop_grace());
+}
+
+void FleetLeader::on_elected(const election::TermOfOffice& term) {
+  ++term_;
+  figures_.elected(term, runtime_.boot_now());
+  deadlines_moved(term.end->ends_at());
+  tell("elected", "leads the fleet, epoch " + std::to_string(term.epoch.value()), term.epoch);
+  if (evidence_ != nullptr) evidence_->work_begins();
+  member_->lead(term.epoch);
+  serving_ = true;
+  scope_->spawn(serve(term.epoch));
+}
+
+task<void> FleetLeader::serve(Epoch epoch) {
+  co_await work_->serve(epoch);
+  serving_ = false;
+  member_->lead(std::nullopt);
+  // A wish to resign keeps us back for a lease: two leases for one queue are not to take it from each other all the
+  // time.
+  if (work_->was_refused() && !finishing_) candidate_->resign({.cause = "the queue is another leader's", .heir = {}});
+  candidate_->work_stopped();
+}
+
+void FleetLeader::on_renewed(Instant ends, Duration took) {
+  deadlines_moved(ends);
+  if (took == Duration::zero()) return;  // a lease that shrinks, not an answer
+  figures_.renewed(runtime_.boot_now(), took);
+  store_answered(took);
+}
+
+void FleetLeader::on_drain(const std::string& cause) {
+  journal_.detail(runtime_.wall_now(), "stopping the work: " + cause);
+  work_->stop();
+  scope_->spawn(kill_late(term_, scope_->cancellation()));
+}
+
+task<void> FleetLeader::kill_late(uint64_t term, runtime::Cancellation* cancel) {
+  const bool passed = co_await runtime_.sleep(options_.grace, cancel);
+  if (passed && term == term_) work_->kill();
+}
+
+void FleetLeader::on_term_ended(const election::TermEnded& ended) {
+  figures_.term_ended();
+  member_->lead(std::nullopt);
+  const bool resigned = ended.reason == EndReason::kResigned;
+  tell(resigned ? "resigned" : "deposed",
+       (resigned ? "no longer leads: "
+                 : "lost the leadership (" + std::string(election::to_string(ended.reason)) + "): ") +
+           ended.why,
+       ended.epoch);
+  if (!ended.work_runs) return;
+  if (!serving_) {
+    candidate_->work_stopped();
+    return;
+  }
+  const Instant now = runtime_.boot_now();
+  work_->set_deadlines(std::min(now, ended.stop_by), ended.stop_by);
+  work_->lose();
+}
+
+void FleetLeader::on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) {
+  figures_.leader_changed(record, candidate_->elector().last_failover());
+  if (record.held() && record.holder != id_) {
+    tell("follower",
+         "follows '" + printable(record.holder) + "', who leads under epoch " + std::to_string(record.epoch.value()),
+         record.epoch, {{"leader", record.holder}});
+  } else if (!record.held()) {
+    journal_.detail(runtime_.wall_now(), "nobody leads: " + evidence);
+  }
+}
+
+void FleetLeader::on_store_error(bool renewal, const std::string& why) {
+  journal_.detail(runtime_.wall_now(), "store: " + why);
+  if (!renewal) return;
+  figures_.renewal_failed();
+  store_failed();
+}
+
+// --- what the work says ----------------------------------------------------------------------------------------------
+
+void FleetLeader::on_task(std::string_view event, const std::string& text, const Grant& task, bool warning) {
+  Journal::Fields fields;
+  if (task.number != 0) {
+    fields = {{"task", task.name},
+              {"number", static_cast<int64_t>(task.number)},
+              {"attempt", static_cast<int64_t>(task.attempt)}};
+  }
+  const std::string event_name = "task_" + std::string(event);
+  tell(task.number != 0 ? std::string_view(event_name) : event, (warning ? "warning: " : "") + printable(text),
+       candidate_->elector().epoch(), fields);
+}
+
+void FleetLeader::on_all_done(std::size_t failed) {
+  if (failed == 0) {
+    finish(0, "every task is done");
+  } else {
+    finish(kExitTasksFailed, "nothing is left to do, but " + format_count(failed, "task") + " failed");
+  }
+}
+
+void FleetLeader::on_cannot_work(Errc code, const std::string& why) {
+  journal_.error(runtime_.wall_now(), why);
+  finish(code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
+}
+
+// --- the agent -------------------------------------------------------------------------------------------------------
+
+void FleetLeader::finish(int exit_code, const std::string& cause) {
+  if (finishing_) return;
+  finishing_ = true;
+  exit_code_ = exit_code;
+  candidate_->resign({.cause = cause, .heir = {}, .stay_out = true});
+}
+
+task<void> FleetLeader::leave_a_healthy_leader(runtime::Cancellation* cancel) {
+  const Duration look = std::min(options_.timing.retry / 4, Duration::seconds(1));
+  while (!cancel->cancelled() && !finishing_) {
+    if (healthy_leader_.is_seen_by(candidate_->elector(), runtime_.wall_now())) {
+      const election::LeaseRecord record = candidate_->elector().seen().record;
+      tell("left",
+           "'" + printable(record.holder) + "' leads under epoch " + std::to_string(record.epoch.value()) +
+               " and is healthy: this agent ends, as --exit-if-follower says",
+           record.epoch, {{"leader", record.holder}});
+      finish(0, "a follower leaves");
+    }
+    co_await runtime_.sleep(look, cancel);
+  }
+}
+
+task<void> FleetLeader::listen_to_signals(runtime::Cancellation* cancel) {
+  while (true) {
+    const int number = co_await signals_->next(cancel);
+    if (number == 0) co_return;
+    if (std::exchange(signalled_, true)) work_->kill();
+    finish(0, "signal " + std::to_string(number));
+  }
+}
+
+task<Result<election::ElectorConfig>> FleetLeader::configure() {
+  election::ElectorConfig config;
+  config.key = options_.key;
+  config.claim.holder = id_;
+  config.claim.region = options_.region;
+  config.claim.cross_region_wait = options_.cross_region_wait;
+  config.claim.trust_empty = options_.trust_empty;
+  config.timing = options_.timing;
+  config.traits = store_->traits();
+  if (options_.back_off) config.backoff = election::BackoffSettings{};
+  const Duration shortest = options_.adaptive ? options_.adaptive->lease_min : config.timing.lease;
+  if (shortest < config.traits.lease_min) {
+    co_return fail(Errc::kInvalid, "a lease of " + format_duration(shortest) + ": " + store_->describe() +
+                                       " needs at least " + format_duration(config.traits.lease_min));
+  }
+  const auto kept = co_await recall_epoch(options_.key);
+  if (!kept) co_return tl::unexpected(kept.error());
+  config.floor = *kept;
+  // The queue knows of epochs that a lease file which was lost does not.
+  const auto queue = co_await queue_.read();
+  if (queue) {
+    config.floor = std::max(config.floor, queue->fence());
+  } else {
+    journal_.warn(runtime_.wall_now(), queue.error().message + ". The next leader sets it aside");
+  }
+  co_return config;
+}
+
+task<Status> FleetLeader::prepare() {
+  // Before the registry has our name: who is told to end takes it out again.
+  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
+  if (!signals) co_return tl::unexpected(signals.error());
+  signals_ = std::move(*signals);
+  Status opened = co_await open_key(options_.via, options_.key);
+  if (!opened) co_return opened;
+  id_ = options_.id.empty() ? store::given_instance_id(&store::own_environment) : options_.id;
+  if (id_.empty()) id_ = own_name();
+  auto config = co_await configure();
+  if (!config) co_return tl::unexpected(config.error());
+
+  FleetMember::Settings membership{.id = id_, .role = options_.role, .heartbeat = options_.heartbeat};
+  member_ = std::make_unique<FleetMember>(runtime_, registry_, queue_, journal_, std::move(membership));
+  Status joined = co_await member_->join();
+  if (!joined) co_return joined;
+  TaskWorkSettings settings{.agent = id_,
+                            .leader = id_ + "@" + runtime_.self().host + "/" + election::make_token(runtime_.prng()),
+                            .key = options_.key,
+                            .command = options_.command,
+                            .parallel = options_.parallel,
+                            .tries_most = options_.tries_most,
+                            .retry_after = options_.retry_after,
+                            .poll = options_.poll,
+                            .until_done = options_.until_done};
+  work_ = std::make_unique<TaskWork>(runtime_, queue_, *key_, std::move(settings), *this);
+  if (EvidenceSources::wanted(evidence_options_)) {
+    evidence_ = std::make_unique<EvidenceSources>(runtime_, evidence_options_);
+    evidence_->require(config->evidence);
+  }
+  candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(*config), runtime_.prng().next(), *this);
+  co_return Status();
+}
+
+task<void> FleetLeader::campaign() {
+  runtime::Scope helpers;
+  scope_ = &helpers;
+  helpers.spawn(listen_to_signals(helpers.cancellation()));
+  helpers.spawn(member_->beat(helpers.cancellation()));
+  if (options_.exit_if_follower) helpers.spawn(leave_a_healthy_leader(helpers.cancellation()));
+  if (evidence_ != nullptr) evidence_->start(helpers, *candidate_);
+  co_await candidate_->run(nullptr);
+  helpers.cancel();
+  co_await helpers.join();
+  scope_ = nullptr;
+}
+
+task<int> FleetLeader::run() {
+  for (const std::string& warning : options_.timing.warnings()) journal_.warn(runtime_.wall_now(), warning);
+  const Status ready = co_await prepare();
+  if (!ready) {
+    journal_.error(runtime_.wall_now(), ready.error().message);
+    co_return kExitWrong;
+  }
+  tell("registered", "agent '" + printable(id_) + "' is registered as " + printable(options_.role), Epoch());
+  co_await campaign();
+  co_await member_->leave();
+  candidate_.reset();
+  co_return exit_code_;
+}
+
+}  // namespace
+
+int run_fleet_leader(runtime::EpollRuntime& runtime, const FleetOptions& options) {
+  Journal journal(options.verbosity, options.json, "agents lead");
+  if (!journal.open_audit(runtime.wall_now(), options.audit_file)) return kExitWrong;
+  FleetLeader leader(runtime, options, journal);
+  const FiguresPage page = serve_figures(options.metrics_at, leader.figures(), runtime.wall_now(), journal);
+  if (!page.good) return kExitWrong;
+  return runtime.run(leader.run());
+}
+
+}  // namespace bellwether::lead

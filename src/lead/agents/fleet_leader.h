@@ -1,0 +1,56 @@
+// `bellwether agents lead`: one agent of a fleet that shares a registry, a queue of tasks and a lease. It registers,
+// follows while somebody else leads, and touches nothing then but its own heartbeat. When it leads it works the queue
+// off, each task by a command under a guardian, and cleans the registry at each heartbeat. When it loses the leadership
+// its command is ended before another agent can lead, and it follows again.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "election/adaptive_timing.h"
+#include "lead/agents/agent_registry.h"
+#include "runtime/epoll_runtime.h"
+
+namespace bellwether::lead {
+
+struct FleetOptions {
+  std::string via;  // where the lease is, and under which key
+  std::string key;
+  std::string registry;  // paths
+  std::string queue;
+  std::string id;  // empty: host:pid
+  std::string role;
+  std::string region;
+  Duration cross_region_wait;
+
+  election::LeaseTiming timing;
+  std::optional<election::AdaptiveSettings> adaptive;  // the lease follows the store
+  Duration heartbeat;                                  // in the registry
+  AgentAges ages;
+  bool trust_empty = false;
+  bool back_off = false;
+  bool exit_if_follower = false;  // end with 0 when a healthy leader is seen
+  bool until_done = false;        // end when no task is left to do: with 0, or with 1 when some have failed
+
+  std::vector<std::string> command;  // for each task
+  std::size_t parallel = 1;
+  uint32_t tries_most = 5;
+  Duration retry_after = Duration::seconds(10);
+  Duration poll = Duration::seconds(1);
+  Duration grace = Duration::seconds(10);  // from asking a task to end until it is killed, while the term goes on
+
+  std::string health_command;
+  Duration health_every = Duration::seconds(5);
+  std::string audit_file;
+  std::string metrics_at;
+  bool json = false;
+  int verbosity = 1;
+};
+
+// Runs until a signal, or as the options say. The exit code of the process. REQUIRES that no other thread runs yet.
+int run_fleet_leader(runtime::EpollRuntime& runtime, const FleetOptions& options);
+
+}  // namespace bellwether::lead

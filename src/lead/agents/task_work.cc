@@ -1,0 +1,303 @@
+#include "lead/agents/task_work.h"
+
+#include <utility>
+
+#include "base/units.h"
+#include "runtime/scope.h"
+
+namespace bellwether::lead {
+
+using runtime::task;
+
+namespace {
+
+constexpr Duration kAfterTrouble = Duration::seconds(1);
+constexpr int kLastTries = 5;  // to tell the queue how a task ended, when the work is to stop
+
+std::string how(const CommandEnd& end) {
+  return end.signal != 0 ? "signal " + std::to_string(end.signal) : "exit code " + std::to_string(end.exit_code);
+}
+
+std::string named(const Grant& task) { return "task " + std::to_string(task.number) + " '" + task.name + "'"; }
+
+}  // namespace
+
+// --- the term --------------------------------------------------------------------------------------------------------
+
+task<void> TaskWork::serve(election::Epoch epoch) {
+  epoch_ = epoch;
+  stopping_ = false;
+  lost_ = false;
+  refused_ = false;
+  resting_.clear();
+  troubles_.clear();
+  runtime::Cancellation pauses;
+  pauses_ = &pauses;
+  const bool ours = co_await take_over();
+  if (ours) {
+    runtime::Scope tasks;
+    co_await hand_out(tasks);
+    co_await tasks.join();
+  }
+  pauses_ = nullptr;
+}
+
+void TaskWork::set_deadlines(Instant term_ends, Instant kill_at) {
+  term_ends_ = term_ends;
+  kill_at_ = kill_at;
+  for (const auto& [number, command] : running_) command->set_deadlines(term_ends_, kill_at_);
+}
+
+void TaskWork::stop() {
+  stopping_ = true;
+  for (const auto& [number, command] : running_) command->stop();
+  if (pauses_ != nullptr) pauses_->cancel();
+}
+
+void TaskWork::kill() {
+  for (const auto& [number, command] : running_) command->kill();
+}
+
+void TaskWork::lose() {
+  lost_ = true;
+  stop();
+}
+
+task<void> TaskWork::pause(Duration span) { co_await runtime_.sleep(span, pauses_); }
+
+task<void> TaskWork::nap() {
+  if (stopping_ || freed_) co_return;
+  runtime::Cancellation nap(pauses_);
+  nap_ = &nap;
+  co_await runtime_.sleep(settings_.poll, &nap);
+  nap_ = nullptr;
+}
+
+void TaskWork::trouble(const std::string& text, const Grant& task) {
+  if (troubles_.insert(text).second) listener_.on_task("trouble", text, task, true);
+}
+
+bool TaskWork::refused(const Error& error, const Grant& task) {
+  if (error.code == Errc::kRefused || error.code == Errc::kNotFound || error.code == Errc::kExists) {
+    listener_.on_task("refused", "refused by the queue: " + error.message, task, true);
+    return false;
+  }
+  trouble("the queue does not answer, tried again: " + error.message, task);
+  return true;
+}
+
+// Whoever leads under our lease and is refused here has lost it, or works on a queue that belongs to another lease.
+bool TaskWork::not_in_office(const Error& error) {
+  Error told = error;
+  if (told.code == Errc::kRefused) {
+    told.message += ". If this goes on, another lease works this queue off: compare --via and --key of all agents";
+  }
+  refused_ = !refused(told, {});
+  return refused_;
+}
+
+// Raises the fence of the queue. What this gives is what a leader before us has left behind.
+task<bool> TaskWork::take_over() {
+  while (!stopping_) {
+    const auto taken = co_await queue_.take_over(epoch_, settings_.leader);
+    if (taken) {
+      const auto queue = co_await queue_.read();
+      if (queue && !queue->halted().empty()) trouble(queue->halted(), {});
+      std::string text = "the queue is taken over under epoch " + std::to_string(epoch_.value());
+      if (queue) {
+        text += ", cursor " + std::to_string(queue->cursor()) + ", " + format_count(queue->tasks().size(), "task") +
+                " not done";
+      }
+      if (*taken > 0) text += "; " + format_count(*taken, "task") + " of the leader before begun again";
+      listener_.on_task("taken_over", text, {}, false);
+      co_return !stopping_;
+    }
+    if (not_in_office(taken.error())) co_return false;
+    co_await pause(kAfterTrouble);
+  }
+  co_return false;
+}
+
+// --- the tasks -------------------------------------------------------------------------------------------------------
+
+// One look at the queue for all hands: it can be large, and this thread renews the lease too. And one change after the
+// other, so that what is handed out is always known to be in our hands when the next is asked for.
+task<void> TaskWork::hand_out(runtime::Scope& tasks) {
+  while (!stopping_) {
+    Next next = Next::kIdle;
+    freed_ = false;
+    if (in_hands_.size() < settings_.parallel) next = co_await hand_out_one(tasks);
+    if (next == Next::kOver) co_return;
+    if (next == Next::kIdle) co_await nap();
+  }
+}
+
+HandOutRules TaskWork::rules() {
+  std::erase_if(resting_, [now = runtime_.now()](const auto& task) { return task.second <= now; });
+  HandOutRules rules{.resting = {}, .tries_most = settings_.tries_most, .in_hands = std::nullopt};
+  rules.in_hands.emplace(in_hands_.begin(), in_hands_.end());
+  for (const auto& [number, until] : resting_) rules.resting.push_back(number);
+  return rules;
+}
+
+// Looks without taking the lock that those who add tasks need too.
+task<bool> TaskWork::is_due() {
+  const auto queue = co_await queue_.read();
+  // One that cannot be understood is seen to by hand_out().
+  if (!queue) co_return true;
+  // One that is not ours any more is refused by hand_out().
+  if (queue->fence() != epoch_) co_return true;
+  if (!queue->halted().empty()) trouble(queue->halted(), {});
+  if (queue->has_tried_too_often(settings_.tries_most)) co_await put_aside();
+  if (queue->has_due(settings_.agent, epoch_, rules())) co_return true;
+  const bool left = !queue->halted().empty() || queue->cursor() != queue->next();
+  if (settings_.until_done && !left && !stopping_) listener_.on_all_done(queue->tasks().size());
+  co_return false;
+}
+
+// Tasks whose leaders were gone so often before they were done.
+task<void> TaskWork::put_aside() {
+  const auto aside = co_await queue_.put_aside(epoch_, settings_.tries_most);
+  // Who refuses this refuses to hand out too, and trouble with the file is told there.
+  if (!aside) co_return;
+  for (const QueuedTask& task : *aside) {
+    const Grant last{task.number, task.agent, task.epoch, task.attempt, task.name, {}};
+    listener_.on_task("failed",
+                      named(last) + " was begun " + format_count(task.tries, "time") + ", last by '" + task.agent +
+                          "' (" + task.outcome + "), and is put aside" + to_retry(task.number),
+                      last, true);
+  }
+}
+
+task<TaskWork::Next> TaskWork::hand_out_one(runtime::Scope& tasks) {
+  const bool due = co_await is_due();
+  if (stopping_) co_return Next::kOver;
+  if (!due) co_return Next::kIdle;
+  const auto given = co_await queue_.hand_out(settings_.agent, epoch_, rules());
+  if (!given) {
+    if (not_in_office(given.error())) {
+      stop();
+      co_return Next::kOver;
+    }
+    co_return Next::kIdle;
+  }
+  if (!given->has_value()) co_return Next::kIdle;
+  Grant grant = **given;
+  in_hands_.insert(grant.number);
+  tasks.spawn(have_in_hands(std::move(grant)));
+  co_return Next::kAgain;
+}
+
+task<void> TaskWork::have_in_hands(Grant grant) {
+  const uint64_t number = grant.number;
+  co_await run_one(std::move(grant));
+  in_hands_.erase(number);
+  freed_ = true;
+  if (nap_ != nullptr) nap_->cancel();
+}
+
+CommandOptions TaskWork::options_for(const Grant& grant) const {
+  CommandOptions options;
+  options.command = settings_.command;
+  options.environment = {{"BELLWETHER_KEY", settings_.key},
+                         {"BELLWETHER_HOLDER", settings_.agent},
+                         {"BELLWETHER_EPOCH", std::to_string(epoch_.value())},
+                         {"BELLWETHER_TASK", grant.name},
+                         {"BELLWETHER_TASK_NUMBER", std::to_string(grant.number)},
+                         {"BELLWETHER_TASK_ATTEMPT", std::to_string(grant.attempt)},
+                         {"BELLWETHER_TASK_PAYLOAD", grant.payload}};
+  options.lock_fd = key_.claim_descriptor();
+  options.term_ends = term_ends_;
+  options.kill_at = kill_at_;
+  return options;
+}
+
+task<void> TaskWork::run_one(Grant grant) {
+  if (stopping_) {
+    co_await give_back(grant);
+    co_return;
+  }
+  listener_.on_task("begun", named(grant) + " begins, attempt " + std::to_string(grant.attempt), grant, false);
+  const Instant began = runtime_.read_clock();
+  CommandOptions options = options_for(grant);
+  auto started = co_await GuardedCommand::start(runtime_, std::move(options));
+  if (!started) {
+    const Error why = started.error();
+    const bool for_good = why.code == Errc::kNotFound || why.code == Errc::kRefused;
+    if (for_good) {
+      listener_.on_cannot_work(why.code, why.message);
+    } else {
+      trouble("the command could not be started, tried again: " + why.message, grant);
+    }
+    co_await give_back(grant);
+    co_await pause(kAfterTrouble);
+    co_return;
+  }
+  GuardedCommand& command = *(running_[grant.number] = std::move(*started));
+  command.set_deadlines(term_ends_, kill_at_);
+  if (stopping_) command.stop();
+  const CommandEnd end = co_await command.wait_until_gone();
+  running_.erase(grant.number);
+  // One that was asked to end may say 0 without having done its work.
+  if (end.exit_code == 0 && end.signal == 0 && !end.asked) {
+    co_await succeed(std::move(grant), runtime_.read_clock() - began);
+  } else {
+    co_await settle(std::move(grant), end);
+  }
+}
+
+std::string TaskWork::to_retry(uint64_t number) const {
+  return ". To try again: bellwether agents tasks retry " + std::to_string(number) + " --queue " + queue_.path();
+}
+
+task<void> TaskWork::settle(Grant grant, CommandEnd end) {
+  // An end that came after the term's is not ours to judge: the next leader begins the task again.
+  if (lost_ || runtime_.boot_now() >= term_ends_) {
+    listener_.on_task("abandoned", named(grant) + " was ended with the term (" + how(end) + ")", grant, false);
+    co_return;
+  }
+  if (end.asked) {
+    co_await give_back(grant);
+    co_return;
+  }
+  resting_[grant.number] = runtime_.read_clock() + settings_.retry_after;
+  for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
+    const auto state = co_await queue_.fail_attempt(grant, how(end), settings_.tries_most);
+    if (state) {
+      const bool over = *state == QueuedTask::State::kFailed;
+      const std::string then = over ? ": tried so often, put aside" + to_retry(grant.number)
+                                    : ": again in " + format_duration(settings_.retry_after);
+      listener_.on_task("failed", named(grant) + " failed, " + how(end) + then, grant, true);
+      co_return;
+    }
+    if (!refused(state.error(), grant) || lost_) co_return;
+    co_await runtime_.sleep(kAfterTrouble);
+  }
+}
+
+// The work was done in time: that it is written down may take until the fence forbids it.
+task<void> TaskWork::succeed(Grant grant, Duration took) {
+  for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
+    const Status done = co_await queue_.finish(grant);
+    if (done) {
+      listener_.on_task("done", named(grant) + " done in " + format_duration(took), grant, false);
+      co_return;
+    }
+    if (!refused(done.error(), grant) || lost_) co_return;
+    co_await runtime_.sleep(kAfterTrouble);
+  }
+}
+
+task<void> TaskWork::give_back(Grant grant) {
+  for (int last_tries = kLastTries; last_tries > 0; last_tries -= stopping_ ? 1 : 0) {
+    const Status back = co_await queue_.give_back(grant);
+    if (back) {
+      listener_.on_task("given_back", named(grant) + " is given back to the queue", grant, false);
+      co_return;
+    }
+    if (!refused(back.error(), grant) || lost_) co_return;
+    co_await runtime_.sleep(kAfterTrouble);
+  }
+}
+
+}  // namespace bellwether::lead

@@ -1,0 +1,78 @@
+// Contenders that run already, as a drill reaches them: by the process ids of this machine, or by commands of the
+// operator. And their key, which is watched in place of their acts.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "lead/drill/act_log.h"
+#include "lead/drill/drill.h"
+#include "lead/drill/targets.h"
+#include "runtime/process.h"
+#include "runtime/runtime.h"
+#include "store/lease_store.h"
+
+namespace bellwether::lead {
+
+// Processes that are known by their ids. An id is given to another process some day, which must not be signalled.
+class KnownProcesses {
+ public:
+  // kNotFound: `pid` has ended, or is not surely the process any more that it was when it was first seen.
+  Status same(int64_t pid, const runtime::ProcessSight& seen);
+  void killed(int64_t pid) { killed_.insert(pid); }
+
+ private:
+  std::map<int64_t, uint64_t> begun_;  // when each began, where the system tells
+  std::set<int64_t> killed_;
+};
+
+class Attached final : public DrillTargets {
+ public:
+  // Both must outlive it.
+  Attached(runtime::Runtime& runtime, const DrillOptions& options) : runtime_(runtime), options_(options) {}
+
+  runtime::task<Status> start() override;
+  runtime::task<Status> break_one(std::string holder, uint64_t epoch) override;
+  runtime::task<Status> repair() override;
+  runtime::task<void> stop() override;
+  std::string act_file() const override { return options_.acts; }
+
+ private:
+  Result<int64_t> process_of(const std::string& holder);
+  runtime::task<Status> command(std::string text);
+
+  runtime::Runtime& runtime_;
+  const DrillOptions& options_;
+  KnownProcesses known_;
+  std::string holder_;  // that was broken last
+  uint64_t epoch_ = 0;
+  int64_t pid_ = 0;  // 0: not known
+  bool paused_ = false;
+};
+
+// The process id in a name of the form HOST:PID, when HOST is this machine; 0 when it says none.
+int64_t pid_in_name(const std::string& holder, const std::string& this_host);
+
+// Looks at a key, and notes each change of what it shows as an act of its holder.
+class KeyWatch {
+ public:
+  static runtime::task<Result<std::unique_ptr<KeyWatch>>> open(runtime::Runtime& runtime, std::string url,
+                                                               std::string key);
+  // Talks to the store for at most `timeout`. What cannot be seen is not noted.
+  runtime::task<void> look(ActLog& log, Duration timeout);
+  // Somebody held the key at the last look.
+  bool held() const { return held_; }
+
+ private:
+  explicit KeyWatch(runtime::Runtime& runtime) : runtime_(runtime) {}
+  runtime::Runtime& runtime_;
+  std::unique_ptr<store::LeaseStore> store_;
+  std::unique_ptr<store::StoreKey> key_;
+  election::Version version_;
+  bool held_ = false;
+};
+
+}  // namespace bellwether::lead

@@ -1,0 +1,65 @@
+// What every process that stands for one key on somebody's behalf has in common: the store and its key, the epochs that
+// this machine remembers, a lease that follows the store, and the page of figures. Who derives from it says what the
+// work is. One thread, that of its runtime.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "election/adaptive_timing.h"
+#include "journal/journal.h"
+#include "lead/candidate.h"
+#include "lead/epoch_memory.h"
+#include "lead/metrics/metrics_server.h"
+#include "runtime/epoll_runtime.h"
+#include "runtime/scope.h"
+#include "store/lease_store.h"
+
+namespace bellwether::lead {
+
+class CandidateHost : public CandidateListener {
+ public:
+  // What the candidate notes is told, and what it learns of epochs is kept.
+  void on_floor(election::Epoch floor) final;
+  void on_note(bool warning, const std::string& text) final;
+
+ protected:
+  // `follow`: the lease follows the store within these bounds, beginning with `first`. All must outlive it.
+  CandidateHost(runtime::EpollRuntime& runtime, Journal& journal,
+                const std::optional<election::AdaptiveSettings>& follow, Duration first);
+
+  // Opens the store at `url` and a key in it.
+  runtime::task<Status> open_key(std::string url, std::string key);
+  // The highest epoch of the key that was ever seen on this machine; from now on it is kept. Zero without a home.
+  runtime::task<Result<election::Epoch>> recall_epoch(std::string key);
+  // A renewal was confirmed after so long, or failed.
+  void store_answered(Duration took);
+  void store_failed();
+  // HOST:PID, where neither the user nor the environment names this process.
+  std::string own_name() const;
+
+  runtime::EpollRuntime& runtime_;
+  Journal& journal_;
+  std::unique_ptr<store::LeaseStore> store_;
+  std::unique_ptr<store::StoreKey> key_;
+  std::unique_ptr<Candidate> candidate_;
+  runtime::Scope* scope_ = nullptr;  // of what runs beside the candidate
+
+ private:
+  runtime::task<void> keep(election::Epoch floor);
+  void follow_store(const std::optional<election::LeaseTiming>& timing);
+
+  std::optional<election::AdaptiveTiming> adaptive_;
+  std::unique_ptr<EpochMemory> memory_;
+};
+
+// Serves the figures at `at` (HOST:PORT; empty: nowhere) for as long as the answer lives; false when that cannot be,
+// which has been told.
+struct FiguresPage {
+  bool good = true;
+  std::unique_ptr<MetricsServer> server;
+};
+FiguresPage serve_figures(const std::string& at, const LeaseFigures& figures, WallTime now, Journal& journal);
+
+}  // namespace bellwether::lead

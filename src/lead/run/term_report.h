@@ -1,0 +1,52 @@
+// What `bellwether lead` lets the world know of what happens to its key: lines and audit, hooks, and figures. It
+// decides nothing.
+#pragma once
+
+#include <string>
+
+#include "election/elector.h"
+#include "election/term_of_office.h"
+#include "journal/journal.h"
+#include "lead/metrics/lease_figures.h"
+#include "lead/run/hooks.h"
+#include "lead/run/leader_run.h"
+
+namespace bellwether::lead {
+
+class TermReport {
+ public:
+  // All must outlive it.
+  TermReport(runtime::Runtime& runtime, const LeadOptions& options, Journal& journal)
+      : runtime_(runtime), options_(options), journal_(journal), hooks_(runtime, journal), figures_(options.key, {}) {}
+
+  void set_holder(std::string holder) { holder_ = std::move(holder); }
+  LeaseFigures& figures() { return figures_; }
+  Hooks& hooks() { return hooks_; }
+  // What the command and the hooks see.
+  Hooks::Environment environment(election::Epoch epoch) const;
+
+  // The ends of a term by the boot clock: by when the work is asked to stop, by when it is killed, and from when on
+  // another may take the key.
+  struct Ends {
+    Instant term;
+    Instant kill_at;
+    Instant lease;
+  };
+  void elected(const election::TermOfOffice& term, const Ends& ends);
+  void renewed(const Ends& ends, Duration took);
+  void term_ended(const election::TermEnded& ended);
+  void leader_changed(const election::LeaseRecord& record, const std::string& evidence, Duration failover);
+  void fail_open(bool open, const std::string& why, election::Epoch floor);
+
+ private:
+  void tell(std::string_view event, const std::string& text, election::Epoch epoch, const Journal::Fields& more = {});
+
+  runtime::Runtime& runtime_;
+  const LeadOptions& options_;
+  Journal& journal_;
+  Hooks hooks_;
+  LeaseFigures figures_;
+  std::string holder_;
+};
+
+}  // namespace bellwether::lead

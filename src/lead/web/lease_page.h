@@ -1,0 +1,51 @@
+// The page of the leases of a store, as HTML and as JSON. Complete in itself: no script, no picture, nothing from
+// elsewhere; light or dark as the reader's system is. Whatever a store holds is shown as text, whatever its bytes.
+// Pure.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "election/lease_record.h"
+
+namespace bellwether::lead {
+
+struct PageLease {
+  std::string key;
+  election::Observation seen;
+};
+
+// Something that was asked for through the page.
+struct PageAct {
+  WallTime at;
+  std::string who;
+  std::string asked;    // "transfer k to b"
+  std::string outcome;  // "asked a (epoch 4) to hand over"
+  bool done = false;
+};
+
+struct LeasePage {
+  std::string store;   // as LeaseStore::describe() says
+  std::string prefix;  // of the keys shown
+  std::vector<PageLease> leases;
+  bool more = false;    // there are more than are shown
+  std::string trouble;  // why no leases could be read; empty when they could
+  std::vector<PageAct> acts;
+  bool read_only = false;
+  std::string form_secret;  // of forms that act (request_guard.h)
+  std::string style_nonce;
+  int refresh_s = 0;  // load anew after so many seconds; 0: only when asked
+  WallTime now;
+};
+
+std::string html_of(const LeasePage& page);
+std::string json_of(const LeasePage& page);
+
+// What browsers are to hold the page to: nothing but its own style, no frame around it, forms to itself only.
+std::string content_policy(const std::string& style_nonce);
+
+// A text of any bytes for HTML, also within quotes. Control characters, line ends and what is no UTF-8 are shown as
+// \xNN.
+std::string html_text(std::string_view text);
+
+}  // namespace bellwether::lead

@@ -1,0 +1,159 @@
+// What a Membership is told and what it asks for.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "membership/degradation.h"
+#include "membership/member_table.h"
+#include "membership/update.h"
+#include "membership/versioned_clock.h"
+
+namespace bellwether::membership {
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+// Join through any of `seeds` (none: be the first of a new group). `remembered`: the view of an earlier life, as
+// Membership::remember() gave it; its members count as alive until they prove otherwise.
+struct Start {
+  std::vector<Endpoint> seeds;
+  std::vector<Update> remembered;
+};
+struct Tick {};  // the time of wake() has come
+// The bytes live as long as the step. They must have been authenticated; they may still be anything.
+struct DatagramArrived {
+  Endpoint from;
+  std::string_view bytes;
+};
+struct StreamAsked {
+  uint64_t request;  // chosen by the driver, comes back in ReplyStream
+  std::string_view bytes;
+};
+struct StreamAnswered {
+  uint64_t exchange;                      // of SendStream
+  std::optional<std::string_view> bytes;  // nothing: it failed
+};
+struct Leave {};  // go in good order; LeftGroup follows
+// Somebody has seen this process end: its connection closed and a new one was refused, or its exit status was read.
+struct ProofOfDeath {
+  std::string name;
+  Endpoint endpoint;  // must be the member's present one
+};
+struct LoopLag {  // the lag of the event loop over its period, whenever it is measured
+  double ratio = 0;
+};
+struct SetState {  // what rides on our acks from now on; at most kMaxState bytes
+  std::string bytes;
+};
+struct SetMeta {  // our meta has changed: the group is told
+  std::string meta;
+};
+
+using Event = std::variant<Start, Tick, DatagramArrived, StreamAsked, StreamAnswered, Leave, ProofOfDeath, LoopLag,
+                           SetState, SetMeta>;
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+// To be carried out in their order. None must be durable before another.
+
+struct SendDatagram {
+  Endpoint to;
+  std::string bytes;
+};
+// One request on a reliable connection; its answer, or that there is none, comes back as StreamAnswered.
+struct SendStream {
+  uint64_t exchange;
+  Endpoint to;
+  std::string bytes;
+};
+struct ReplyStream {
+  uint64_t request;
+  std::string bytes;
+};
+
+enum class MemberChange : uint8_t {
+  kJoined,  // was not known, or was gone
+  kSuspected,
+  kRefuted,  // was suspected and has shown itself
+  kDied,
+  kLeft,       // said so itself
+  kUpdated,    // its address, role or meta changed
+  kRestarted,  // another process bears the name now: whatever ran there is gone
+  kForgotten,  // its tombstone has been removed
+};
+const char* to_string(MemberChange change);
+
+enum class Cause : uint8_t {
+  kOwnProbe,  // we found it silent, and so did all proxies that answered
+  kGossip,    // somebody passed it on
+  kSync,      // a comparison of views brought it
+  kTimeout,   // it was suspected for too long
+  kProof,     // its process was seen to end
+  kItself,    // it said so
+  kAge,       // it has been gone for long
+};
+const char* to_string(Cause cause);
+
+// For subscribers and for the audit log: what changed, and on which evidence.
+struct MemberEvent {
+  MemberChange change = MemberChange::kJoined;
+  std::string name;
+  Endpoint endpoint;
+  uint32_t incarnation = 0;
+  Cause cause = Cause::kGossip;
+  Accusers accusers;  // Membership::name_of() knows their names
+  NodeId told_by;     // whose packet brought it; zero when nobody's did
+};
+struct StateArrived {  // newer than all that came before from this member
+  std::string name;
+  StateVersion version;
+  std::string bytes;
+};
+enum class ConflictKind : uint8_t {
+  kName,     // two processes claim one name
+  kAddress,  // two names claim one address
+  kId,       // two names have one id: the later is not let in
+};
+const char* to_string(ConflictKind kind);
+struct Conflict {
+  ConflictKind kind = ConflictKind::kName;
+  std::string name;
+  std::string other;  // the other name, if it is another
+  Endpoint held;
+  Endpoint claimed;
+};
+// The name belongs to another process that answers: this one must stop. Nothing is sent any more.
+struct Refused {
+  Endpoint holder;
+};
+struct JoinedGroup {
+  std::size_t members = 0;
+};
+struct LeftGroup {};
+// Worth keeping over a restart, so that the next life need not be told; not necessary for safety.
+struct IncarnationRaised {
+  uint32_t incarnation = 0;
+};
+struct GossipOverflowed {  // news had to be dropped; comparisons of views will bring it
+  UpdateKind kind = UpdateKind::kDead;
+};
+struct DegradationChanged {
+  Degradation level = Degradation::kNormal;
+  int health_score = 0;
+  double lag_ratio = 0;
+};
+struct GuardChanged {  // evictions of silent members of this role are held, or not any more
+  uint8_t role = 0;
+  bool holding = false;
+};
+
+using Effect =
+    std::variant<SendDatagram, SendStream, ReplyStream, MemberEvent, StateArrived, Conflict, Refused, JoinedGroup,
+                 LeftGroup, IncarnationRaised, GossipOverflowed, DegradationChanged, GuardChanged>;
+using Effects = std::vector<Effect>;
+
+}  // namespace bellwether::membership

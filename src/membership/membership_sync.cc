@@ -1,0 +1,174 @@
+// Joining, and comparing views over reliable streams. Two views that agree cost nothing beyond the four bytes of digest
+// in each ping. Two that differ exchange the hashes of 256 buckets of members and then only the records of those
+// buckets that differ.
+#include <algorithm>
+
+#include "membership/membership.h"
+
+namespace bellwether::membership {
+namespace {
+
+constexpr std::size_t kMostExchanges = 16;
+
+}  // namespace
+
+void Membership::ask(StreamKind kind, const Endpoint& to, std::string bytes, Effects& out) {
+  if (exchanges_.size() >= kMostExchanges) exchanges_.erase(exchanges_.begin());
+  exchanges_.push_back({next_exchange_++, to, kind});
+  out.emplace_back(SendStream{exchanges_.back().id, to, std::move(bytes)});
+}
+
+void Membership::join_somebody(Effects& out) {
+  // Others have found us meanwhile, although no seed answered.
+  if (table_.present() > 1) return joined(out);
+  std::string bytes;
+  PacketWriter writer(bytes);
+  write_stream_head(writer, StreamKind::kJoin, id_);
+  Update word = record_of(self_);
+  word.kind = UpdateKind::kJoin;
+  writer.update(word);
+  // Three at a time, at random: one that is down costs nothing.
+  for (std::size_t i = 0; i < std::min<std::size_t>(3, islands_.size()); ++i) {
+    std::swap(islands_[i], islands_[i + prng_.below(islands_.size() - i)]);
+    ask(StreamKind::kJoin, islands_[i], bytes, out);
+  }
+  const Duration wait = Duration::millis(500) * (int64_t{1} << std::min(join_tries_++, 5));
+  next_join_ = now_ + jittered(std::min(wait, Duration::seconds(15)));
+}
+
+void Membership::joined(Effects& out) {
+  if (state_ != State::kJoining) return;
+  state_ = State::kMember;
+  next_join_ = Instant::never();
+  // Others compare with us as soon as they see another digest.
+  last_sync_ = now_ - config_.figures.sync_interval;
+  out.emplace_back(JoinedGroup{table_.present()});
+  announce(UpdateKind::kJoin, out);
+}
+
+bool Membership::may_compare() const {
+  const Figures& figures = config_.figures;
+  if (state_ != State::kMember || now_ - last_sync_ < figures.sync_interval) return false;
+  return now_ - last_change_ >= figures.sync_settle || now_ - last_sync_ >= figures.sync_interval * 3;
+}
+
+void Membership::compare_with(const Endpoint& peer, Effects& out) {
+  last_sync_ = now_;
+  ask(StreamKind::kBuckets, peer, bucket_hashes(), out);
+}
+
+std::string Membership::bucket_hashes() const {
+  std::string bytes;
+  PacketWriter writer(bytes);
+  write_stream_head(writer, StreamKind::kBuckets, id_);
+  writer.u16(kBuckets);
+  for (uint32_t bucket = 0; bucket < kBuckets; ++bucket) writer.u32(table_.bucket_digest(bucket));
+  return bytes;
+}
+
+std::vector<uint32_t> Membership::differing(PacketReader& in) const {
+  std::vector<uint32_t> buckets;
+  const uint32_t count = in.u16();
+  for (uint32_t bucket = 0; bucket < count && in.ok(); ++bucket) {
+    const uint32_t hash = in.u32();
+    if (in.ok() && bucket < kBuckets && hash != table_.bucket_digest(bucket)) buckets.push_back(bucket);
+  }
+  return buckets;
+}
+
+// All that we know of the members in these buckets, or of all; as much as fits, the rest is for the next comparison.
+void Membership::write_records(std::string& bytes, const std::vector<uint32_t>* buckets) const {
+  PacketWriter writer(bytes);
+  for (NodeIndex node = 0; node < table_.slots() && bytes.size() < kMaxStream - kMaxDatagram; ++node) {
+    if (!table_.has(node)) continue;
+    if (buckets && !std::binary_search(buckets->begin(), buckets->end(), MemberTable::bucket_of(table_.id(node)))) {
+      continue;
+    }
+    const Member& member = table_.at(node);
+    if (member.state == MemberState::kAlive || member.state == MemberState::kSuspect) writer.update(record_of(node));
+    if (member.state == MemberState::kAlive) continue;
+    Update word{.kind = UpdateKind::kSuspect, .node = table_.id(node), .incarnation = member.incarnation};
+    if (member.state == MemberState::kDead) word.kind = UpdateKind::kDead;
+    if (member.state == MemberState::kLeft) word.kind = UpdateKind::kLeave;
+    if (member.state != MemberState::kLeft) word.accusers.add(mark_of(id_));
+    writer.update(word);
+  }
+}
+
+void Membership::apply_records(PacketReader& in, Source source, Effects& out) {
+  source.cause = Cause::kSync;
+  Update update;
+  while (in.update(update)) {
+    apply(update, source, out);
+    if (state_ == State::kGone) return;
+  }
+  if (!in.ok()) ++malformed_;
+}
+
+void Membership::on_stream_asked(const StreamAsked& asked, Effects& out) {
+  PacketReader in(asked.bytes);
+  StreamKind kind{};
+  NodeId from;
+  std::string answer;
+  PacketWriter writer(answer);
+  if (!read_stream_head(in, kind, from) || (from == id_ && kind != StreamKind::kJoin)) {
+    ++malformed_;
+    out.emplace_back(ReplyStream{asked.request, {}});
+    return;
+  }
+  if (from != id_) heard();
+  if (kind == StreamKind::kJoin) {
+    // A process that asks under our own name is answered too: from our record it learns that the name is taken.
+    if (from != id_) apply_records(in, {.node = from}, out);
+    write_stream_head(writer, StreamKind::kAll, id_);
+    write_records(answer, nullptr);
+  } else if (kind == StreamKind::kBuckets) {
+    last_sync_ = now_;
+    const std::vector<uint32_t> buckets = differing(in);
+    write_stream_head(writer, StreamKind::kDiffering, id_);
+    writer.u16(static_cast<uint16_t>(buckets.size()));
+    for (const uint32_t bucket : buckets) writer.u16(static_cast<uint16_t>(bucket));
+    if (!buckets.empty()) write_records(answer, &buckets);
+  } else if (kind == StreamKind::kRecords) {
+    apply_records(in, {.node = from}, out);
+    write_stream_head(writer, StreamKind::kRecords, id_);
+  }
+  out.emplace_back(ReplyStream{asked.request, std::move(answer)});
+}
+
+void Membership::on_stream_answered(const StreamAnswered& answered, Effects& out) {
+  const auto found = std::find_if(exchanges_.begin(), exchanges_.end(),
+                                  [&](const Exchange& exchange) { return exchange.id == answered.exchange; });
+  if (found == exchanges_.end()) return;
+  const Exchange exchange = *found;
+  exchanges_.erase(found);
+  if (!answered.bytes) return;
+  PacketReader in(*answered.bytes);
+  StreamKind kind{};
+  NodeId from;
+  if (!read_stream_head(in, kind, from)) {
+    ++malformed_;
+    return;
+  }
+  if (from != id_) heard();
+  Source source{.node = from};
+  if (exchange.kind == StreamKind::kJoin && kind == StreamKind::kAll) {
+    source.pass_on = state_ != State::kJoining;
+    apply_records(in, source, out);
+    return joined(out);
+  }
+  if (exchange.kind != StreamKind::kBuckets || kind != StreamKind::kDiffering) return;
+  std::vector<uint32_t> buckets;
+  for (uint32_t count = in.u16(); count > 0 && in.ok(); --count) buckets.push_back(in.u16());
+  std::sort(buckets.begin(), buckets.end());
+  if (buckets.empty()) return;
+  // Ours first: what theirs changes here has been told by them already.
+  std::string ours;
+  PacketWriter writer(ours);
+  write_stream_head(writer, StreamKind::kRecords, id_);
+  write_records(ours, &buckets);
+  apply_records(in, source, out);
+  if (state_ != State::kGone) ask(StreamKind::kRecords, exchange.peer, std::move(ours), out);
+}
+
+}  // namespace bellwether::membership

@@ -1,0 +1,334 @@
+#include "membership/membership.h"
+
+#include <gtest/gtest.h>
+
+#include "membership/membership_testing.h"
+
+namespace bellwether::membership {
+namespace {
+
+// Five members that know each other.
+SmallGroup five(const Figures& figures = lan()) {
+  SmallGroup group(figures);
+  for (std::size_t i = 0; i < 5; ++i) {
+    group.add("m" + std::to_string(i), i == 0 ? std::vector<std::size_t>{} : std::vector<std::size_t>{0});
+    group.run(Duration::millis(100));
+  }
+  group.run(Duration::seconds(5));
+  return group;
+}
+
+TEST(Membership, who_joins_through_one_member_is_soon_known_to_all) {
+  SmallGroup group = five();
+  const Instant asked = group.now;
+  group.add("late", {2});
+  group.run(Duration::millis(900));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group.state(i, "late"), MemberState::kAlive) << i;
+  EXPECT_EQ(group[5].table().present(), 6U);
+  ASSERT_EQ(group.all<JoinedGroup>(5).size(), 1U);
+  EXPECT_LT(group.now - asked, Duration::seconds(1));
+}
+
+TEST(Membership, a_seed_that_is_down_does_not_keep_anybody_out) {
+  SmallGroup group = five();
+  group.kill(1);
+  group.add("late", {1, 2});
+  group.run(Duration::millis(100));
+  EXPECT_EQ(group[5].state(), Membership::State::kMember);
+}
+
+TEST(Membership, a_crashed_member_is_suspected_then_dead_and_its_accusers_are_named) {
+  SmallGroup group = five();
+  group.kill(3);
+  group.run(Duration::seconds(4));
+  for (const std::size_t i : {0, 1, 2, 4}) {
+    EXPECT_EQ(group.state(i, "m3"), MemberState::kDead);
+    EXPECT_EQ(group.told(i, MemberChange::kSuspected, "m3"), 1);
+    EXPECT_EQ(group.told(i, MemberChange::kDied, "m3"), 1);
+  }
+  for (const MemberEvent& event : group.all<MemberEvent>(0)) {
+    if (event.change != MemberChange::kSuspected) continue;
+    // The nacks of three proxies testify.
+    ASSERT_GE(event.accusers.size(), 3U);
+    EXPECT_NE(group[0].name_of(*event.accusers.begin()), "");
+  }
+}
+
+TEST(Membership, a_member_that_one_cannot_reach_is_saved_by_proxies) {
+  SmallGroup group = five();
+  group.cut(0, 3);
+  group.cut(3, 0);
+  group.run(Duration::seconds(20));
+  EXPECT_GT(group.sent_of(0, PacketKind::kPingReq), 0);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group.told(i, MemberChange::kSuspected, "m3"), 0) << i;
+}
+
+TEST(Membership, a_false_accusation_is_refuted_with_a_higher_incarnation) {
+  SmallGroup group = five();
+  std::string lie;
+  PacketWriter writer(lie);
+  write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
+  Update accusation{.kind = UpdateKind::kDead, .node = node_id("m3"), .incarnation = 0};
+  accusation.accusers.add(1);
+  writer.update(accusation);
+  group.step(0, DatagramArrived{SmallGroup::where(1), lie});
+  EXPECT_EQ(group.state(0, "m3"), MemberState::kDead);
+  group.run(Duration::seconds(3));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group.state(i, "m3"), MemberState::kAlive) << i;
+  EXPECT_EQ(group[3].incarnation(), 1U);
+  ASSERT_EQ(group.all<IncarnationRaised>(3).size(), 1U);
+  group.step(0, DatagramArrived{SmallGroup::where(1), lie});
+  EXPECT_EQ(group.state(0, "m3"), MemberState::kAlive) << "the accusation is outdated";
+}
+
+TEST(Membership, a_suspicion_waits_while_nobody_is_heard) {
+  SmallGroup group = five();
+  std::string lie;
+  PacketWriter writer(lie);
+  write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
+  Update accusation{.kind = UpdateKind::kSuspect, .node = node_id("m3"), .incarnation = 0};
+  for (AccuserMark mark = 1; mark <= 4; ++mark) accusation.accusers.add(mark);
+  writer.update(accusation);
+  for (std::size_t i = 1; i < 5; ++i) group.cut(i, 0);
+  group.step(0, DatagramArrived{SmallGroup::where(1), lie});
+  group.run(Duration::seconds(25));
+  EXPECT_EQ(group.state(0, "m3"), MemberState::kSuspect);
+  group.heal();
+  group.run(Duration::seconds(10));
+  EXPECT_EQ(group.state(0, "m3"), MemberState::kAlive);
+  EXPECT_EQ(group.told(0, MemberChange::kDied, "m3"), 0);
+}
+
+TEST(Membership, a_member_that_restarts_without_memory_is_not_stuck_dead) {
+  SmallGroup group = five();
+  group.kill(3);
+  group.run(Duration::seconds(5));
+  ASSERT_EQ(group.state(0, "m3"), MemberState::kDead);
+  group.start(3, {0}, 2);
+  group.run(Duration::seconds(2));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group.state(i, "m3"), MemberState::kAlive) << i;
+  EXPECT_GE(group[3].incarnation(), 1U);
+}
+
+TEST(Membership, a_restart_faster_than_any_suspicion_is_told_as_a_restart) {
+  SmallGroup group = five();
+  group.kill(3);
+  group.start(3, {0}, 2);
+  group.run(Duration::seconds(2));
+  for (const std::size_t i : {0, 1, 2, 4}) {
+    EXPECT_EQ(group.told(i, MemberChange::kRestarted, "m3"), 1) << i;
+    EXPECT_EQ(group.told(i, MemberChange::kDied, "m3"), 0) << i;
+  }
+}
+
+TEST(Membership, who_leaves_is_told_as_left_and_never_suspected) {
+  SmallGroup group = five();
+  group.step(3, Leave{});
+  group.run(Duration::seconds(6));
+  EXPECT_EQ(group.all<LeftGroup>(3).size(), 1U);
+  EXPECT_EQ(group[3].wake(), Instant::never());
+  for (const std::size_t i : {0, 1, 2, 4}) {
+    EXPECT_EQ(group.state(i, "m3"), MemberState::kLeft);
+    EXPECT_EQ(group.told(i, MemberChange::kSuspected, "m3"), 0);
+  }
+}
+
+TEST(Membership, a_proven_death_is_believed_at_once_and_by_all) {
+  SmallGroup group = five();
+  group.kill(3);
+  group.step(0, ProofOfDeath{"m3", SmallGroup::where(3)});
+  EXPECT_EQ(group.state(0, "m3"), MemberState::kDead);
+  group.run(Duration::millis(800));
+  for (const std::size_t i : {1, 2, 4}) EXPECT_EQ(group.state(i, "m3"), MemberState::kDead) << i;
+}
+
+TEST(Membership, a_proof_about_another_address_is_no_proof) {
+  SmallGroup group = five();
+  group.step(0, ProofOfDeath{"m3", SmallGroup::where(9)});
+  EXPECT_EQ(group.state(0, "m3"), MemberState::kAlive);
+}
+
+TEST(Membership, silent_failures_of_most_members_are_held_and_proven_ones_are_not) {
+  SmallGroup group = five();
+  for (const std::size_t i : {1, 2, 3}) group.kill(i);
+  group.run(Duration::seconds(10));
+  EXPECT_NE(group.state(0, "m1"), MemberState::kDead);
+  EXPECT_FALSE(group.all<GuardChanged>(0).empty());
+  group.step(0, ProofOfDeath{"m2", SmallGroup::where(2)});
+  EXPECT_EQ(group.state(0, "m2"), MemberState::kDead);
+  group.run(Duration::seconds(60));
+  EXPECT_EQ(group.state(0, "m1"), MemberState::kDead) << "the guard ends";
+}
+
+TEST(Membership, one_of_two_that_dies_is_found_dead) {
+  SmallGroup group(lan());
+  group.add("m0", {});
+  group.add("m1", {0});
+  group.run(Duration::seconds(3));
+  group.kill(1);
+  group.run(Duration::seconds(5));
+  EXPECT_EQ(group.state(0, "m1"), MemberState::kDead);
+}
+
+TEST(Membership, a_node_that_hears_nobody_accuses_nobody) {
+  SmallGroup group = five();
+  for (std::size_t i = 1; i < 5; ++i) group.cut(i, 0);
+  group.run(Duration::seconds(15));
+  std::ptrdiff_t suspected = 0;
+  for (std::size_t i = 1; i < 5; ++i) suspected += group.told(0, MemberChange::kSuspected, "m" + std::to_string(i));
+  EXPECT_LE(suspected, 1) << "but for a probe that was under way";
+  EXPECT_EQ(group[0].health_score(), 8);
+  EXPECT_EQ(group[0].degradation(), Degradation::kCritical);
+}
+
+TEST(Membership, a_process_that_was_stopped_reads_before_it_judges) {
+  SmallGroup group = five();
+  // Stopped for ten seconds with a question on its way: its timers are all late when it goes on.
+  const auto before = group.sent_of(0, PacketKind::kPing);
+  while (group.sent_of(0, PacketKind::kPing) == before) group.run(Duration::millis(1));
+  Effects out;
+  group[0].step(group.now + Duration::seconds(10), Tick{}, out);
+  for (const Effect& effect : out) {
+    EXPECT_FALSE(std::holds_alternative<MemberEvent>(effect));
+    const auto* datagram = std::get_if<SendDatagram>(&effect);
+    if (!datagram) continue;
+    PacketReader in(datagram->bytes);
+    PacketHead head;
+    ASSERT_TRUE(read_head(in, head));
+    EXPECT_NE(head.kind, PacketKind::kPingReq);
+  }
+  EXPECT_EQ(group[0].health_score(), 2);
+}
+
+TEST(Membership, state_that_the_asker_has_is_not_sent_again) {
+  SmallGroup group = five();
+  group.step(2, SetState{"cores: 8"});
+  for (const uint64_t known : {0, 1}) {
+    std::string question;
+    PacketWriter writer(question);
+    PacketHead ping{.kind = PacketKind::kPing, .from = node_id("m0"), .sequence = 99, .to = node_id("m2"), .life = 1};
+    ping.state_version = known;
+    write_head(writer, ping);
+    group.step(2, DatagramArrived{SmallGroup::where(0), question});
+    PacketReader in(group.sent.back().second);
+    PacketHead answer;
+    ASSERT_TRUE(read_head(in, answer));
+    ASSERT_EQ(answer.kind, PacketKind::kAck);
+    EXPECT_EQ(answer.state, known == 0 ? "cores: 8" : "");
+  }
+}
+
+TEST(Membership, state_rides_on_acks_and_arrives_once_in_each_version) {
+  SmallGroup group = five();
+  group.step(2, SetState{"cores: 8"});
+  group.run(Duration::seconds(8));
+  const auto arrived = group.all<StateArrived>(0);
+  ASSERT_EQ(arrived.size(), 1U);
+  EXPECT_EQ(arrived[0].name, "m2");
+  EXPECT_EQ(arrived[0].bytes, "cores: 8");
+  group.step(2, SetState{"cores: 7"});
+  group.run(Duration::seconds(8));
+  EXPECT_EQ(group.all<StateArrived>(0).size(), 2U);
+}
+
+TEST(Membership, changed_meta_reaches_all) {
+  SmallGroup group = five();
+  group.step(2, SetMeta{"dc=north"});
+  group.run(Duration::seconds(2));
+  for (const std::size_t i : {0, 1, 3, 4}) {
+    const auto found = group[i].table().find(node_id("m2"));
+    EXPECT_EQ(group[i].table().profile(*found).meta, "dc=north");
+    EXPECT_EQ(group.told(i, MemberChange::kUpdated, "m2"), 1);
+  }
+}
+
+TEST(Membership, two_halves_that_held_each_other_dead_are_one_again_after_the_partition) {
+  Figures figures = lan();
+  figures.island_interval = Duration::hours(1);
+  SmallGroup group = five(figures);
+  for (const std::size_t a : {0, 1}) {
+    for (const std::size_t b : {2, 3, 4}) {
+      group.cut(a, b);
+      group.cut(b, a);
+    }
+  }
+  group.run(Duration::seconds(60));
+  ASSERT_EQ(group[0].table().present(), 2U);
+  ASSERT_EQ(group[2].table().present(), 3U);
+  group.heal();
+  group.run(Duration::seconds(30));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group[i].table().present(), 5U) << i;
+  // What the other half thought of one's own half killed nobody in it.
+  EXPECT_EQ(group.told(0, MemberChange::kDied, "m1"), 0);
+  EXPECT_EQ(group.told(2, MemberChange::kDied, "m3") + group.told(2, MemberChange::kDied, "m4"), 0);
+}
+
+TEST(Membership, islands_that_forgot_each_other_find_together_again) {
+  Figures figures = lan();
+  figures.tombstone_ttl = Duration::seconds(20);
+  figures.island_interval = Duration::seconds(10);
+  SmallGroup group = five(figures);
+  for (const std::size_t a : {0, 1}) {
+    for (const std::size_t b : {2, 3, 4}) {
+      group.cut(a, b);
+      group.cut(b, a);
+    }
+  }
+  group.run(Duration::seconds(120));
+  ASSERT_EQ(group.state(0, "m3"), MemberState::kUnknown);
+  ASSERT_EQ(group.state(3, "m0"), MemberState::kUnknown);
+  group.heal();
+  group.run(Duration::seconds(60));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group[i].table().present(), 5U) << i;
+}
+
+TEST(Membership, what_gossip_lost_a_comparison_of_views_brings) {
+  SmallGroup group = five();
+  // m0 hears of m9 from nobody: its record is put into the others' views only.
+  std::string news;
+  PacketWriter writer(news);
+  write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
+  group.add("m9", {});
+  group.run(Duration::seconds(2));
+  group.step(4, DatagramArrived{SmallGroup::where(1), news});
+  ASSERT_EQ(group.state(0, "m9"), MemberState::kUnknown);
+  std::string hello;
+  PacketWriter ping(hello);
+  write_head(ping, {.kind = PacketKind::kPing, .from = node_id("m9"), .sequence = 7, .to = node_id("m4"), .life = 1});
+  group.run(Duration::seconds(20));
+  group.step(4, DatagramArrived{SmallGroup::where(5), hello});
+  group.run(Duration::seconds(20));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group.state(i, "m9"), MemberState::kAlive) << i;
+}
+
+TEST(Membership, the_view_is_bounded) {
+  Figures figures = lan();
+  figures.max_members = 4;
+  SmallGroup group = five(figures);
+  EXPECT_LE(group[0].table().size(), 4U);
+}
+
+TEST(Membership, garbage_changes_nothing_and_is_counted) {
+  SmallGroup group = five();
+  const uint32_t digest = group[0].table().digest();
+  for (const char* bytes : {"", "x", "\x01\x09garbage", "\x01\x01too short"}) {
+    group.step(0, DatagramArrived{SmallGroup::where(1), bytes});
+    group.step(0, StreamAsked{1, bytes});
+  }
+  EXPECT_EQ(group[0].table().digest(), digest);
+  EXPECT_EQ(group[0].malformed(), 8U);
+}
+
+TEST(Membership, lag_of_the_loop_lowers_the_trust_in_oneself_and_recovery_restores_it) {
+  SmallGroup group = five();
+  group.step(0, LoopLag{2.5});
+  EXPECT_EQ(group[0].health_score(), 2);
+  EXPECT_EQ(group[0].degradation(), Degradation::kSevere);
+  group.step(0, LoopLag{0.1});
+  EXPECT_EQ(group[0].health_score(), 1);
+  EXPECT_EQ(group[0].degradation(), Degradation::kNormal);
+  ASSERT_EQ(group.all<DegradationChanged>(0).size(), 2U);
+}
+
+}  // namespace
+}  // namespace bellwether::membership

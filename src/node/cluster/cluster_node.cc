@@ -1,0 +1,244 @@
+#include "node/cluster/cluster_node.h"
+
+#include <algorithm>
+#include <csignal>
+#include <sys/resource.h>
+
+#include "base/bytes.h"
+#include "cluster/message_types.h"
+#include "node/cluster/node_impl.h"
+#include "node/cluster/own_address.h"
+
+namespace bellwether::node {
+namespace {
+
+constexpr const char* kIncarnation = "membership/incarnation";
+constexpr const char* kPeers = "discovery/peers";
+constexpr Duration kLeaveMost = Duration::seconds(10);
+constexpr Duration kHandOverMost = Duration::seconds(2);
+constexpr Duration kRememberEvery = Duration::seconds(30);
+
+}  // namespace
+
+using runtime::task;
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+task<Status> ClusterNode::prepare() {
+  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
+  if (!signals) co_return tl::unexpected(signals.error());
+  signals_ = std::move(*signals);
+  auto parts = co_await make_parts(runtime_, config_, *this);
+  if (!parts) co_return tl::unexpected(parts.error());
+  parts_ = std::move(*parts);
+  parts_->switchboard.report_to(this);
+  links_ = std::make_unique<cluster::PeerLinks>(runtime_, parts_->dialling, parts_->keyring, parts_->switchboard,
+                                                parts_->refusals, *this);
+  if (parts_->kv != nullptr) {
+    const auto stored = co_await parts_->kv->get(kPeers);
+    if (stored && *stored) {
+      auto peers = discovery::PeerCache::decode(**stored);
+      if (peers) peers_ = std::move(*peers);
+    }
+  }
+  co_return Status();
+}
+
+task<Result<cluster::Joining::Way>> ClusterNode::find_cluster(runtime::Cancellation* cancel) {
+  discovery::BootstrapSettings settings;
+  settings.seeds = config_.seeds;
+  for (const std::string& name : config_.dns_names) settings.names.push_back({name, cluster::kDefaultPort});
+  settings.self.push_back({parts_->local.address.to_string(), parts_->local.port});
+  if (!config_.advertise.host.empty()) settings.self.push_back(config_.advertise);
+  for (const HostPort& seed : config_.seeds) {
+    const auto address = runtime::IpAddress::parse(seed.host);
+    if (!address || seed.port != parts_->local.port) continue;
+    const auto own = own_address_towards({*address, seed.port});
+    if (own == *address) settings.self.push_back(seed);
+  }
+  settings.give_up_after = config_.join_limit;
+  settings.founding = options_.found ? discovery::Founding::kAtOnce : discovery::Founding::kWhenAlone;
+  const WallTime now = runtime_.wall_now();
+  discovery::event::Start start{peers_.healthy(now), peers_.stale(now)};
+  cluster::Joining joining(runtime_, parts_->dialling, parts_->keyring, parts_->refusals, discovery_);
+  auto way = co_await joining.find(std::move(settings), std::move(start), cancel);
+  co_return way;
+}
+
+task<void> ClusterNode::make_membership(const cluster::Joining::Way& way) {
+  membership::MembershipConfig config;
+  config.name = config_.name;
+  config.figures = membership::figures_named(config_.profile).value_or(membership::lan());
+  config.life = static_cast<uint32_t>(runtime_.wall_now().unix_ns / 1'000'000'000);
+  runtime::Endpoint own = parts_->local;
+  if (!config_.advertise.host.empty()) {
+    const auto addresses = co_await runtime_.resolve(config_.advertise.host, nullptr);
+    if (addresses) own = {addresses->front(), config_.advertise.port};
+  } else if (own.address == runtime::IpAddress::any() || own.address == runtime::IpAddress::v6({})) {
+    const runtime::Endpoint there = way.through.value_or(runtime::Endpoint{runtime::IpAddress::loopback(), 1});
+    own.address = own_address_towards(there).value_or(runtime::IpAddress::loopback());
+  }
+  config.profile.endpoint = cluster::from_runtime(own);
+  config.profile.role = static_cast<uint8_t>(config_.role);
+  config.profile.meta = write_meta({config_.datacenter, config_.region, software_name()});
+  if (parts_->kv != nullptr) {
+    const auto stored = co_await parts_->kv->get(kIncarnation);
+    if (stored && *stored) config.incarnation = static_cast<uint32_t>(parse_u64(**stored).value_or(0));
+  }
+  membership_ = std::make_unique<cluster::MembershipDriver>(runtime_, *parts_->datagrams, *links_, parts_->switchboard,
+                                                            std::move(config), runtime_.prng().next(), *this);
+  say("listening", "listens on " + parts_->local.to_string() + ", reached at " + own.to_string(),
+      {{"address", own.to_string()}});
+}
+
+task<std::vector<runtime::Endpoint>> ClusterNode::resolve_seeds() {
+  std::vector<runtime::Endpoint> out;
+  for (const HostPort& seed : config_.seeds) {
+    const auto addresses = co_await runtime_.resolve(seed.host, nullptr);
+    if (addresses) out.push_back({addresses->front(), seed.port});
+  }
+  co_return out;
+}
+
+task<void> ClusterNode::take_part(cluster::Joining::Way way) {
+  runtime::Scope scope;
+  scope_ = &scope;
+  std::vector<runtime::Endpoint> seeds;
+  if (way.through) {
+    // All seeds, and not only the one that answered first: of nodes that start at the same time each may have joined
+    // through one that knew nobody either.
+    seeds = co_await resolve_seeds();
+    if (std::find(seeds.begin(), seeds.end(), *way.through) == seeds.end()) seeds.push_back(*way.through);
+  }
+  scope.spawn(membership_->run(std::move(seeds), {}, scope.cancellation()));
+  scope.spawn(meter_.run(scope.cancellation()));
+  if (parts_->kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
+  if (election_ != nullptr) scope.spawn(election_->run(scope.cancellation()));
+  co_await leaving_.wait();
+  co_await depart();
+  scope.cancel();
+  co_await scope.join();
+  scope_ = nullptr;
+}
+
+// In good order: the leadership first, then the group is told, then the connections end.
+task<void> ClusterNode::depart() {
+  say("leaving", "leaves: " + leave_cause_);
+  if (election_ != nullptr && election_->kernel().leads(runtime_.boot_now())) {
+    election_->tell(quorum::StepDown{.cause = leave_cause_, .heir = quorum::kNobody, .leaving = true});
+    const Instant end = runtime_.read_clock() + kLeaveMost / 2;
+    while (term_.end != nullptr && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
+    // The successor still needs this voter.
+    const Instant known = std::min(end, runtime_.read_clock() + kHandOverMost);
+    while ((leader_.empty() || leader_ == config_.name) && runtime_.read_clock() < known) {
+      co_await runtime_.sleep(Duration::millis(5));
+    }
+  }
+  if (!gone_.is_set()) membership_->tell(membership::Leave{});
+  const Instant end = runtime_.read_clock() + kLeaveMost / 2;
+  while (!gone_.is_set() && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
+}
+
+task<void> ClusterNode::remember_peers(runtime::Cancellation* cancel) {
+  while (true) {
+    const Duration most = kRememberEvery;
+    const bool due =
+        co_await runtime_.sleep(Duration::nanos(runtime_.prng().between(most.ns() / 2, most.ns())), cancel);
+    if (!due) co_return;
+    for (const MemberView& member : members()) {
+      const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+      if (place && !member.self && member.state == "alive") peers_.succeeded(runtime_.wall_now(), *place);
+    }
+    peers_.evict_expired(runtime_.wall_now());
+    co_await remember(kPeers, peers_.encode());
+  }
+}
+
+task<void> ClusterNode::listen_to_signals(runtime::Cancellation* cancel) {
+  while (true) {
+    const int number = co_await signals_->next(cancel);
+    if (number == 0) co_return;
+    if (leaving_.is_set()) {
+      journal_.warn(runtime_.wall_now(), "a second signal: ends at once");
+      gone_.set();
+      exit_code_ = 128 + number;
+      continue;
+    }
+    leave_cause_ = "signal " + std::to_string(number);
+    leaving_.set();
+    if (joining_ != nullptr) joining_->cancel();
+  }
+}
+
+task<int> ClusterNode::run() {
+  const Status ready = co_await prepare();
+  if (!ready) {
+    journal_.error(runtime_.wall_now(), ready.error().message);
+    co_return kExitNotStarted;
+  }
+  runtime::Scope outer;
+  outer.spawn(listen_to_signals(outer.cancellation()));
+  outer.spawn(parts_->server->serve(outer.cancellation()));
+  if (!config_.has_tls()) {
+    journal_.detail(runtime_.wall_now(),
+                    "without certificates (tls.certificate) a role is what any holder of the secret says it is");
+  }
+  say("started", "node '" + config_.name + "' (" + std::string(to_string(config_.role)) + ") of cluster '" +
+                     config_.cluster + "' looks for its cluster");
+  runtime::Cancellation joining;
+  joining_ = &joining;
+  const auto way = co_await find_cluster(&joining);
+  joining_ = nullptr;
+  if (way) {
+    co_await make_membership(*way);
+    if (config_.votes() && config_.leadership == "quorum") {
+      cluster::ElectionSettings settings;
+      settings.key = config_.cluster;
+      settings.self = config_.name;
+      settings.voters = config_.voters;
+      settings.timing = timing_named(config_.profile);
+      settings.priority = config_.priority;
+      settings.first_start = options_.first_start;
+      election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
+                                                            std::move(settings), runtime_.prng().next(), *this);
+    }
+    admin_ = std::make_unique<AdminService>(*this, config_.name, *this);
+    parts_->switchboard.connect(cluster::message_type::kAdmin, *admin_);
+    if (config_.http) {
+      page_ = std::make_unique<NodePage>(*this, *this);
+      const auto at = co_await web::endpoint_of(runtime_, to_string(*config_.http));
+      auto http = at ? web::HttpServer::listen(runtime_, *at, *page_, {}) : tl::unexpected(at.error());
+      if (http) {
+        http_ = std::move(*http);
+        outer.spawn(http_->serve(outer.cancellation()));
+        say("http", "health and metrics at http://" + http_->local().to_string() + "/",
+            {{"address", http_->local().to_string()}});
+      } else {
+        journal_.error(runtime_.wall_now(), "http " + to_string(*config_.http) + ": " + http.error().message);
+        exit_code_ = kExitNotStarted;
+        leaving_.set();
+      }
+    }
+    if (exit_code_ == 0) co_await take_part(*way);
+  } else if (!leaving_.is_set()) {
+    journal_.error(runtime_.wall_now(), way.error().message);
+    exit_code_ = kExitNotJoined;
+  }
+  outer.cancel();
+  co_await links_->close(Duration::millis(500));
+  co_await outer.join();
+  say("ended", "node '" + config_.name + "' has ended");
+  co_return exit_code_;
+}
+
+int run_node(runtime::EpollRuntime& runtime, const NodeOptions& options) {
+  // A core dump would hold the cluster's secret and the keys made of it.
+  const rlimit no_core{0, 0};
+  ::setrlimit(RLIMIT_CORE, &no_core);
+  Journal journal(options.verbosity, options.json, "node");
+  if (!journal.open_audit(runtime.wall_now(), options.audit_file)) return kExitNotStarted;
+  ClusterNode node(runtime, options, journal);
+  return runtime.run(node.run());
+}
+
+}  // namespace bellwether::node

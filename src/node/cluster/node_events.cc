@@ -1,0 +1,222 @@
+#include <utility>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "node/cluster/node_impl.h"
+
+namespace bellwether::node {
+
+using namespace std::string_literals;
+using runtime::task;
+
+namespace {
+constexpr const char* kIncarnation = "membership/incarnation";
+}
+
+void ClusterNode::say(std::string_view event, const std::string& text, Journal::Fields more) {
+  more.insert(more.begin(), {"node", config_.name});
+  journal_.transition(runtime_.wall_now(), event, text, more);
+}
+
+// --- what membership says --------------------------------------------------------------------------------------------
+
+void ClusterNode::on_member(const membership::MemberEvent& event) {
+  using membership::MemberChange;
+  const std::string change = to_string(event.change);
+  ++member_changes_[change];
+  if (event.change == MemberChange::kForgotten) {
+    since_.erase(event.name);
+    states_.erase(event.name);
+  } else if (event.change != MemberChange::kUpdated) {
+    since_[event.name] = runtime_.now();
+  }
+  const bool gone = event.change == MemberChange::kDied || event.change == MemberChange::kLeft;
+  if (gone) states_.erase(event.name);
+  const bool is_leader = event.name == leader_;
+  if (election_ != nullptr && is_leader && (gone || event.change == MemberChange::kSuspected)) {
+    election_->tell(quorum::LeaderSuspected{cluster::member_id(event.name)});
+  }
+  if (election_ == nullptr && is_leader && gone) {
+    leader_.clear();
+    leader_evidence_ = "'" + event.name + "', who led, has " + change;
+  }
+  const runtime::Endpoint at = cluster::to_runtime(event.endpoint);
+  const HostPort place{at.address.to_string(), at.port};
+  if (gone) {
+    peers_.failed(place);
+  } else if (event.change == MemberChange::kJoined) {
+    peers_.succeeded(runtime_.wall_now(), place);
+  }
+  std::string accusers;
+  for (const membership::AccuserMark mark : event.accusers) {
+    const std::string name = membership_->kernel().name_of(mark);
+    accusers += (accusers.empty() ? "" : ", ") + (name.empty() ? "somebody unknown" : name);
+  }
+  say("member_" + change,
+      "'" + event.name + "' at " + at.to_string() + " " + change + ": " + to_string(event.cause) +
+          (accusers.empty() ? "" : ", accused by " + accusers),
+      {{"member", event.name},
+       {"address", at.to_string()},
+       {"incarnation", int64_t{event.incarnation}},
+       {"cause", std::string(to_string(event.cause))},
+       {"accusers", accusers}});
+}
+
+void ClusterNode::on_state(const membership::StateArrived& arrived) {
+  const auto state = read_state(arrived.bytes);
+  if (!state) return;
+  states_[arrived.name] = *state;
+  // Voters hear of the leader from the election itself.
+  if (election_ != nullptr || !state->leads || state->term < leader_term_) return;
+  if (leader_ != arrived.name || leader_term_ != state->term) {
+    on_leader_changed(arrived.name, election::Term(state->term), "it says so itself");
+  }
+}
+
+void ClusterNode::on_conflict(const membership::Conflict& conflict) {
+  journal_.warn(runtime_.wall_now(), "conflict of "s + to_string(conflict.kind) + ": '" + printable(conflict.name) +
+                                         "' at " + to_string(conflict.held) + " and " +
+                                         (conflict.other.empty() ? "" : "'" + printable(conflict.other) + "' ") +
+                                         "at " + to_string(conflict.claimed));
+}
+
+void ClusterNode::on_name_taken(const runtime::Endpoint& holder) {
+  journal_.error(runtime_.wall_now(), "the name '" + config_.name + "' belongs to the process at " +
+                                          holder.to_string() + ": give this node another name, or end that one");
+  exit_code_ = kExitNotJoined;
+  leave_cause_ = "the name is taken";
+  gone_.set();
+  leaving_.set();
+}
+
+void ClusterNode::on_joined(std::size_t members) {
+  joined_ = true;
+  since_[config_.name] = runtime_.now();
+  say("joined", "joined cluster '" + config_.cluster + "', " + format_count(members, "member"),
+      {{"members", static_cast<int64_t>(members)}});
+}
+
+void ClusterNode::on_left() { gone_.set(); }
+
+void ClusterNode::on_incarnation(uint32_t incarnation) {
+  if (parts_->kv != nullptr && scope_ != nullptr) scope_->spawn(remember(kIncarnation, std::to_string(incarnation)));
+}
+
+task<void> ClusterNode::remember(std::string key, std::string value) {
+  std::vector<cluster::KvChange> changes;
+  changes.push_back({std::move(key), std::move(value)});
+  const Status done = co_await parts_->kv->put(std::move(changes));
+  if (!done) journal_.warn(runtime_.wall_now(), "data: " + done.error().message);
+}
+
+void ClusterNode::on_degraded(const membership::DegradationChanged& changed) {
+  say("degradation",
+      "this node is "s + to_string(changed.level) + " (health score " + std::to_string(changed.health_score) +
+          ", loop lag " + std::to_string(changed.lag_ratio) + ")",
+      {{"level", std::string(to_string(changed.level))}, {"health_score", int64_t{changed.health_score}}});
+  if (election_ != nullptr) election_->tell(health_of(changed, not_ready().empty()));
+  tell_state();
+}
+
+void ClusterNode::on_guard(const membership::GuardChanged& guard) {
+  say("correlation_guard",
+      guard.holding ? "more than half of the nodes of one kind look dead: nobody is evicted for now"
+                    : "evictions are no longer held",
+      {{"holding", int64_t{guard.holding}}});
+}
+
+// --- what the election says ------------------------------------------------------------------------------------------
+
+void ClusterNode::on_elected(const election::TermOfOffice& term) {
+  term_ = term;
+  say("elected", "this node leads, term " + std::to_string(term.epoch.value()),
+      {{"term", static_cast<int64_t>(term.epoch.value())}});
+  tell_state();
+}
+
+void ClusterNode::on_drain(const std::string& cause) {
+  journal_.detail(runtime_.wall_now(), "hands the leadership over: " + cause);
+  election_->work_stopped();
+}
+
+void ClusterNode::on_term_ended(const election::TermEnded& ended) {
+  const bool resigned = ended.reason == election::EndReason::kResigned;
+  say(resigned ? "resigned" : "deposed", "no longer leads ("s + to_string(ended.reason) + "): " + ended.why,
+      {{"term", static_cast<int64_t>(ended.epoch.value())}, {"reason", std::string(to_string(ended.reason))}});
+  term_ = {};
+  if (ended.work_runs) election_->work_stopped();
+  tell_state();
+}
+
+void ClusterNode::on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) {
+  ++changes_;
+  leader_ = leader;
+  leader_term_ = term.value();
+  leader_since_ = runtime_.now();
+  leader_evidence_ = evidence;
+  say("leader",
+      leader.empty() ? "nobody leads: " + evidence
+                     : "'" + leader + "' leads, term " + std::to_string(term.value()) + ": " + evidence,
+      {{"leader", leader}, {"term", static_cast<int64_t>(term.value())}});
+}
+
+void ClusterNode::on_voters_changed(const std::vector<std::string>& voters) {
+  std::string names;
+  for (const std::string& one : voters) names += (names.empty() ? "" : ", ") + (one.empty() ? "somebody unknown" : one);
+  say("voters", "the voters are " + names, {{"voters", names}});
+}
+
+void ClusterNode::on_note(bool warning, const std::string& text) {
+  if (warning) {
+    journal_.warn(runtime_.wall_now(), text);
+  } else {
+    journal_.detail(runtime_.wall_now(), text);
+  }
+}
+
+// --- what links and meters say ---------------------------------------------------------------------------------------
+
+void ClusterNode::on_refused(const cluster::PeerAddress& peer) {
+  if (membership_ == nullptr || peer.name.empty()) return;
+  membership_->tell(membership::ProofOfDeath{peer.name, cluster::from_runtime(peer.endpoint)});
+}
+
+void ClusterNode::on_trouble(const cluster::PeerAddress& peer, const Error& why) {
+  journal_.detail(runtime_.wall_now(), "no connection to '" + printable(peer.name) + "' at " +
+                                           peer.endpoint.to_string() + ": " + why.message);
+}
+
+void ClusterNode::on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
+                             uint64_t unheard) {
+  const std::string text = "refused "s + std::string(to_string(refusal)) + " from " + from.to_string() +
+                           (detail.empty() ? "" : ": " + printable(std::string(detail))) +
+                           (unheard == 0 ? "" : "; and " + format_count(unheard, "time") + " since the last such line");
+  // A node that has just started is asked for a proof once: nothing is wrong with that.
+  on_note(refusal != wire::Refusal::kUnproven, text);
+}
+
+void ClusterNode::on_vital_signs(const cluster::VitalSigns& signs) {
+  vital_ = signs;
+  tell_state();
+}
+
+void ClusterNode::on_act(const std::string& by, const std::string& what, const std::string& outcome) {
+  say("operator", "operator '" + printable(by) + "': " + what + ": " + outcome,
+      {{"by", by}, {"act", what}, {"outcome", outcome}});
+}
+
+// What others are told of this node with every acknowledgement.
+void ClusterNode::tell_state() {
+  if (membership_ == nullptr) return;
+  PeerState state;
+  state.leads = term_.valid_for(runtime_.boot_now()) > Duration::zero();
+  state.term = state.leads ? term_.epoch.value() : leader_term_;
+  state.ready = not_ready().empty();
+  state.health_score = membership_->kernel().health_score();
+  state.degradation = static_cast<uint32_t>(membership_->kernel().degradation());
+  state.cpu_percent = static_cast<uint32_t>(vital_.cpu_share * 100);
+  state.memory_percent = static_cast<uint32_t>(vital_.memory_share() * 100);
+  membership_->tell(membership::SetState{write_state(state)});
+}
+
+}  // namespace bellwether::node

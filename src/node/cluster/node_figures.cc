@@ -1,0 +1,84 @@
+#include "node/cluster/node_figures.h"
+
+namespace bellwether::node {
+namespace {
+
+constexpr std::string_view kGauge = "gauge";
+constexpr std::string_view kCounter = "counter";
+
+std::string label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + std::string(value) + "\"";
+}
+
+void put_members(const NodeFigures& sources, std::vector<Figure>& out) {
+  using membership::MemberState;
+  for (const MemberState state : {MemberState::kAlive, MemberState::kSuspect, MemberState::kDead, MemberState::kLeft}) {
+    out.push_back({"bellwether_members", kGauge, "Members of the cluster as this node sees them, by state.",
+                   label("state", to_string(state)), static_cast<double>(sources.members.count(state))});
+  }
+  for (const auto& [change, count] : sources.member_changes) {
+    out.push_back({"bellwether_member_changes_total", kCounter, "Changes of members that this node has seen.",
+                   label("change", change), static_cast<double>(count)});
+  }
+}
+
+void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
+  for (std::size_t i = 1; i < wire::kRefusalKinds; ++i) {
+    const auto refusal = static_cast<wire::Refusal>(i);
+    out.push_back({"bellwether_refused_total", kCounter, "What came from others and was refused, by reason.",
+                   label("reason", to_string(refusal)), static_cast<double>(sources.refusals.of(refusal))});
+  }
+  const auto& counts = sources.datagrams;
+  const auto datagrams = [&](std::string_view direction, uint64_t count) {
+    out.push_back({"bellwether_datagrams_total", kCounter, "Authentic datagrams of membership.",
+                   label("direction", direction), static_cast<double>(count)});
+  };
+  datagrams("sent", counts.sent);
+  datagrams("received", counts.received);
+  const auto bytes = [&](std::string_view direction, uint64_t count) {
+    out.push_back({"bellwether_datagram_bytes_total", kCounter, "Their bytes, sealed.", label("direction", direction),
+                   static_cast<double>(count)});
+  };
+  bytes("sent", counts.sent_bytes);
+  bytes("received", counts.received_bytes);
+  out.push_back({"bellwether_connections",
+                 kGauge,
+                 "Open connections to and from other nodes.",
+                 {},
+                 static_cast<double>(sources.connections)});
+}
+
+}  // namespace
+
+std::vector<Figure> figures_of(const NodeFigures& sources) {
+  std::vector<Figure> out;
+  const auto gauge = [&](std::string_view name, std::string_view help, double value) {
+    out.push_back({name, kGauge, help, {}, value});
+  };
+  gauge("bellwether_node_ready", "1 while this node is ready for work.", sources.ready ? 1 : 0);
+  gauge("bellwether_node_leads", "1 while this node leads its cluster.", sources.leads ? 1 : 0);
+  gauge("bellwether_node_term", "The latest term of a leader that this node knows of.",
+        static_cast<double>(sources.term));
+  out.push_back({"bellwether_leader_changes_total",
+                 kCounter,
+                 "Changes of leader that this node has seen.",
+                 {},
+                 static_cast<double>(sources.leader_changes)});
+  gauge("bellwether_health_score", "Local health: 0 good to 8 bad.", sources.health_score);
+  gauge("bellwether_degradation", "0 normal, 1 elevated, 2 high, 3 severe, 4 critical.", sources.degradation);
+  gauge("bellwether_loop_lag_ratio", "How late the loop ran, over its period; worst of the last second.",
+        sources.vital.loop_lag);
+  gauge("bellwether_cpu_share", "Of the processors that this node may use.", sources.vital.cpu_share);
+  gauge("bellwether_memory_bytes", "In use.", static_cast<double>(sources.vital.memory));
+  gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.vital.memory_most));
+  put_members(sources, out);
+  put_wire(sources, out);
+  for (const discovery::Sample& sample : discovery::samples(sources.discovery, {}, sources.role, sources.datacenter)) {
+    const bool counts = sample.name.ends_with("_total");
+    out.push_back(
+        {sample.name, counts ? kCounter : kGauge, "See the documentation of discovery.", sample.labels, sample.value});
+  }
+  return out;
+}
+
+}  // namespace bellwether::node

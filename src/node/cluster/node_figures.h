@@ -1,0 +1,38 @@
+// The figures of a node's page of metrics, from what its parts count. Pure.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster/discovery/metrics.h"
+#include "cluster/vital_signs.h"
+#include "membership/member_table.h"
+#include "node/cluster/node_page.h"
+#include "wire/link/datagrams.h"
+#include "wire/refusal.h"
+
+namespace bellwether::node {
+
+struct NodeFigures {
+  const membership::MemberTable& members;
+  const wire::RefusalCounts& refusals;
+  const link::Datagrams::Counts& datagrams;
+  const discovery::Metrics& discovery;
+  const cluster::VitalSigns& vital;
+  const std::map<std::string, uint64_t>& member_changes;
+  bool leads = false;
+  bool ready = false;
+  uint64_t term = 0;
+  uint64_t leader_changes = 0;
+  int health_score = 0;
+  int degradation = 0;
+  std::size_t connections = 0;
+  std::string role;
+  std::string datacenter;
+};
+
+std::vector<Figure> figures_of(const NodeFigures& sources);
+
+}  // namespace bellwether::node

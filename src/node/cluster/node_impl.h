@@ -1,0 +1,139 @@
+// The node as a whole: what its parts tell it (node_events.cc), what it answers (node_desk.cc), and its life
+// (cluster_node.cc). Private to these sources.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/discovery/metrics.h"
+#include "cluster/discovery/peer_cache.h"
+#include "cluster/election_driver.h"
+#include "cluster/joining.h"
+#include "cluster/membership_driver.h"
+#include "cluster/vital_signs.h"
+#include "journal/journal.h"
+#include "node/cluster/admin_service.h"
+#include "node/cluster/cluster_node.h"
+#include "node/cluster/node_page.h"
+#include "node/cluster/node_parts.h"
+#include "node/cluster/node_words.h"
+#include "runtime/signals.h"
+#include "web/http_server.h"
+
+namespace bellwether::node {
+
+class ClusterNode final : public NodeDesk,
+                          public cluster::MembershipDriver::Listener,
+                          public cluster::ElectionDriver::Listener,
+                          public cluster::ElectionDriver::Addresses,
+                          public cluster::PeerLinks::Listener,
+                          public cluster::VitalMeter::Listener,
+                          public link::RefusalListener,
+                          public cluster::Switchboard::Doorkeeper,
+                          public AdminService::Audit,
+                          public NodePage::Figures {
+ public:
+  ClusterNode(runtime::EpollRuntime& runtime, const NodeOptions& options, Journal& journal)
+      : runtime_(runtime), options_(options), config_(options.config), journal_(journal), meter_(runtime, *this) {}
+
+  runtime::task<int> run();
+
+  std::vector<MemberView> members() const override;
+  LeaderView leader() const override;
+  QuorumView quorum() const override;
+  std::string degradation() const override { return to_string(membership_->kernel().degradation()); }
+  int health_score() const override { return membership_->kernel().health_score(); }
+  std::string not_ready() const override;
+  bool joined() const override { return joined_; }
+  Result<std::string> leave(const std::string& who) override;
+  Result<std::string> transfer(const std::string& to) override;
+  Result<std::string> change_voters(bool add, const std::string& name) override;
+  Result<std::string> learn_secret(std::string secret) override;
+  Result<std::string> use_secret(uint32_t id) override;
+  Result<std::string> forget_secret(uint32_t id) override;
+  std::vector<uint32_t> secrets() const override { return parts_->keyring.ids(); }
+
+ private:
+  void on_member(const membership::MemberEvent& event) override;
+  void on_state(const membership::StateArrived& state) override;
+  void on_conflict(const membership::Conflict& conflict) override;
+  void on_name_taken(const runtime::Endpoint& holder) override;
+  void on_joined(std::size_t members) override;
+  void on_left() override;
+  void on_incarnation(uint32_t incarnation) override;
+  void on_degraded(const membership::DegradationChanged& changed) override;
+  void on_guard(const membership::GuardChanged& guard) override;
+
+  void on_elected(const election::TermOfOffice& term) override;
+  void on_drain(const std::string& cause) override;
+  void on_term_ended(const election::TermEnded& ended) override;
+  void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;
+  void on_voters_changed(const std::vector<std::string>& voters) override;
+  void on_change_refused(const std::string& why) override { change_refused_ = why; }
+  void on_note(bool warning, const std::string& text) override;
+  std::optional<cluster::PeerAddress> find(const std::string& name) const override { return membership_->find(name); }
+
+  void on_refused(const cluster::PeerAddress& peer) override;
+  void on_trouble(const cluster::PeerAddress& peer, const Error& why) override;
+  void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
+                  uint64_t unheard) override;
+  // Its datagrams need no challenge then.
+  void on_open(link::Connection& connection) override { parts_->datagrams->introduce(connection.peer()); }
+  void on_loop_lag(double ratio) override { membership_->tell(membership::LoopLag{ratio}); }
+  void on_vital_signs(const cluster::VitalSigns& signs) override;
+  void on_act(const std::string& by, const std::string& what, const std::string& outcome) override;
+  std::vector<Figure> figures() const override;
+
+  runtime::task<Status> prepare();
+  runtime::task<Result<cluster::Joining::Way>> find_cluster(runtime::Cancellation* cancel);
+  runtime::task<void> make_membership(const cluster::Joining::Way& way);
+  runtime::task<std::vector<runtime::Endpoint>> resolve_seeds();
+  runtime::task<void> take_part(cluster::Joining::Way way);
+  runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
+  runtime::task<void> remember_peers(runtime::Cancellation* cancel);
+  runtime::task<void> depart();
+  runtime::task<void> remember(std::string key, std::string value);
+  void tell_state();
+  void say(std::string_view event, const std::string& text, Journal::Fields more = {});
+
+  runtime::EpollRuntime& runtime_;
+  const NodeOptions& options_;
+  const cluster::NodeConfig& config_;
+  Journal& journal_;
+  cluster::VitalMeter meter_;
+  std::unique_ptr<runtime::Signals> signals_;
+  std::unique_ptr<NodeParts> parts_;
+  std::unique_ptr<cluster::PeerLinks> links_;
+  std::unique_ptr<cluster::MembershipDriver> membership_;
+  std::unique_ptr<cluster::ElectionDriver> election_;
+  std::unique_ptr<AdminService> admin_;
+  std::unique_ptr<NodePage> page_;
+  std::unique_ptr<web::HttpServer> http_;
+  discovery::Metrics discovery_;
+  discovery::PeerCache peers_;
+  runtime::Scope* scope_ = nullptr;  // of all that runs while it takes part
+  runtime::Cancellation* joining_ = nullptr;
+  runtime::Event leaving_;  // somebody wants it to go, or it must
+  runtime::Event gone_;     // from the group
+  runtime::Event resigned_;
+  std::string leave_cause_;
+  std::string change_refused_;
+
+  bool joined_ = false;
+  int exit_code_ = 0;
+  cluster::VitalSigns vital_;
+  std::map<std::string, Instant> since_;  // of members in their present state
+  std::map<std::string, PeerState> states_;
+  election::TermOfOffice term_;  // of this node; over when its end says so
+  std::string leader_;
+  uint64_t leader_term_ = 0;
+  Instant leader_since_;
+  std::string leader_evidence_ = "nobody has been heard of yet";
+  uint64_t changes_ = 0;
+  std::map<std::string, uint64_t> member_changes_;
+};
+
+}  // namespace bellwether::node

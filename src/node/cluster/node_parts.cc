@@ -1,0 +1,95 @@
+#include "node/cluster/node_parts.h"
+
+#include "cluster/sqlite_kv.h"
+#include "node/cluster/secrets.h"
+#include "store/environment.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+Status set_up_tls(const cluster::NodeConfig& config, link::DialSettings& dialling, link::ServerSettings& serving) {
+  if (!config.has_tls()) return {};
+  runtime::TlsClientOptions client;
+  client.check_name = config.verify_hostname;
+  client.ca_file = config.ca;
+  client.certificate_file = config.certificate;
+  client.key_file = config.key;
+  auto dial_tls = runtime::TlsContext::client(client);
+  if (!dial_tls) return tl::unexpected(dial_tls.error());
+  dialling.tls = std::move(*dial_tls);
+  auto serve_tls = runtime::TlsContext::server({config.certificate, config.key, {}, config.ca});
+  if (!serve_tls) return tl::unexpected(serve_tls.error());
+  serving.tls = std::move(*serve_tls);
+  return {};
+}
+
+task<Result<std::unique_ptr<cluster::Kv>>> open_disk(runtime::Runtime& runtime, std::string folder) {
+  const Status made = co_await runtime.make_directory(folder, 0700);
+  if (!made) co_return tl::unexpected(made.error());
+  const auto network = co_await runtime.network_file_system(folder);
+  if (network && !network->empty()) {
+    co_return fail(Errc::kUnsupported,
+                   "data '" + folder + "' is on " + *network + ": a vote must be on a disk of this machine alone");
+  }
+  auto kv = co_await cluster::open_sqlite_kv(runtime, folder + "/node.db");
+  co_return kv;
+}
+
+// TCP and UDP share one port.
+task<Status> open_port(runtime::Runtime& runtime, const cluster::NodeConfig& config, link::ServerSettings serving,
+                       NodeParts& parts) {
+  const auto addresses = co_await runtime.resolve(config.listen.host, nullptr);
+  if (!addresses) {
+    co_return fail(addresses.error().code, "listen " + to_string(config.listen) + ": " + addresses.error().message);
+  }
+  link::DatagramSettings datagrams;
+  datagrams.self = parts.dialling.handshake.self.identity;
+  const runtime::Endpoint at{addresses->front(), config.listen.port};
+  auto bound = link::Datagrams::bind(runtime, at, std::move(datagrams), parts.keyring, parts.refusals);
+  if (!bound) co_return fail(bound.error().code, "listen " + at.to_string() + " (UDP): " + bound.error().message);
+  parts.datagrams = std::move(*bound);
+  parts.local = parts.datagrams->local();
+  // Each end of a connection learns from the hello whose datagrams to expect.
+  parts.dialling.handshake.self.session = parts.datagrams->session();
+  serving.handshake = parts.dialling.handshake;
+  auto server =
+      link::Server::listen(runtime, parts.local, std::move(serving), parts.keyring, parts.switchboard, parts.refusals);
+  if (!server) {
+    co_return fail(server.error().code, "listen " + parts.local.to_string() + " (TCP): " + server.error().message);
+  }
+  parts.server = std::move(*server);
+  co_return Status();
+}
+
+}  // namespace
+
+std::string software_name() { return "bellwether 0.1.0"; }
+
+task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, const cluster::NodeConfig& config,
+                                                    link::RefusalListener& listener) {
+  auto keyring = read_secrets(config, &store::own_environment);
+  if (!keyring) co_return tl::unexpected(keyring.error());
+  auto parts = std::make_unique<NodeParts>(std::move(*keyring), listener);
+
+  parts->dialling.handshake.self.identity = {config.cluster, config.environment, config.datacenter, config.name,
+                                             config.role};
+  parts->dialling.handshake.self.software = software_name();
+  if (auto good = wire::check_identity(parts->dialling.handshake.self.identity); !good) {
+    co_return tl::unexpected(good.error());
+  }
+  link::ServerSettings serving;
+  if (auto good = set_up_tls(config, parts->dialling, serving); !good) co_return tl::unexpected(good.error());
+
+  if (!config.data.empty()) {
+    auto kv = co_await open_disk(runtime, config.data);
+    if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
+    parts->kv = std::move(*kv);
+  }
+  const Status listening = co_await open_port(runtime, config, std::move(serving), *parts);
+  if (!listening) co_return tl::unexpected(listening.error());
+  co_return std::move(parts);
+}
+
+}  // namespace bellwether::node

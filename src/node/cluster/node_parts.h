@@ -1,0 +1,39 @@
+// What a node is made of before it knows anybody: its secrets, its port, its disk. Private to the node's sources.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "cluster/kv.h"
+#include "cluster/node_config.h"
+#include "cluster/peer_links.h"
+#include "cluster/switchboard.h"
+#include "wire/link/datagrams.h"
+#include "wire/link/server.h"
+
+namespace bellwether::node {
+
+struct NodeParts {
+  wire::Keyring keyring;
+  link::RefusalWatch refusals;
+  cluster::Switchboard switchboard;
+  link::DialSettings dialling;
+  std::unique_ptr<cluster::Kv> kv;  // nothing: this node has nothing to remember
+  std::unique_ptr<link::Datagrams> datagrams;
+  std::unique_ptr<link::Server> server;
+  runtime::Endpoint local;  // where it listens
+
+  NodeParts(wire::Keyring keys, link::RefusalListener& listener) : keyring(std::move(keys)), refusals(&listener) {}
+};
+
+// Everything that can be wrong with files, ports and certificates is found here, and said with its remedy. The other
+// arguments must outlive the parts.
+runtime::task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime,
+                                                             const cluster::NodeConfig& config,
+                                                             link::RefusalListener& listener);
+
+// What nodes call themselves in hellos and to people.
+std::string software_name();
+
+}  // namespace bellwether::node

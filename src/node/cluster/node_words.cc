@@ -1,0 +1,63 @@
+#include "node/cluster/node_words.h"
+
+#include "proto/node.pb.h"
+
+namespace bellwether::node {
+
+std::string write_meta(const PeerMeta& meta) {
+  wire::NodeMeta out;
+  out.set_datacenter(meta.datacenter);
+  out.set_region(meta.region);
+  out.set_software(meta.software);
+  return out.SerializeAsString();
+}
+
+PeerMeta read_meta(std::string_view bytes) {
+  wire::NodeMeta in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
+  return {in.datacenter(), in.region(), in.software()};
+}
+
+std::string write_state(const PeerState& state) {
+  wire::NodeState out;
+  out.set_leads(state.leads);
+  out.set_term(state.term);
+  out.set_ready(state.ready);
+  out.set_health_score(static_cast<uint32_t>(state.health_score));
+  out.set_degradation(state.degradation);
+  out.set_cpu_percent(state.cpu_percent);
+  out.set_memory_percent(state.memory_percent);
+  return out.SerializeAsString();
+}
+
+std::optional<PeerState> read_state(std::string_view bytes) {
+  wire::NodeState in;
+  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
+  return PeerState{.leads = in.leads(),
+                   .term = in.term(),
+                   .ready = in.ready(),
+                   .health_score = static_cast<int>(std::min(in.health_score(), 8U)),
+                   .degradation = in.degradation(),
+                   .cpu_percent = in.cpu_percent(),
+                   .memory_percent = in.memory_percent()};
+}
+
+quorum::LocalHealth health_of(const membership::DegradationChanged& changed, bool ready) {
+  quorum::LocalHealth health;
+  health.score = static_cast<uint8_t>(std::min(std::max(changed.health_score, 0), 8));
+  switch (changed.level) {
+    case membership::Degradation::kNormal: health.load = quorum::Load::kNormal; break;
+    case membership::Degradation::kElevated: health.load = quorum::Load::kElevated; break;
+    case membership::Degradation::kHigh: health.load = quorum::Load::kHigh; break;
+    case membership::Degradation::kSevere: health.load = quorum::Load::kSevere; break;
+    case membership::Degradation::kCritical: health.load = quorum::Load::kCritical; break;
+  }
+  health.ready = ready;
+  return health;
+}
+
+quorum::QuorumTiming timing_named(std::string_view profile) {
+  return profile == "wan" ? quorum::QuorumTiming::wan() : quorum::QuorumTiming::lan();
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,41 @@
+// What a node says of itself through membership (proto/node.proto), and small translations between the rooms that a
+// node composes.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "election/quorum/quorum_events.h"
+#include "election/quorum/quorum_timing.h"
+#include "membership/membership_events.h"
+
+namespace bellwether::node {
+
+struct PeerMeta {
+  std::string datacenter;
+  std::string region;
+  std::string software;
+};
+std::string write_meta(const PeerMeta& meta);
+PeerMeta read_meta(std::string_view bytes);  // empty when it is something else
+
+struct PeerState {
+  bool leads = false;
+  uint64_t term = 0;
+  bool ready = false;
+  int health_score = 0;
+  uint32_t degradation = 0;
+  uint32_t cpu_percent = 0;
+  uint32_t memory_percent = 0;
+};
+std::string write_state(const PeerState& state);
+std::optional<PeerState> read_state(std::string_view bytes);
+
+// How the election should think of this node.
+quorum::LocalHealth health_of(const membership::DegradationChanged& changed, bool ready);
+// "lan", "wan", "local".
+quorum::QuorumTiming timing_named(std::string_view profile);
+
+}  // namespace bellwether::node

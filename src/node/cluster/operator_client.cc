@@ -1,0 +1,83 @@
+#include "node/cluster/operator_client.h"
+
+#include "base/bytes.h"
+#include "cluster/message_types.h"
+#include "node/cluster/node_parts.h"
+#include "proto/admin.pb.h"
+#include "runtime/scope.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+class Deaf final : public link::ConnectionHandler {
+ public:
+  void on_request(link::Connection& connection, const wire::Inbound& request) override {
+    connection.respond(request.id, wire::ReplyStatus::kNotPermitted, {});
+  }
+};
+
+task<void> run(link::Connection* connection, runtime::Cancellation* cancel) {
+  const Error why = co_await connection->run(cancel);
+  static_cast<void>(why);
+}
+
+}  // namespace
+
+Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, wire::Keyring keyring,
+                                            const std::string& by) {
+  OperatorClient client(std::move(keyring));
+  client.dialling_.handshake.self.identity = {config.cluster, config.environment, config.datacenter, by,
+                                              wire::Role::kOperator};
+  client.dialling_.handshake.self.software = software_name();
+  if (auto good = wire::check_identity(client.dialling_.handshake.self.identity); !good) {
+    return tl::unexpected(good.error());
+  }
+  if (config.has_tls()) {
+    runtime::TlsClientOptions tls;
+    tls.check_name = config.verify_hostname;
+    tls.ca_file = config.ca;
+    tls.certificate_file = config.certificate;
+    tls.key_file = config.key;
+    auto context = runtime::TlsContext::client(tls);
+    if (!context) return tl::unexpected(context.error());
+    client.dialling_.tls = std::move(*context);
+  }
+  return client;
+}
+
+task<Result<wire::AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, HostPort node,
+                                                    wire::AdminRequest request, Duration timeout) {
+  const Instant deadline = runtime.read_clock() + timeout;
+  const auto addresses = co_await runtime.resolve(node.host, nullptr);
+  if (!addresses) co_return fail(addresses.error().code, to_string(node) + ": " + addresses.error().message);
+  Deaf handler;
+  link::RefusalWatch refusals(nullptr);
+  auto dialled = co_await link::dial(runtime, {addresses->front(), node.port}, node.host, dialling_, keyring_, handler,
+                                     refusals, nullptr);
+  if (!dialled) co_return fail(dialled.error().error.code, to_string(node) + ": " + dialled.error().error.message);
+  runtime::Scope scope;
+  scope.spawn(run(dialled->get(), scope.cancellation()));
+  const std::string body = request.SerializeAsString();
+  std::vector<std::byte> answer;
+  const wire::Outgoing message{
+      .type = cluster::message_type::kAdmin, .priority = wire::Priority::kControl, .body = as_bytes(body)};
+  const auto status = co_await (*dialled)->request(message, deadline, answer, nullptr);
+  (*dialled)->say_goodbye();
+  scope.cancel();
+  co_await scope.join();
+  if (!status) co_return fail(status.error().code, to_string(node) + ": " + status.error().message);
+  if (*status == wire::ReplyStatus::kFailed) co_return fail(Errc::kRefused, std::string(as_text(answer)));
+  if (*status != wire::ReplyStatus::kOk) {
+    co_return fail(Errc::kRefused, to_string(node) + " does not answer operators" +
+                                       (*status == wire::ReplyStatus::kUnknownType ? " yet: it has not joined" : ""));
+  }
+  wire::AdminAnswer parsed;
+  if (!parsed.ParseFromArray(answer.data(), static_cast<int>(answer.size()))) {
+    co_return fail(Errc::kProtocol, to_string(node) + " answered something that cannot be read");
+  }
+  co_return parsed;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,37 @@
+// Asks nodes as an operator does: a connection for each question, with the role `operator` and the cluster's secret or
+// a certificate of that role.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/node_config.h"
+#include "runtime/runtime.h"
+#include "wire/keyring.h"
+#include "wire/link/client.h"
+
+namespace bellwether::wire {
+class AdminAnswer;
+class AdminRequest;
+}  // namespace bellwether::wire
+
+namespace bellwether::node {
+
+class OperatorClient {
+ public:
+  // `by`: who acts, for audit logs. The names of cluster, environment and datacenter, and the certificates, are those
+  // of the configuration.
+  static Result<OperatorClient> make(const cluster::NodeConfig& config, wire::Keyring keyring, const std::string& by);
+
+  // Errors say what the node said, or why it could not be asked.
+  runtime::task<Result<wire::AdminAnswer>> ask(runtime::Runtime& runtime, HostPort node, wire::AdminRequest request,
+                                               Duration timeout);
+  wire::Keyring& keyring() { return keyring_; }
+
+ private:
+  explicit OperatorClient(wire::Keyring keyring) : keyring_(std::move(keyring)) {}
+  wire::Keyring keyring_;
+  link::DialSettings dialling_;
+};
+
+}  // namespace bellwether::node

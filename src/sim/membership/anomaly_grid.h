@@ -1,0 +1,43 @@
+// The experiment that failure detectors with suspicion are compared by (Lifeguard, section V): a group of 128 in which
+// C members at a time are slow, for D at a stretch with I between, over a grid of C, D and I. Counted is who was
+// wrongly declared dead, by whom, and what the group sent for it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/membership/member_world.h"
+
+namespace bellwether::sim {
+
+struct AnomalyCase {
+  std::size_t members = 128;
+  std::size_t slow = 1;                     // C, drawn anew in each case
+  Duration lasts = Duration::seconds(1);    // D
+  Duration between = Duration::seconds(1);  // I
+  Stall kind = Stall::kBlocked;
+  Duration quiet = Duration::seconds(15);  // before the first
+  Duration over = Duration::seconds(120);  // from the first on
+  uint64_t seed = 1;
+};
+
+struct AnomalyCounts {
+  uint64_t runs = 0;
+  uint64_t false_positives = 0;             // death of a member that was not slow, at whatever member
+  uint64_t false_positives_at_healthy = 0;  // of these, at members that were not slow
+  uint64_t deaths_of_slow = 0;              // for information: slow for longer than the detector allows
+  uint64_t messages = 0;
+  uint64_t bytes = 0;
+  AnomalyCounts& operator+=(const AnomalyCounts& other);
+};
+
+AnomalyCounts run_anomaly(const AnomalyCase& one, const membership::Figures& figures);
+
+// The grid: C of 1…32, D of 128 ms … 32.8 s, I of 1 ms … 16.4 s. `every` thins it: only each so many-th case.
+std::vector<AnomalyCase> anomaly_grid(Stall kind, uint64_t seed, std::size_t every = 1);
+
+// Runs it for plain SWIM, Lifeguard as published and the profile `lan`; the table, as text.
+std::string anomaly_table(Stall kind, uint64_t seed, std::size_t every);
+
+}  // namespace bellwether::sim

@@ -1,0 +1,202 @@
+#include "sim/quorum/quorum_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/probe.h"
+#include "base/units.h"
+
+namespace bellwether::sim {
+
+using quorum::MemberId;
+using quorum::QuorumElector;
+using quorum::Record;
+
+void QuorumWorld::say(const QuorumMember& m, const std::string& text) {
+  if (!tracing_) return;
+  trace_ += format_duration(now() - Instant()) + "  m" + std::to_string(m.id.value()) + "." + std::to_string(m.life) +
+            "  " + text + "\n";
+}
+
+void QuorumWorld::start(QuorumMember& m) {
+  if (m.up || m.gone) return;
+  m.up = true;
+  m.paused = m.suspended = false;
+  ++m.life;
+  quorum::QuorumConfig config;
+  config.self = m.id;
+  config.timing = timing_;
+  if (is(QuorumMistake::kNoMarginForDrift)) config.timing.drift = 0;
+  if (!m.removed) config.bootstrap = declared_;
+  if (!calm_) config.priority = static_cast<uint8_t>(m.index % 3 == 2 ? 1 : 0);
+  m.elector.emplace(std::move(config), prng().next());
+  quorum::Start begin;
+  if (!m.disk.empty()) {
+    begin.found = quorum::Start::Found::kRecord;
+    begin.record = m.disk.back();
+  } else if (m.lost && !is(QuorumMistake::kLostRecordIsNew)) {
+    begin.found = quorum::Start::Found::kUnreadable;
+  }
+  if (is(QuorumMistake::kVoteForgotten)) begin.record.vote = quorum::kNobody;
+  if (is(QuorumMistake::kTermForgotten)) begin.record.term = begin.record.members.stamp.term = quorum::Term();
+  if (is(QuorumMistake::kLiveMajority) && begin.found == quorum::Start::Found::kRecord) {
+    std::erase_if(begin.record.members.voters, [&](MemberId id) {
+      return std::none_of(members_.begin(), members_.end(), [&](QuorumMember& other) {
+        return other.id == id && other.up && way(m.index, other.index) == 0;
+      });
+    });
+  }
+  say(m, "starts");
+  step(m, begin);
+  const bool not_quiet = is(QuorumMistake::kPromiseForgotten) || is(QuorumMistake::kVoteForgotten) ||
+                         is(QuorumMistake::kVoteBeforeDurable) || is(QuorumMistake::kDiskErrorIgnored) ||
+                         is(QuorumMistake::kOlderDiskUnnoticed) || is(QuorumMistake::kLostRecordIsNew);
+  if (not_quiet) m.clock.base_local += timing_.promise(timing_.lease) * 2;
+  step(m, quorum::StateWritten{m.state});
+  // Somebody who follows a leader asks it for the state.
+  timeline_.after(draw(timing_.lease, timing_.lease * 4), [this, &m, life = m.life] {
+    if (m.up && m.life == life) sync_state(m);
+  });
+}
+
+void QuorumWorld::sync_state(QuorumMember& m) {
+  if (m.elector->active()) return;
+  const MemberId leader = m.elector->leader();
+  if (leader != quorum::kNobody && leader != m.id) {
+    const bool done = prng().chance(0.8);
+    deliver(m, done ? quorum::Event(quorum::Synced{}) : quorum::Event(quorum::SyncFailed{"the leader did not answer"}));
+  }
+  timeline_.after(timing_.lease * 2, [this, &m, life = m.life] {
+    if (m.up && m.life == life) sync_state(m);
+  });
+}
+
+void QuorumWorld::deliver(QuorumMember& m, const quorum::Event& event) {
+  if (!m.up) return;
+  if (m.paused) {
+    // What a socket holds while its process stands still is bounded.
+    if (m.missed.size() < 512 && !std::holds_alternative<quorum::Tick>(event)) m.missed.push_back(event);
+  } else {
+    step(m, event);
+  }
+}
+
+void QuorumWorld::step(QuorumMember& m, const quorum::Event& event) {
+  ++events_;
+  const quorum::Term before = m.elector->term();
+  const MemberId leader_before = m.elector->leader();
+  const bool led_before = m.elector->role() == quorum::Role::kLeader;
+  quorum::Effects effects;
+  m.elector->step(m.clock.local(now()), event, effects);
+  expect_terms_respected(m, event, before, leader_before, led_before);
+  for (const quorum::Effect& effect : effects) carry_out(m, effect);
+  set_wake(m);
+}
+
+void QuorumWorld::expect_terms_respected(const QuorumMember& m, const quorum::Event& event, quorum::Term before,
+                                         MemberId leader_before, bool led_before) {
+  if (m.elector->term() < before) checker_.fail("I7: a term goes back", now());
+  const auto* received = std::get_if<quorum::Received>(&event);
+  if (received == nullptr || received->message.term >= before || led_before) return;
+  // Who grants a pre-vote may know an earlier term than who asked.
+  if (std::holds_alternative<quorum::PreVoteAnswer>(received->message.body)) return;
+  if (m.elector->term() != before || m.elector->leader() != leader_before) {
+    checker_.fail("I7: a message of an earlier term changes something", now());
+  }
+}
+
+void QuorumWorld::set_wake(QuorumMember& m) {
+  const Instant wake = m.elector->wake();
+  const uint64_t number = ++m.wake_number;
+  if (wake == Instant::never()) return;
+  const Instant at = std::max(m.clock.world_at(wake), now());
+  timeline_.after(at - now(), [this, &m, number] {
+    if (m.up && number == m.wake_number) deliver(m, quorum::Tick{});
+  });
+}
+
+void QuorumWorld::carry_out(QuorumMember& m, const quorum::Effect& effect) {
+  expect_evidence(effect);
+  if (const auto* sending = std::get_if<quorum::Send>(&effect)) {
+    send(m, *sending);
+  } else if (const auto* writing = std::get_if<quorum::Persist>(&effect)) {
+    persist(m, writing->record);
+  } else if (const auto* got = std::get_if<quorum::Elected>(&effect)) {
+    elected(m, *got);
+  } else if (std::holds_alternative<quorum::Renewed>(effect)) {
+    m.stop_by = m.elector->stopped_by();
+    if (is(QuorumMistake::kCountsFromAnswer)) m.stop_by = m.clock.local(now()) + timing_.longest_act();
+    expect_nobody_beside(m);
+  } else if (const auto* draining = std::get_if<quorum::Drain>(&effect)) {
+    say(m, "drains: " + draining->cause);
+    drain(m);
+  } else if (const auto* ended = std::get_if<quorum::TermEnded>(&effect)) {
+    term_ended(m, *ended);
+  } else if (const auto* changed = std::get_if<quorum::LeaderChanged>(&effect)) {
+    if (tracing_) {
+      say(m, "sees leader " + std::to_string(changed->leader.value()) + " in term " +
+                 std::to_string(changed->term.value()) + ": " + changed->evidence);
+    }
+  } else if (const auto* members = std::get_if<quorum::MembersChanged>(&effect)) {
+    say(m, "has " + std::to_string(members->members.voters.size()) + " members from now on");
+  } else if (const auto* note = std::get_if<quorum::Note>(&effect)) {
+    say(m, note->text);
+  }
+}
+
+// I17: whoever reads the log must learn why.
+void QuorumWorld::expect_evidence(const quorum::Effect& effect) {
+  const auto* ended = std::get_if<quorum::TermEnded>(&effect);
+  const auto* drain = std::get_if<quorum::Drain>(&effect);
+  const auto* changed = std::get_if<quorum::LeaderChanged>(&effect);
+  const bool silent = (ended != nullptr && ended->why.empty()) || (drain != nullptr && drain->cause.empty()) ||
+                      (changed != nullptr && changed->evidence.empty());
+  if (silent) checker_.fail("I17: a decision without evidence", now());
+}
+
+// --- processes -------------------------------------------------------------------------------------------------------
+
+void QuorumWorld::crash(QuorumMember& m, bool machine) {
+  if (!m.up) return;
+  say(m, machine ? "machine crashes" : "process is killed");
+  m.up = m.paused = m.suspended = false;
+  ++m.wake_number;
+  m.missed.clear();
+  // Of what was on its way to the disk the first part may have arrived.
+  while (!m.writes.empty() && prng().chance(0.5)) {
+    m.disk.push_back(m.writes.front().record);
+    m.writes.pop_front();
+  }
+  m.writes.clear();
+  ++m.write_number;
+  m.work_term = quorum::Term();
+  m.working = false;
+  if (machine) {
+    m.clock.base_world = now();
+    m.clock.base_local = Instant::from_ns(prng().between(0, Duration::minutes(1).ns()));
+  }
+}
+
+void QuorumWorld::pause(QuorumMember& m, bool machine) {
+  if (!m.up || m.paused) return;
+  BW_PROBE("quorum world: a member is paused");
+  say(m, machine ? "machine sleeps" : "process is paused");
+  m.paused = true;
+  m.suspended = machine;
+}
+
+void QuorumWorld::resume(QuorumMember& m) {
+  if (!m.paused) return;
+  say(m, "goes on");
+  m.paused = false;
+  const bool slept = std::exchange(m.suspended, false);
+  if (slept && m.working) guardian(m, m.work_number);
+  std::vector<quorum::Event> missed = std::move(m.missed);
+  m.missed.clear();
+  for (const quorum::Event& event : missed) {
+    if (m.up) step(m, event);
+  }
+  if (m.up) step(m, quorum::Tick{});
+}
+
+}  // namespace bellwether::sim

@@ -1,0 +1,197 @@
+#include "wire/handshake.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "wire/big_endian.h"
+
+namespace bellwether::wire {
+namespace {
+
+using Kind = EnvelopeHeader::Kind;
+
+tl::unexpected<Declined> declined(Refusal refusal, std::string detail) {
+  return tl::unexpected<Declined>(Declined{refusal, std::move(detail)});
+}
+
+std::string described(const Announced& node) {
+  return std::string(to_string(node.identity.role)) + " '" + node.identity.node + "'";
+}
+
+// In the order in which it is decided. `from` connects to `to`; one of them is this node.
+Declined judge(const HandshakeSettings& settings, const Announced& peer, bool peer_connects, const Proof& claims) {
+  const Identity& self = settings.self.identity;
+  const Identity& other = peer.identity;
+  if (other.cluster != self.cluster) {
+    return {Refusal::kCluster, "this is the cluster '" + self.cluster + "', not '" + other.cluster + "'"};
+  }
+  if (other.environment != self.environment) {
+    return {Refusal::kEnvironment,
+            "this is the environment '" + self.environment + "', not '" + other.environment + "'"};
+  }
+  if (peer.version.major != settings.self.version.major) {
+    return {Refusal::kVersion, "protocol " + to_string(settings.self.version) + " is spoken here, not " +
+                                   to_string(peer.version) + "; upgrade in steps of one major version"};
+  }
+  if (other.node == self.node) {
+    return {Refusal::kOwnName, "this node is called '" + self.node + "' too; each node needs a name of its own"};
+  }
+  const auto allows = [&](const Claims& some) { return claims_allow(some, other); };
+  if (claims && std::none_of(claims->begin(), claims->end(), allows)) {
+    return {Refusal::kCertificate, "the certificate does not say that its node is a " +
+                                       std::string(to_string(other.role)) + " of " + other.cluster + "/" +
+                                       other.environment + "/" + other.datacenter};
+  }
+  const Role from = peer_connects ? other.role : self.role;
+  const Role to = peer_connects ? self.role : other.role;
+  if (!may_connect(from, to, settings.has_gates)) {
+    return {Refusal::kRole, "a " + std::string(to_string(from)) + " may not connect to a " +
+                                std::string(to_string(to)) +
+                                (from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : "")};
+  }
+  return {};
+}
+
+// An envelope around `text`.
+std::vector<std::byte> envelope_of(const Keyring& keyring, EnvelopeHeader header, Bytes text, Bytes answers) {
+  std::vector<std::byte> envelope(kEnvelopeOverhead + text.size());
+  if (!text.empty()) std::memcpy(envelope.data() + kHeaderBytes, text.data(), text.size());
+  const auto key = envelope_key(keyring, header);
+  check(key.has_value(), "the secret in use is known");
+  Aead aead(Aead::Direction::kSeal, *key);
+  seal_envelope(aead, header, envelope, answers);
+  return envelope;
+}
+
+EnvelopeHeader header_of(const HandshakeSettings& settings, Kind kind, KeyId key, const SessionId& session) {
+  const Identity& self = settings.self.identity;
+  return {.kind = kind,
+          .key = key,
+          .cluster = cluster_hash(self.cluster, self.environment),
+          .sender = node_hash(self.node),
+          .session = session,
+          .number = 1};
+}
+
+// Opens an envelope of one of two kinds in place.
+Refusal open(const Keyring& keyring, const EnvelopeHeader& header, MutableBytes envelope, Bytes answers) {
+  const auto key = envelope_key(keyring, header);
+  if (!key) return Refusal::kUnknownKey;
+  Aead aead(Aead::Direction::kOpen, *key);
+  return open_envelope(aead, header, envelope, answers) ? Refusal::kNone : Refusal::kForged;
+}
+
+struct ConnectionKeys {
+  Key of_opener;
+  Key of_acceptor;
+};
+
+ConnectionKeys connection_keys(const Keyring& keyring, KeyId key, const SessionId& opener, const SessionId& acceptor,
+                               const Digest& hello, const Digest& welcome) {
+  static constexpr std::string_view kInfo = "bellwether stream 1";
+  std::array<std::byte, 32> salt{};
+  FixedWriter salts(salt);
+  salts.put(Bytes(opener.bytes));
+  salts.put(Bytes(acceptor.bytes));
+  std::array<std::byte, kInfo.size() + 64 + 1> info{};
+  FixedWriter out(info);
+  out.put(as_bytes(kInfo));
+  out.put(Bytes(hello));
+  out.put(Bytes(welcome));
+  ConnectionKeys keys;
+  info.back() = std::byte{1};
+  keys.of_opener = keyring.derive(key, salt, info).value();
+  info.back() = std::byte{2};
+  keys.of_acceptor = keyring.derive(key, salt, info).value();
+  return keys;
+}
+
+Agreement agreement(const HandshakeSettings& settings, Announced peer, const Proof& claims, KeyId key) {
+  const auto shared = common(settings.self.version, settings.self.capabilities, peer.version, peer.capabilities);
+  check(shared.has_value(), "majors were compared");
+  Agreement made;
+  made.peer = std::move(peer);
+  made.role_proven = claims.has_value();
+  made.version = shared->version;
+  made.capabilities = shared->capabilities;
+  made.key = key;
+  return made;
+}
+
+}  // namespace
+
+Opener::Opener(const HandshakeSettings& settings, const Keyring& keyring, const SessionId& session)
+    : settings_(settings), session_(session), key_(keyring.in_use()) {
+  const auto text = encode_hello(settings.self);
+  hello_ = envelope_of(keyring, header_of(settings, Kind::kHello, key_, session), text, {});
+}
+
+Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proof& claims) const {
+  const HeaderRead read = read_header(answer);
+  if (read.refusal != Refusal::kNone) return declined(read.refusal, "the answer to the hello is no envelope");
+  const EnvelopeHeader& header = read.header;
+  if (header.kind != Kind::kWelcome && header.kind != Kind::kRefused) {
+    return declined(Refusal::kUnexpected, "the answer to the hello is neither a welcome nor a refusal");
+  }
+  const Digest hello = sha256(hello_);
+  const Digest welcome = sha256(answer);
+  const Refusal opened = header.key == key_ ? open(keyring, header, answer, hello) : Refusal::kUnknownKey;
+  if (opened != Refusal::kNone) {
+    return declined(opened, "the answer to the hello does not open with the secret in use, " + key_name(key_));
+  }
+  const Bytes text = envelope_text(answer);
+  if (header.kind == Kind::kRefused) {
+    const auto refused = decode_refused(text);
+    if (!refused) return declined(Refusal::kGarbage, refused.error().message);
+    for (std::size_t i = 0; i < kRefusalKinds; ++i) {
+      const auto reason = static_cast<Refusal>(i);
+      if (reason != Refusal::kNone && to_string(reason) == refused->reason) {
+        return declined(reason, "refused by the other end: " + refused->detail);
+      }
+    }
+    return declined(Refusal::kUnexpected, "refused by the other end: " + refused->detail);
+  }
+  auto peer = decode_hello(text);
+  if (!peer) return declined(Refusal::kGarbage, peer.error().message);
+  const Declined judged = judge(settings_, *peer, false, claims);
+  if (judged.refusal != Refusal::kNone) return declined(judged.refusal, described(*peer) + ": " + judged.detail);
+  Agreement made = agreement(settings_, std::move(*peer), claims, key_);
+  const ConnectionKeys keys = connection_keys(keyring, key_, session_, header.session, hello, welcome);
+  made.send = keys.of_opener;
+  made.receive = keys.of_acceptor;
+  return made;
+}
+
+Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Keyring& keyring, MutableBytes hello,
+                                    const SessionId& session, const Proof& claims) {
+  const HeaderRead read = read_header(hello);
+  if (read.refusal != Refusal::kNone) return {{}, declined(read.refusal, "the first frame is no envelope")};
+  const EnvelopeHeader& header = read.header;
+  if (header.kind != Kind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is no hello")};
+  const Digest asked = sha256(hello);
+  const Refusal opened = open(keyring, header, hello, {});
+  if (opened != Refusal::kNone) return {{}, declined(opened, "a hello does not open with any secret that is known")};
+
+  const auto answer = [&](Kind kind, Bytes text) {
+    return envelope_of(keyring, header_of(settings, kind, header.key, session), text, asked);
+  };
+  const auto refuse = [&](Refusal refusal, const std::string& detail, const std::string& who) {
+    const auto text = encode_refused({std::string(to_string(refusal)), detail});
+    return Answer{answer(Kind::kRefused, text), declined(refusal, who + detail)};
+  };
+  auto peer = decode_hello(envelope_text(hello));
+  if (!peer) return refuse(Refusal::kGarbage, peer.error().message, "");
+  const Declined judged = judge(settings, *peer, true, claims);
+  if (judged.refusal != Refusal::kNone) return refuse(judged.refusal, judged.detail, described(*peer) + ": ");
+
+  Answer accepted{answer(Kind::kWelcome, encode_hello(settings.self)), Agreed(Agreement{})};
+  Agreement made = agreement(settings, std::move(*peer), claims, header.key);
+  const ConnectionKeys keys =
+      connection_keys(keyring, header.key, header.session, session, asked, sha256(accepted.frame));
+  made.send = keys.of_acceptor;
+  made.receive = keys.of_opener;
+  accepted.agreed = std::move(made);
+  return accepted;
+}
+
+}  // namespace bellwether::wire

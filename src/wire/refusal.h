@@ -1,0 +1,55 @@
+// Why something from another node was not taken. Each reason is counted; what a stranger is told is never one of them.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace bellwether::wire {
+
+enum class Refusal : uint8_t {
+  kNone,
+  // Before any crypto, about somebody who may be anybody:
+  kRateLimited,  // the source sent more than its share
+  kTruncated,    // shorter than its own header, or cut in the middle
+  kOversized,    // longer than the limit
+  kGarbage,      // no frame, envelope or message of ours
+  kFormat,       // an envelope of a version that is not known
+  kUnknownKey,   // sealed with a secret that is not in the keyring
+  kForged,       // does not open: wrong secret, or changed on the way
+  // About somebody who knows the secret:
+  kReplayed,     // seen before, or too old for the window
+  kUnproven,     // of a session that has not shown yet that it is there now; it is asked to
+  kBomb,         // would inflate beyond the limits
+  kCluster,      // of another cluster
+  kEnvironment,  // of another environment
+  kVersion,      // of another major version of the protocol
+  kRole,         // its role may not connect to this one
+  kCertificate,  // its certificate does not say what it says
+  kOwnName,      // it has this node's own name
+  kUnexpected,   // authentic, but not what comes at this point of the protocol
+  kTimeout,      // an incomplete frame or handshake that was given up
+  kCrowded,      // no room for one more
+};
+inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::kCrowded) + 1;
+
+// A short stable name ("rate_limited", "forged"): a label of metrics and logs.
+std::string_view to_string(Refusal refusal);
+
+// How often each happened.
+class RefusalCounts {
+ public:
+  void add(Refusal refusal) { ++counts_[static_cast<std::size_t>(refusal)]; }
+  uint64_t of(Refusal refusal) const { return counts_[static_cast<std::size_t>(refusal)]; }
+  uint64_t total() const {
+    uint64_t sum = 0;
+    for (const uint64_t count : counts_) sum += count;
+    return sum;
+  }
+
+ private:
+  std::array<uint64_t, kRefusalKinds> counts_{};
+};
+
+}  // namespace bellwether::wire

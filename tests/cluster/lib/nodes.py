@@ -1,0 +1,153 @@
+"""Nodes of `bellwether node` in a world, as tests run them: their settings, what they say, and what operators see."""
+
+import json
+import subprocess
+import unittest
+
+from . import enclosure
+from .world import World, until
+
+SECRET = "a shared secret for the tests, 7Qx"
+
+
+class Cluster:
+    """Nodes of one cluster, named as the nodes of their world. `voters` vote; the others are workers."""
+
+    def __init__(self, binary, router, voters, workers=(), seed=1):
+        self.binary = binary
+        self.voters = list(voters)
+        self.names = [*voters, *workers]
+        self.world = World(router, self.names, seed)
+        self.folder = self.world.folder
+        self.running = {}
+        self.write_secret("secret", SECRET)
+        for name in self.names:
+            self.settings(name)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.world.__exit__()
+
+    def write_secret(self, name, text):
+        path = self.folder / name
+        path.touch(mode=0o600)
+        path.write_text(text + "\n")
+        return path
+
+    def settings(self, node, **other):
+        """Writes a node's file of settings; `other` replaces some of them."""
+        values = {"cluster": "flock", "name": node, "role": "manager" if node in self.voters else "worker",
+                  "listen": f"{self.world[node].ipv4}:9000", "http": "127.0.0.1:9001",
+                  "seeds": [self.world[one].ipv4 for one in self.voters], "voters": self.voters,
+                  "data": str(self.folder / f"{node}.data"), "secret": {"file": str(self.folder / "secret")}, **other}
+        path = self.folder / f"{node}.yaml"
+        path.write_text(json.dumps(values))  # which is YAML as well
+        return path
+
+    def start(self, *names, first=True, **other):
+        for node in names or self.names:
+            if other:
+                self.settings(node, **other)
+            first_start = ["--first-start"] if first and node in self.voters else []
+            self.running[node] = self.world[node].start(self.binary, "node", "--config", f"{node}.yaml", "--json", "-v",
+                                                        *first_start)
+        return self
+
+    def said(self, name, event=None):
+        """What a node has said so far, all its lives together."""
+        lines = (self.folder / f"{name}.log").read_text(errors="replace").splitlines()
+        all_of_it = [json.loads(line) for line in lines if line.startswith("{")]
+        return [one for one in all_of_it if event in (None, one["event"])]
+
+    def says(self, name, text, seconds=20):
+        until(lambda: f"'{text}' of {name}\n{self.running[name].tail()}",
+              lambda: any(text in one["text"] for one in self.said(name)), seconds)
+
+    def operator(self, name, *words, json_too=True):
+        """An operator on this node asks it: (exit code, answer)."""
+        code, text = self.world[name].run(self.binary, "cluster", *words, "--config", f"{self.folder}/{name}.yaml",
+                                          "--by", "test", *(["--json"] if json_too else []))
+        return (code, json.loads(text)) if json_too and code == 0 else (code, text)
+
+    def ask(self, name, *words):
+        code, answer = self.operator(name, *words)
+        return answer if code == 0 else None
+
+    def members(self, name):
+        """{name: state} as a node sees it."""
+        answer = self.ask(name, "members")
+        return {one["name"]: one["state"] for one in answer["members"]} if answer else {}
+
+    def leader(self, name):
+        answer = self.ask(name, "leader")
+        return (answer["name"], answer["term"]) if answer and answer["name"] else None
+
+    def agreed(self, names=None, seconds=20, other_than=None):
+        """Waits until all of these nodes know of the same leader, who is one of them; gives (name, term)."""
+        names = list(names or self.running)
+
+        def one():
+            seen = {self.leader(name) for name in names}
+            found = seen.pop() if len(seen) == 1 else None
+            return found if found and found[0] in names and found[0] != other_than else None
+        return until(lambda: "one leader, known to all\n" + "\n".join(self.running[name].tail(40) for name in names),
+                     one, seconds)
+
+    def settled(self):
+        """All alive, and a leader that has led for a second; gives (name, term).
+
+        A voter that has just started votes for nobody for as long as it may have promised that before.
+        """
+        self.all_alive()
+        until("a leader that is settled",
+              lambda: (self.ask(self.agreed()[0], "leader") or {}).get("since_ms", 0) > 1000)
+        return self.agreed()
+
+    def all_alive(self, names=None, seconds=20):
+        names = list(names or self.running)
+        want = {name: "alive" for name in names}
+
+        def whole():
+            return all({one: state for one, state in self.members(name).items() if one in want} == want
+                       for name in names)
+        until(lambda: f"all alive; {names[0]} sees {self.members(names[0])}", whole, seconds)
+
+    def page(self, name, path):
+        """(status, body) of a node's page."""
+        done = subprocess.run(["nsenter", f"--net={enclosure.NAMESPACES / name}", "curl", "-s", "-w", "\n%{http_code}",
+                               f"http://127.0.0.1:9001{path}"], capture_output=True, text=True, timeout=20)
+        body, _, status = done.stdout.rpartition("\n")
+        return int(status), body
+
+    def metric(self, name, sample):
+        for line in self.page(name, "/metrics")[1].splitlines():
+            if line.startswith(sample + " "):
+                return float(line.rpartition(" ")[2])
+        return None
+
+    def changes(self, name):
+        """How often a node has seen the leader change."""
+        return self.metric(name, "bellwether_leader_changes_total")
+
+
+class Test(unittest.TestCase):
+    """Tests of clusters. What is promised in any case is looked at in the end of each: no two leaders of one term."""
+
+    binary = router = None
+
+    def cluster(self, voters, workers=0):
+        names = ["abcdefghi"[i] for i in range(voters)]
+        cluster = Cluster(self.binary, self.router, names, [f"w{i + 1}" for i in range(workers)])
+        self.addCleanup(cluster.__exit__)
+        self.addCleanup(self.one_leader_a_term, cluster)
+        return cluster
+
+    def one_leader_a_term(self, cluster):
+        leaders = {}
+        for name in cluster.names:
+            if not (cluster.folder / f"{name}.log").exists():
+                continue
+            for event in cluster.said(name, "elected"):
+                self.assertEqual(leaders.setdefault(event["term"], name), name, f"two leaders of term {event['term']}")

@@ -1,0 +1,255 @@
+#!/usr/bin/env python3
+"""Nodes of a cluster in namespaces of their own: they find each other, lead one at a time, and survive what breaks."""
+
+import json
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+from lib import enclosure, nodes
+from lib.world import fill, until
+
+
+class Joining(nodes.Test):
+    def test_three_that_start_at_once_find_each_other_and_agree(self):
+        cluster = self.cluster(3, workers=2).start()
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        self.assertIn(leader, cluster.voters)
+        quorum = cluster.ask("w1", "quorum")
+        self.assertEqual((len(quorum["voters"]), quorum["needed"], quorum["alive"]), (3, 2, 3))
+        self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
+        for name in cluster.names:
+            self.assertEqual(cluster.page(name, "/readyz"), (200, "ok\n"), name)
+            self.assertEqual(cluster.page(name, "/leader")[0], 200 if name == leader else 503)
+            self.assertEqual(cluster.metric(name, 'bellwether_members{state="alive"}'), 5)
+            self.assertEqual(cluster.metric(name, "bellwether_node_term"), term)
+        self.assertEqual(cluster.page("a", "/nothing")[0], 404)
+
+    def test_one_alone_is_a_cluster(self):
+        cluster = self.cluster(1).start()
+        self.assertEqual(cluster.agreed()[0], "a")
+        self.assertEqual(cluster.page("a", "/livez")[0], 200)
+
+    def test_strangers_are_refused_without_a_word_and_counted(self):
+        cluster = self.cluster(1, workers=3).start("a")
+        cluster.agreed(["a"])
+        cluster.write_secret("other", "another secret for the tests, 9Z")
+        limit = {"join_limit": "1500ms"}
+        cluster.start("w1", secret={"file": str(cluster.folder / "other")}, **limit)
+        cluster.start("w2", cluster="herd", **limit)
+        cluster.start("w3", environment="staging", **limit)
+        for name, reason in (("w1", None), ("w2", "cluster"), ("w3", "environment")):
+            self.assertEqual(cluster.running[name].popen.wait(20), 1)
+            self.assertIn(f"{cluster.world['a'].ipv4}:9000 (seed)", cluster.running[name].tail())
+            if reason:
+                self.assertGreater(cluster.metric("a", f'bellwether_refused_total{{reason="{reason}"}}'), 0)
+        self.assertGreater(cluster.metric("a", 'bellwether_refused_total{reason="unknown_key"}'), 0)
+        self.assertEqual(cluster.members("a"), {"a": "alive"})
+
+    def test_a_name_belongs_to_one_process_and_a_disk_too(self):
+        cluster = self.cluster(1, workers=2).start("a", "w1")
+        cluster.all_alive(["a", "w1"])
+        cluster.start("w2", name="w1", data=str(cluster.folder / "w2.data"))
+        self.assertEqual(cluster.running["w2"].popen.wait(20), 1)
+        self.assertIn("'w1' belongs to the process at", cluster.running["w2"].tail())
+        cluster.start("w2", data=str(cluster.folder / "w1.data"))
+        self.assertEqual(cluster.running["w2"].popen.wait(20), 104)
+        self.assertIn("a node runs once", cluster.running["w2"].tail())
+        self.assertEqual(cluster.members("a"), {"a": "alive", "w1": "alive"})
+
+    def test_the_example_can_be_started(self):
+        example = Path(__file__).parents[2] / "examples/cluster/m1.yaml"
+        shown = subprocess.run([self.binary, "config", "show", "--json", "--config", example], capture_output=True,
+                               text=True)
+        self.assertEqual(shown.returncode, 0, shown.stderr)
+        settings = json.loads(shown.stdout)
+        self.assertEqual(settings["voters"]["value"], "m1, m2, m3")
+        self.assertEqual(settings["profile"]["origin"], "usual")
+        cluster = self.cluster(1)
+        cluster.running["a"] = cluster.world["a"].start(
+            self.binary, "node", "--config", example, "--set", f"data={cluster.folder}/d", "--set",
+            f"secret.file={cluster.folder}/secret", "--found", "--first-start", "--json", "-v")
+        cluster.says("a", "joined cluster 'demo'")
+        cluster.says("a", "too few have answered")
+
+    def test_settings_that_cannot_be_are_said_with_the_remedy(self):
+        cluster = self.cluster(1)
+        for other, text in (({"secret": {"file": "none"}}, "none"), ({"listen": "10.99.99.99:9000"}, "10.99.99.99"),
+                            ({"data": "/dev/null/x"}, "data"), ({"role": "wroker"}, "did you mean 'worker'?")):
+            with self.subTest(other):
+                cluster.start("a", **other)
+                self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+                self.assertIn(text, cluster.running["a"].tail())
+
+
+class Failing(nodes.Test):
+    def test_the_leader_is_killed_and_comes_back_with_its_disk(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        rest = [name for name in cluster.names if name != leader]
+        cluster.running[leader].kill()
+        second, higher = cluster.agreed(rest, other_than=leader)
+        self.assertGreater(higher, term)
+        until("its death", lambda: all(cluster.members(name)[leader] == "dead" for name in rest))
+        cluster.start(leader, first=False)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed(), (second, higher), "who comes back follows")
+
+    def test_a_paused_leader_leads_no_more_when_it_wakes(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        rest = [name for name in cluster.names if name != leader]
+        cluster.running[leader].pause()
+        cluster.agreed(rest, other_than=leader)
+        cluster.running[leader].resume()
+        cluster.all_alive()
+        found, higher = cluster.agreed()
+        self.assertNotEqual(found, leader)
+        self.assertGreater(higher, term)
+        self.assertEqual(len(cluster.said(leader, "deposed")), 1)
+
+    def test_the_smaller_part_of_a_split_has_no_leader_and_the_whole_has_one(self):
+        cluster = self.cluster(5).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        others = [name for name in cluster.names if name != leader]
+        small, large = [leader, others[0]], others[1:]
+        cluster.world.split(small, large)
+        cluster.agreed(large, other_than=leader)
+        until("the end of the old term", lambda: cluster.said(leader, "deposed"))
+        until("no leader", lambda: all(cluster.leader(name) is None for name in small))
+        self.assertEqual(cluster.page(leader, "/readyz")[0], 503)
+        cluster.world.heal()
+        cluster.all_alive(seconds=60)
+        cluster.agreed()
+
+    def test_a_leader_that_is_not_heard_is_followed_by_one_that_is(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        rest = [name for name in cluster.names if name != leader]
+        cluster.world.cut([leader], rest, both=False)
+        cluster.agreed(rest, other_than=leader)
+        until("the end of its term", lambda: cluster.said(leader, "deposed"))
+        cluster.world.heal()
+        cluster.all_alive(seconds=60)
+        cluster.agreed()
+
+    def test_a_bad_network_changes_nothing(self):
+        cluster = self.cluster(3, workers=2).start()
+        cluster.all_alive()
+        leader = cluster.agreed()
+        cluster.world.set("*", "*", loss="2%", delay="10ms", jitter="5ms", duplicate="5%", reorder="10%")
+        cluster.running["w1"].starve(share=0.1)
+        before = cluster.changes(leader[0])
+        sent = 'bellwether_datagrams_total{direction="sent"}'
+        until("some time of the nodes", lambda: cluster.metric("w2", sent) > 60)
+        cluster.running["w1"].feed()
+        cluster.world.clear()
+        cluster.all_alive(seconds=60)
+        self.assertEqual((cluster.agreed(), cluster.changes(leader[0])), (leader, before))
+
+    def test_a_voter_whose_disk_is_full_abstains_and_says_so(self):
+        cluster = self.cluster(3)
+        disk = cluster.world["a"].disk("2M")
+        cluster.settings("a", data=str(disk / "data"))
+        cluster.start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        filled = fill(disk)
+        cluster.running[leader].kill()
+        rest = [name for name in cluster.names if name != leader]
+        if leader != "a":
+            cluster.says("a", "full")
+            filled.unlink()
+        cluster.agreed(rest, other_than=leader)
+
+    def test_a_voter_that_has_lost_its_disk_follows_and_says_what_to_do(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        lost = next(name for name in cluster.names if name != leader)
+        cluster.running[lost].kill()
+        cluster.start(lost, first=False, data=str(cluster.folder / "empty"))
+        cluster.says(lost, "--first-start")
+        cluster.all_alive()
+        self.assertTrue(cluster.ask(lost, "quorum")["follows_only"])
+        self.assertEqual(cluster.page(lost, "/readyz")[0], 503)
+        self.assertEqual(cluster.agreed()[0], leader)
+
+
+class Operating(nodes.Test):
+    def test_a_leader_that_leaves_hands_over_first(self):
+        cluster = self.cluster(3).start()
+        leader, term = cluster.settled()
+        rest = [name for name in cluster.names if name != leader]
+        code, answer = cluster.operator(leader, "leave", "--node", f"{cluster.world[leader].ipv4}:9000")
+        self.assertEqual(code, 0, answer)
+        self.assertEqual(cluster.running[leader].popen.wait(20), 0)
+        self.assertGreater(cluster.agreed(rest, other_than=leader)[1], term)
+        until("its leaving", lambda: all(cluster.members(name)[leader] == "left" for name in rest))
+        self.assertEqual([event["reason"] for event in cluster.said(leader, "resigned")], ["resigned"])
+
+    def test_the_leadership_is_moved_to_whom_the_operator_names(self):
+        cluster = self.cluster(3).start()
+        leader, term = cluster.settled()
+        heir = next(name for name in cluster.names if name != leader)
+        other = next(name for name in cluster.names if name not in (leader, heir))
+        code, text = cluster.operator(other, "transfer", "--to", heir)
+        self.assertEqual(code, 0, text)
+        found, higher = cluster.agreed(other_than=leader)
+        self.assertEqual(found, heir)
+        self.assertGreater(higher, term)
+        self.assertEqual(cluster.operator(other, "transfer", "--to", "nobody")[0], 1)
+        acts = cluster.said(leader, "operator")
+        self.assertEqual([(act["by"], act["act"]) for act in acts], [("test", f"transfer to '{heir}'")])
+
+    def test_a_secret_is_replaced_while_the_cluster_runs(self):
+        cluster = self.cluster(3, workers=1).start()
+        cluster.all_alive()
+        leader = cluster.agreed()
+        new = cluster.write_secret("new", "the next secret of the tests, 4Kp")
+        code, text = cluster.operator("a", "keys", "rotate", "--secret-file", new, json_too=False)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(cluster.operator("a", "members")[0], 1, "the old secret opens nothing any more")
+        for name in cluster.names:
+            cluster.settings(name, secret={"file": str(new)})
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed(), leader, "and nobody has noticed")
+        for name in cluster.names:
+            self.assertEqual(cluster.metric(name, 'bellwether_member_changes_total{change="died"}'), None)
+            self.assertEqual(len(cluster.ask(name, "keys", "list")["keys"]), 1)
+        cluster.running["w1"].kill()
+        cluster.start("w1")
+        cluster.all_alive()
+
+    def test_voters_are_changed_one_at_a_time(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        gone = next(name for name in cluster.names if name != leader)
+
+        def change(how, count):
+            until(how, lambda: cluster.operator(leader, "voters", how, gone)[0] == 0)
+
+            def changed():
+                quorum = cluster.ask(leader, "quorum")
+                return not quorum["changing"] and len(quorum["voters"]) == count
+            until(f"{count} voters", changed)
+        change("remove", 2)
+        code, text = cluster.operator(leader, "voters", "remove", gone)
+        self.assertEqual(code, 1)
+        self.assertIn("the voters stay as they are", text)
+        change("add", 3)
+        cluster.running[leader].kill()
+        cluster.agreed([name for name in cluster.names if name != leader], other_than=leader)
+
+
+if __name__ == "__main__":
+    enclosure.enter()
+    nodes.Test.binary, nodes.Test.router = sys.argv.pop(1), sys.argv.pop(1)
+    unittest.main(verbosity=2)
