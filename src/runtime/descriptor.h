@@ -2,6 +2,7 @@
 // closed when the last lets go, so that neither a closed file nor a destroyed coroutine pulls it from under a call.
 #pragma once
 
+#include <fcntl.h>
 #include <string>
 #include <sys/file.h>
 #include <unistd.h>
@@ -16,11 +17,18 @@ struct Descriptor {
   // Closing alone would leave a lock to whoever has a copy of the descriptor: a process between fork and exec.
   ~Descriptor() {
     if (locked) ::flock(fd, LOCK_UN);
+    if (held) {
+      struct flock all {};
+      all.l_type = F_UNLCK;
+      ::fcntl(fd, F_OFD_SETLK, &all);
+    }
     ::close(fd);
   }
   int fd;
   std::string path;
-  bool locked = false;  // used by one operation after the other
+  // Used by one operation after the other.
+  bool locked = false;
+  bool held = false;
 };
 
 }  // namespace bellwether::runtime

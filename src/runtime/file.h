@@ -36,10 +36,16 @@ class File {
   virtual task<Status> lock(Instant deadline, Cancellation* cancel) = 0;
   // Gives the lock back, after what was asked for before. Without a lock nothing happens.
   virtual task<Status> unlock() = 0;
+  // A second lock, independent of the first, that nobody waits for, and that others see without touching it: who only
+  // asks is never in the way of who takes it (an open file description lock, fcntl(2)). Needs a file that was opened to
+  // write. It is given back, and stays with a child, as the first one. False: another open file has it.
+  virtual task<Result<bool>> try_hold() = 0;
+  // Whether another open file has it.
+  virtual task<Result<bool>> is_held() = 0;
   // Whether `path` still names this very file: false once it was removed or replaced by another.
   virtual task<Result<bool>> is_at(std::string path) = 0;
   // The descriptor, for handing it to a child (SpawnOptions::keep_open); -1 where there is none. A child that has it
-  // keeps the lock until it ends too, unless this file was destroyed or unlocked before.
+  // keeps the locks until it ends too, unless this file was destroyed or unlocked before.
   virtual int descriptor() const = 0;
 };
 

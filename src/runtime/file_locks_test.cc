@@ -103,6 +103,28 @@ TEST_F(FileLocksTest, other_programs_respect_the_lock) {
   EXPECT_EQ(lock(*holder), Errc::kOk);
 }
 
+TEST_F(FileLocksTest, one_open_file_has_the_hold_and_who_asks_is_in_nobodys_way) {
+  auto holder = open("a");
+  const auto other = open("a");
+  const auto reader = open("a", {});
+  const auto holds = [&](File& file) { return *runtime_->run(file.try_hold()); };
+  const auto sees = [&](File& file) { return *runtime_->run(file.is_held()); };
+  EXPECT_FALSE(sees(*reader));
+  EXPECT_TRUE(holds(*holder));
+  EXPECT_TRUE(holds(*holder)) << "again";
+  EXPECT_TRUE(sees(*reader));
+  EXPECT_TRUE(sees(*other));
+  EXPECT_FALSE(sees(*holder)) << "it is its own";
+  EXPECT_FALSE(holds(*other));
+  EXPECT_EQ(lock(*other), Errc::kOk) << "the lock is another matter";
+  EXPECT_EQ(runtime_->run(reader->try_hold()).error().code, Errc::kIo);
+  const int copy = ::dup(holder->descriptor());
+  holder.reset();
+  EXPECT_FALSE(sees(*reader));
+  EXPECT_TRUE(holds(*other));
+  ::close(copy);
+}
+
 TEST_F(FileLocksTest, a_file_knows_whether_it_still_has_its_name) {
   const auto file = open("a");
   EXPECT_TRUE(is_at(*file, "a"));

@@ -53,6 +53,25 @@ Result<bool> try_lock(Descriptor& file) {
   return true;
 }
 
+// True when it was taken, false when another open file has it.
+Result<bool> try_to_hold(Descriptor& file) {
+  struct flock all {};
+  all.l_type = F_WRLCK;
+  while (::fcntl(file.fd, F_OFD_SETLK, &all) != 0) {
+    if (errno == EAGAIN || errno == EACCES) return false;
+    if (errno != EINTR) return fail_errno(errno, "holding '" + file.path + "'");
+  }
+  file.held = true;
+  return true;
+}
+
+Result<bool> held_by_another(const Descriptor& file) {
+  struct flock all {};
+  all.l_type = F_WRLCK;
+  if (::fcntl(file.fd, F_OFD_GETLK, &all) != 0) return fail_errno(errno, "looking who holds '" + file.path + "'");
+  return all.l_type != F_UNLCK;
+}
+
 Result<bool> names_it(const Descriptor& file, const std::string& path, bool follow) {
   struct stat open {};
   if (::fstat(file.fd, &open) != 0) return fail_errno(errno, "looking at '" + file.path + "'");
@@ -134,6 +153,18 @@ class OsFile final : public File {
     };
     Status done = co_await pool_.run(std::move(operation));
     co_return done;
+  }
+
+  task<Result<bool>> try_hold() override {
+    auto operation = [file = file_] { return try_to_hold(*file); };
+    auto taken = co_await pool_.run(std::move(operation));
+    co_return taken;
+  }
+
+  task<Result<bool>> is_held() override {
+    auto operation = [file = file_] { return held_by_another(*file); };
+    auto held = co_await pool_.run(std::move(operation));
+    co_return held;
   }
 
   task<Result<bool>> is_at(std::string path) override {

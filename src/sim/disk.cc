@@ -183,6 +183,20 @@ void Disk::unlock(Inode& inode, const void* owner) {
   if (inode.locked_by_ == owner) inode.locked_by_ = nullptr;
 }
 
+bool Disk::try_hold(Inode& inode, const void* owner) {
+  if (inode.held_by_ == nullptr) inode.held_by_ = owner;
+  return inode.held_by_ == owner;
+}
+
+bool Disk::held_by_another(const Inode& inode, const void* owner) const {
+  return inode.held_by_ != nullptr && inode.held_by_ != owner;
+}
+
+void Disk::close(Inode& inode, const void* owner) {
+  unlock(inode, owner);
+  if (inode.held_by_ == owner) inode.held_by_ = nullptr;
+}
+
 bool Disk::is_at(std::string_view path, const Inode& inode) const {
   const auto found = names_.find(path);
   return found != names_.end() && found->second.get() == &inode;

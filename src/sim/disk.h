@@ -53,6 +53,7 @@ class Inode {
   std::vector<std::byte> seen_;  // what a read gives
   std::vector<std::byte> safe_;  // what is surely there after a loss of power
   const void* locked_by_ = nullptr;
+  const void* held_by_ = nullptr;
   std::vector<Change> unsafe_;  // the changes from safe_ to seen_, but for those that a failed sync has dropped
 };
 
@@ -76,8 +77,12 @@ class Disk {
   // The names of what is directly in there; kNotFound when nothing is and the folder was never made.
   Result<std::vector<std::string>> list_directory(std::string_view path);
   Status make_directory(std::string_view path);
-  // Owners are open files. False when another one has the lock.
+  // Owners are open files. False when another one has the lock, or the hold (File::try_hold).
   bool try_lock(Inode& inode, const void* owner);
+  bool try_hold(Inode& inode, const void* owner);
+  bool held_by_another(const Inode& inode, const void* owner) const;
+  // Gives both back.
+  void close(Inode& inode, const void* owner);
   void unlock(Inode& inode, const void* owner);
   bool is_at(std::string_view path, const Inode& inode) const;
   // The number of the latest change of any kind. A sync covers the changes up to the one that was the latest when it

@@ -57,6 +57,17 @@ task<Status> DiskFile::unlock() {
   co_return Status();
 }
 
+task<Result<bool>> DiskFile::try_hold() {
+  co_await runtime_.sleep(disk_.draw_latency());
+  if (!writable_) co_return fail(Errc::kIo, "holding a file: read only");
+  co_return disk_.try_hold(*inode_, this);
+}
+
+task<Result<bool>> DiskFile::is_held() {
+  co_await runtime_.sleep(disk_.draw_latency());
+  co_return disk_.held_by_another(*inode_, this);
+}
+
 task<Result<bool>> DiskFile::is_at(std::string path) {
   co_await runtime_.sleep(disk_.draw_latency());
   co_return disk_.is_at(path, *inode_);

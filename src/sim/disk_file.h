@@ -12,7 +12,7 @@ class DiskFile final : public runtime::File {
  public:
   DiskFile(runtime::Runtime& runtime, Disk& disk, std::shared_ptr<Inode> inode, bool writable)
       : runtime_(runtime), disk_(disk), inode_(std::move(inode)), writable_(writable) {}
-  ~DiskFile() override { disk_.unlock(*inode_, this); }
+  ~DiskFile() override { disk_.close(*inode_, this); }
 
   runtime::task<Result<std::size_t>> read_at(uint64_t offset, MutableBytes into) override;
   runtime::task<Status> write_at(uint64_t offset, Bytes bytes) override;
@@ -21,6 +21,8 @@ class DiskFile final : public runtime::File {
   Result<uint64_t> size() override { return inode_->size(); }
   runtime::task<Status> lock(Instant deadline, runtime::Cancellation* cancel) override;
   runtime::task<Status> unlock() override;
+  runtime::task<Result<bool>> try_hold() override;
+  runtime::task<Result<bool>> is_held() override;
   runtime::task<Result<bool>> is_at(std::string path) override;
   int descriptor() const override { return -1; }
 

@@ -79,8 +79,8 @@ task<void> doubt_death(State state, Observation& seen) {
   const runtime::OpenOptions options{.no_follow = true};
   const auto hold = co_await state->runtime.open(state->files.hold, options);
   if (!hold) co_return;
-  const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
-  if (locked || locked.error().code != Errc::kTimeout) co_return;
+  const auto held = co_await (*hold)->is_held();
+  if (!held || !*held) co_return;
   BW_PROBE("store: the work of a dead process still runs");
   state->work_lingers = true;
   seen.sight = election::HolderSight::kUnknown;
@@ -97,27 +97,28 @@ void drop_hold_unless(RegisterState& state, const std::string& token) {
   if (!state.hold_token.empty() && state.hold_token != token) drop_hold(state);
 }
 
-// Takes the lock that the work of this claim is to have. One that an earlier holder still has, stopped perhaps or with
-// work that outlasted its lease, says nothing of this claim: it is left to that file, and a new one takes its place.
-// REQUIRES the lock of the key.
-task<void> take_hold(State state, std::string token) {
+// Takes the hold that the work of this claim is to have: without it nobody could see that work once its leader's
+// process is gone. One that an earlier holder still has, stopped perhaps or with work that outlasted its lease, says
+// nothing of this claim: it is left to that file, and a new one takes its place. REQUIRES the lock of the key.
+task<Status> take_hold(State state, std::string token) {
   drop_hold_unless(*state, token);
-  if (state->files.hold.empty() || state->hold != nullptr) co_return;
+  if (state->files.hold.empty() || state->hold != nullptr) co_return Status();
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
   for (int tries = 0; tries < 2; ++tries) {
     auto hold = co_await state->runtime.open(state->files.hold, options);
-    if (!hold) co_return;
-    const Status locked = co_await (*hold)->lock(state->runtime.now(), nullptr);
-    if (locked) {
+    if (!hold) co_return tl::unexpected(hold.error());
+    const auto taken = co_await (*hold)->try_hold();
+    if (!taken) co_return tl::unexpected(taken.error());
+    if (*taken) {
       state->hold = std::move(*hold);
       state->hold_token = std::move(token);
-      co_return;
+      co_return Status();
     }
-    if (locked.error().code != Errc::kTimeout) co_return;
     BW_PROBE("store: an earlier holder still has the lock of its work");
     const Status removed = co_await state->runtime.remove(state->files.hold);
-    if (!removed) co_return;
+    if (!removed) co_return removed;
   }
+  co_return fail(Errc::kIo, "'" + state->files.hold + "' is held by another program as often as it is made anew");
 }
 
 bool may_be_torn(const Found& found) { return found.text.present && !found.claim; }
@@ -246,7 +247,10 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
     co_return fail(Errc::kTimeout, "'" + state->files.claim + "' was read, but there was no time left to write it");
   }
   const bool with_ledger = ledger_must_know(*found, request);
-  if (takes || request.kind == Kind::kRenew) co_await take_hold(state, request.record.token);
+  if (takes || request.kind == Kind::kRenew) {
+    const Status held = co_await take_hold(state, request.record.token);
+    if (!held) co_return tl::unexpected(held.error());
+  }
   const Status written = co_await write_down(state, *found, claim, with_ledger, **locked);
   if (!written && takes) drop_hold(*state);
   if (!written) co_return tl::unexpected(written.error());

@@ -27,7 +27,7 @@ struct RegisterFiles {
   std::string claim;
   std::string lock;  // what is locked; may be the file of the claim itself
   std::string ledger;
-  std::string hold;             // locked by the holder's work for as long as it runs; empty: there is no such file
+  std::string hold;             // held by the holder's work for as long as it runs; empty: there is no such file
   uint32_t mode = 0600;         // of files that are made, before the umask
   uint32_t folder_mode = 0700;  // of the folder
 };
@@ -72,9 +72,9 @@ struct RegisterState {
   const RegisterRules& rules;
   RegisterFiles files;
   std::string key;
-  // A process may die before the work that it started. So the claim's holder keeps a lock of its own, which that work
-  // inherits (StoreKey::claim_descriptor), and a holder whose process is gone counts as dead only when that lock is
-  // free. Nobody waits for it: a key whose lease has run out is taken whoever has the lock.
+  // A process may die before the work that it started. So the claim's holder holds a file of its own (File::try_hold),
+  // which that work inherits (StoreKey::claim_descriptor), and a holder whose process is gone counts as dead only when
+  // nobody holds it. Nobody waits for it: a key whose lease has run out is taken whoever holds that file.
   std::unique_ptr<runtime::File> hold = nullptr;
   std::string hold_token = {};
   // Of the claim seen last, for those who wait for it to change.
