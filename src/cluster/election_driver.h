@@ -24,7 +24,7 @@ struct ElectionSettings {
   std::string self;                 // name
   std::vector<std::string> voters;  // the declared members, all names
   quorum::QuorumTiming timing;
-  unsigned priority = 0;     // the highest is preferred
+  unsigned priority = 8;     // 8 stands first, lower ones later
   bool first_start = false;  // a person says that this voter never voted before
 };
 

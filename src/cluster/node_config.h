@@ -21,7 +21,7 @@ struct NodeConfig {
   wire::Role role = wire::Role::kManager;
   std::string datacenter;
   std::string region;
-  unsigned priority = 0;  // among those that may lead: the highest is preferred
+  unsigned priority = 8;  // among those that may lead: the highest stands first, at once
 
   HostPort listen;
   HostPort advertise;            // how others reach it; the host is empty when they are to see for themselves

@@ -51,6 +51,10 @@ data: /var/lib/bellwether
 tls: {certificate: m1.pem, key: m1.key, ca: ca.pem}
 )";
 
+TEST_F(NodeConfigTest, nobody_waits_for_a_voter_of_higher_priority_unless_there_is_one) {
+  EXPECT_EQ(read(kManager)->priority, 8u) << "the highest: another default would make every election wait";
+}
+
 TEST_F(NodeConfigTest, a_whole_file_is_read) {
   const auto config = read(kManager);
   ASSERT_TRUE(config) << complaints;

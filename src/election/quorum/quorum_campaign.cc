@@ -32,7 +32,8 @@ void QuorumElector::wait_for_turn(Instant from) {
   stand_at_ = from + turn();
   // Suspicion does away with what only keeps candidates from colliding by chance.
   if (!suspected_) stand_at_ += prng_.between(Duration::zero(), config_.timing.step);
-  if (damping_.cooling_down(from)) stand_at_ += config_.timing.lease * 2;
+  // Damping is for a leader that comes and goes; one that others miss as well is gone.
+  if (damping_.cooling_down(from) && !suspected_) stand_at_ += config_.timing.lease * 2;
 }
 
 void QuorumElector::stand(Instant now, Effects& out) {
