@@ -14,6 +14,12 @@ tl::unexpected<Declined> declined(Refusal refusal, std::string detail) {
   return tl::unexpected<Declined>(Declined{refusal, std::move(detail)});
 }
 
+// The same of one that was judged, with more to say about it.
+tl::unexpected<Declined> declined(Declined judged, std::string detail) {
+  judged.detail = std::move(detail);
+  return tl::unexpected<Declined>(std::move(judged));
+}
+
 std::string described(const Announced& node) {
   return std::string(to_string(node.identity.role)) + " '" + node.identity.node + "'";
 }
@@ -23,11 +29,14 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   const Identity& self = settings.self.identity;
   const Identity& other = peer.identity;
   if (other.cluster != self.cluster) {
-    return {Refusal::kCluster, "this is the cluster '" + self.cluster + "', not '" + other.cluster + "'"};
+    return {Refusal::kCluster,
+            "this is the cluster '" + self.cluster + "', not '" + other.cluster + "'",
+            {self.cluster, other.cluster}};
   }
   if (other.environment != self.environment) {
     return {Refusal::kEnvironment,
-            "this is the environment '" + self.environment + "', not '" + other.environment + "'"};
+            "this is the environment '" + self.environment + "', not '" + other.environment + "'",
+            {self.environment, other.environment}};
   }
   if (peer.version.major != settings.self.version.major) {
     return {Refusal::kVersion, "protocol " + to_string(settings.self.version) + " is spoken here, not " +
@@ -45,9 +54,10 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   const Role from = peer_connects ? other.role : self.role;
   const Role to = peer_connects ? self.role : other.role;
   if (!may_connect(from, to, settings.has_gates)) {
-    return {Refusal::kRole, "a " + std::string(to_string(from)) + " may not connect to a " +
-                                std::string(to_string(to)) +
-                                (from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : "")};
+    return {Refusal::kRole,
+            "a " + std::string(to_string(from)) + " may not connect to a " + std::string(to_string(to)) +
+                (from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : ""),
+            {std::string(to_string(from)), std::string(to_string(to))}};
   }
   return {};
 }
@@ -154,7 +164,7 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   auto peer = decode_hello(text);
   if (!peer) return declined(Refusal::kGarbage, peer.error().message);
   const Declined judged = judge(settings_, *peer, false, claims);
-  if (judged.refusal != Refusal::kNone) return declined(judged.refusal, described(*peer) + ": " + judged.detail);
+  if (judged.refusal != Refusal::kNone) return declined(judged, described(*peer) + ": " + judged.detail);
   Agreement made = agreement(settings_, std::move(*peer), claims, key_);
   const ConnectionKeys keys = connection_keys(keyring, key_, session_, header.session, hello, welcome);
   made.send = keys.of_opener;
@@ -175,14 +185,14 @@ Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Key
   const auto answer = [&](Kind kind, Bytes text) {
     return envelope_of(keyring, header_of(settings, kind, header.key, session), text, asked);
   };
-  const auto refuse = [&](Refusal refusal, const std::string& detail, const std::string& who) {
-    const auto text = encode_refused({std::string(to_string(refusal)), detail});
-    return Answer{answer(Kind::kRefused, text), declined(refusal, who + detail)};
+  const auto refuse = [&](const Declined& why, const std::string& who) {
+    const auto text = encode_refused({std::string(to_string(why.refusal)), why.detail});
+    return Answer{answer(Kind::kRefused, text), declined(why, who + why.detail)};
   };
   auto peer = decode_hello(envelope_text(hello));
-  if (!peer) return refuse(Refusal::kGarbage, peer.error().message, "");
+  if (!peer) return refuse({Refusal::kGarbage, peer.error().message}, "");
   const Declined judged = judge(settings, *peer, true, claims);
-  if (judged.refusal != Refusal::kNone) return refuse(judged.refusal, judged.detail, described(*peer) + ": ");
+  if (judged.refusal != Refusal::kNone) return refuse(judged, described(*peer) + ": ");
 
   Answer accepted{answer(Kind::kWelcome, encode_hello(settings.self)), Agreed(Agreement{})};
   Agreement made = agreement(settings, std::move(*peer), claims, header.key);

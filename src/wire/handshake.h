@@ -46,7 +46,8 @@ struct Agreement {
 
 struct Declined {
   Refusal refusal = Refusal::kNone;
-  std::string detail;  // for the log of this node: what it is, what is wrong, what to do
+  std::string detail;      // for the log of this node: what it is, what is wrong, what to do
+  Mismatch mismatch = {};  // of a refusal that was decided here
 };
 
 using Agreed = tl::expected<Agreement, Declined>;

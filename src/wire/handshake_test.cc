@@ -37,6 +37,14 @@ class HandshakeTest : public testing::Test {
     EXPECT_EQ(at_opener_.error().refusal, refusal) << to_string(at_opener_.error().refusal);
     EXPECT_THAT(at_opener_.error().detail, HasSubstr(detail));
   }
+  // What the acceptor counts, who has decided; the opener was only told.
+  void expect_mismatch(const std::string& expected, const std::string& received) {
+    ASSERT_FALSE(at_acceptor_);
+    EXPECT_EQ(at_acceptor_.error().mismatch.expected, expected);
+    EXPECT_EQ(at_acceptor_.error().mismatch.received, received);
+    ASSERT_FALSE(at_opener_);
+    EXPECT_EQ(at_opener_.error().mismatch.expected, "");
+  }
   // The acceptor says nothing at all.
   void expect_silence(Refusal refusal) {
     meet();
@@ -104,23 +112,27 @@ TEST_F(HandshakeTest, another_cluster_is_refused_first) {
   opener_.self.identity.environment = "prod";
   opener_.self.version = {2, 0};
   expect_refused(Refusal::kCluster, "this is the cluster 'flock', not 'herd'");
+  expect_mismatch("flock", "herd");
 }
 
 TEST_F(HandshakeTest, another_environment_is_refused_second) {
   opener_.self.identity.environment = "prod";
   opener_.self.version = {2, 0};
   expect_refused(Refusal::kEnvironment, "this is the environment 'test', not 'prod'");
+  expect_mismatch("test", "prod");
 }
 
 TEST_F(HandshakeTest, another_major_version_is_refused_before_the_role) {
   opener_.self.version = {2, 0};
   opener_.self.identity.role = Role::kClient;
   expect_refused(Refusal::kVersion, "protocol 1.2 is spoken here, not 2.0");
+  expect_mismatch("", "");
 }
 
 TEST_F(HandshakeTest, a_role_that_may_not_connect_is_refused) {
   acceptor_.self.identity.role = Role::kGate;
   expect_refused(Refusal::kRole, "a worker may not connect to a gate");
+  expect_mismatch("worker", "gate");
 }
 
 TEST_F(HandshakeTest, clients_reach_managers_only_where_there_are_no_gates) {

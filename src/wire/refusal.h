@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 namespace bellwether::wire {
@@ -36,6 +37,13 @@ inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::k
 
 // A short stable name ("rate_limited", "forged"): a label of metrics and logs.
 std::string_view to_string(Refusal refusal);
+
+// What did not fit, of a refusal that compares two names: of the cluster, of the environment, the roles of the opener
+// and the acceptor. Else empty. The second of the first two, and the first of the last, come from the other end.
+struct Mismatch {
+  std::string expected;
+  std::string received;
+};
 
 // How often each happened.
 class RefusalCounts {

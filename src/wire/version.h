@@ -16,7 +16,8 @@ struct ProtocolVersion {
   auto operator<=>(const ProtocolVersion&) const = default;
 };
 
-inline constexpr ProtocolVersion kVersion = {1, 2};  // what this build speaks
+// What this build speaks. Defined alone in its source, so that a test can link a node of another version.
+extern const ProtocolVersion kVersion;
 
 std::string to_string(ProtocolVersion version);
 

@@ -66,7 +66,7 @@ task<Dialled> dial(Runtime& runtime, Endpoint to, std::string name, const DialSe
     const MutableBytes text = MutableBytes(parts.received).subspan(wire::kLengthBytes, answer.text);
     auto agreed = opener.on_answer(keyring, text, proof);
     if (!agreed) {
-      refusals.note(agreed.error().refusal, to, agreed.error().detail, runtime.now());
+      refusals.note(agreed.error(), to, runtime.now());
       co_return failed(Errc::kRefused, to.to_string() + ": " + agreed.error().detail, agreed.error().refusal);
     }
     parts.agreement = std::move(*agreed);

@@ -14,4 +14,10 @@ void RefusalWatch::note(wire::Refusal refusal, const runtime::Endpoint& from, st
   listener_->on_refused(refusal, from, detail, std::exchange(reason.unheard, 0));
 }
 
+void RefusalWatch::note(const wire::Declined& declined, const runtime::Endpoint& from, Instant now) {
+  const bool names = !declined.mismatch.expected.empty() || !declined.mismatch.received.empty();
+  if (listener_ != nullptr && names) listener_->on_mismatch(declined.refusal, declined.mismatch);
+  note(declined.refusal, from, declined.detail, now);
+}
+
 }  // namespace bellwether::link

@@ -7,6 +7,7 @@
 
 #include "base/time.h"
 #include "runtime/address.h"
+#include "wire/handshake.h"
 #include "wire/refusal.h"
 
 namespace bellwether::link {
@@ -17,6 +18,8 @@ class RefusalListener {
   // `unheard`: refusals of this reason since the last call that were only counted.
   virtual void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
                           uint64_t unheard) = 0;
+  // What did not fit, of every refusal that compares names; to be counted.
+  virtual void on_mismatch(wire::Refusal, const wire::Mismatch&) {}
 };
 
 class RefusalWatch {
@@ -26,6 +29,7 @@ class RefusalWatch {
       : listener_(listener), between_(between) {}
 
   void note(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail, Instant now);
+  void note(const wire::Declined& declined, const runtime::Endpoint& from, Instant now);
   const wire::RefusalCounts& counts() const { return counts_; }
 
  private:

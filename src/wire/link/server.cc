@@ -178,8 +178,7 @@ task<std::unique_ptr<Connection>> Server::meet(Stranger& stranger, Cancellation*
   const MutableBytes text = MutableBytes(parts.received).subspan(wire::kLengthBytes, first.text);
   const wire::SessionId session = wire::SessionId::draw(runtime_.wall_now(), runtime_.prng());
   auto answer = wire::Acceptor::on_hello(settings_.handshake, keyring_, text, session, proof);
-  if (!answer.agreed)
-    refusals_.note(answer.agreed.error().refusal, stranger.from, answer.agreed.error().detail, runtime_.now());
+  if (!answer.agreed) refusals_.note(answer.agreed.error(), stranger.from, runtime_.now());
   if (!answer.frame.empty()) {
     const Errc sent = co_await write_all(*stranger.stream, framed(answer.frame));
     if (sent != Errc::kOk) co_return nullptr;
