@@ -64,20 +64,39 @@ void PeerLinks::send(const PeerAddress& address, uint16_t type, wire::Priority p
 void PeerLinks::deliver(Peer& peer) {
   const Instant now = runtime_.now();
   std::erase_if(peer.letters, [&](const Letter& letter) { return letter.best_before < now; });
-  if (peer.connection == nullptr) return;
+  link::Connection* connection = usable(peer);
+  if (connection == nullptr) return;
   while (!peer.letters.empty()) {
     const Letter letter = std::move(peer.letters.front());
     peer.letters.pop_front();
     // One that finds no room is lost: its sender can bear that, and a queue that is full is not made shorter by
     // waiting.
     static_cast<void>(
-        peer.connection->send({.type = letter.type, .priority = letter.priority, .body = as_bytes(letter.body)}));
+        connection->send({.type = letter.type, .priority = letter.priority, .body = as_bytes(letter.body)}));
   }
 }
 
+// The connection to the peer, if it takes anything new. One of which either end has said goodbye does not.
+link::Connection* PeerLinks::usable(Peer& peer) {
+  if (peer.connection == nullptr || !peer.connection->open()) return nullptr;
+  if (peer.connection->session().closing()) part(peer);
+  return peer.connection;
+}
+
+// Lets go of the connection: it ends when what is under way has been answered, and another one is made beside it.
+void PeerLinks::part(Peer& peer) {
+  peer.connection->say_goodbye();
+  parting_.push_back(std::exchange(peer.connection, nullptr));
+  peer.connecting = false;
+  peer.next_try = runtime_.now();
+}
+
 void PeerLinks::wake(Peer& peer) {
-  if (peer.connection != nullptr || peer.connecting || closing_) return;
-  if (peer.letters.empty() && peer.waiters.empty()) return;
+  if (peer.connecting || closing_) return;
+  if (!peer.letters.empty() || !peer.waiters.empty()) start(peer);
+}
+
+void PeerLinks::start(Peer& peer) {
   peer.connecting = true;
   scope_.spawn(keep(this, &peer));
 }
@@ -94,24 +113,24 @@ void PeerLinks::failed(Peer& peer, Error why) {
   listener_.on_trouble(peer.address, peer.trouble);
 }
 
-task<bool> PeerLinks::connect(Peer& peer) {
+task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   const PeerAddress to = peer.address;
   auto dialled = co_await link::dial(runtime_, to.endpoint, to.name, settings_, keyring_, switchboard_, refusals_,
                                      scope_.cancellation());
-  if (to != peer.address) co_return false;
+  if (to != peer.address) co_return nullptr;
   if (!dialled) {
     failed(peer, dialled.error().error);
-    co_return false;
+    co_return nullptr;
   }
   if (!to.name.empty() && (*dialled)->peer().identity.node != to.name) {
     failed(peer, {Errc::kProtocol, to.endpoint.to_string() + " is '" + (*dialled)->peer().identity.node +
                                        "', and not '" + to.name + "'"});
-    co_return false;
+    co_return nullptr;
   }
-  peer.connection = std::move(*dialled);
   peer.pause = kShortestPause;
   peer.was_open = true;
-  co_return true;
+  std::unique_ptr<link::Connection> made = std::move(*dialled);
+  co_return made;
 }
 
 // Lives for as long as there is a connection or somebody wants one. After the end of a connection it tries once more in
@@ -121,15 +140,17 @@ task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
   while (!cancel->cancelled()) {
     co_await self->runtime_.sleep_until(peer->next_try, cancel);
     if (cancel->cancelled()) break;
-    const bool connected = co_await self->connect(*peer);
-    if (connected) {
+    const std::unique_ptr<link::Connection> connection = co_await self->connect(*peer);
+    if (connection != nullptr) {
+      peer->connection = connection.get();
       self->deliver(*peer);
       self->release(*peer);
-      const Error why = co_await peer->connection->run(cancel);
+      const Error why = co_await connection->run(cancel);
+      if (std::erase(self->parting_, connection.get()) > 0) co_return;  // the peer has gone on without it
       peer->trouble = why;
-      peer->connection.reset();
+      peer->connection = nullptr;
       peer->next_try = self->runtime_.now();
-      if (self->closing_ || std::exchange(peer->retired, false)) break;
+      if (self->closing_) break;
       continue;
     }
     self->release(*peer);
@@ -150,10 +171,7 @@ task<void> PeerLinks::retire_idle(PeerLinks* self) {
     for (auto at = self->peers_.begin(); at != self->peers_.end();) {
       Peer& peer = *at->second;
       const bool idle = now - peer.used > self->idle_ && peer.letters.empty() && peer.waiters.empty();
-      if (idle && peer.connection != nullptr && peer.connection->session().asking() == 0) {
-        peer.retired = true;
-        peer.connection->say_goodbye();
-      }
+      if (idle && peer.connection != nullptr && peer.connection->session().asking() == 0) self->part(peer);
       const bool gone = idle && !peer.connecting;
       at = gone ? self->peers_.erase(at) : std::next(at);
     }
@@ -167,10 +185,11 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
   while (true) {
     if (closing_) co_return fail(Errc::kClosed, "this node is ending");
     Peer& peer = peer_at(address);
-    if (peer.connection != nullptr && peer.connection->open()) {
+    link::Connection* const connection = usable(peer);
+    if (connection != nullptr) {
       std::vector<std::byte> answer;
       const wire::Outgoing message{.type = type, .priority = priority, .compress = true, .body = as_bytes(body)};
-      const auto status = co_await peer.connection->request(message, deadline, answer, until.cancellation());
+      const auto status = co_await connection->request(message, deadline, answer, until.cancellation());
       if (!status) co_return tl::unexpected(status.error());
       if (*status == wire::ReplyStatus::kOk) co_return std::string(as_text(answer));
       if (*status == wire::ReplyStatus::kFailed) co_return fail(Errc::kRefused, std::string(as_text(answer)));
@@ -199,19 +218,23 @@ void PeerLinks::forget(const std::string& name) {
   Peer& peer = *found->second;
   peer.letters.clear();
   peer.was_open = false;
-  peer.retired = true;
-  if (peer.connection != nullptr) peer.connection->say_goodbye();
+  if (peer.connection != nullptr) part(peer);
 }
 
 void PeerLinks::renew(wire::KeyId old) {
   for (const auto& [name, peer] : peers_) {
-    if (peer->connection != nullptr && peer->connection->agreement().key == old) peer->connection->say_goodbye();
+    if (peer->connection == nullptr || peer->connection->agreement().key != old) continue;
+    part(*peer);
+    start(*peer);
   }
 }
 
-std::size_t PeerLinks::open_connections() const {
-  return static_cast<std::size_t>(
-      std::count_if(peers_.begin(), peers_.end(), [](const auto& one) { return one.second->connection != nullptr; }));
+std::vector<const link::Connection*> PeerLinks::connections() const {
+  std::vector<const link::Connection*> all(parting_.begin(), parting_.end());
+  for (const auto& [name, peer] : peers_) {
+    if (peer->connection != nullptr) all.push_back(peer->connection);
+  }
+  return all;
 }
 
 task<void> PeerLinks::close(Duration most) {

@@ -50,11 +50,14 @@ class PeerLinks {
   // Ends the connection to a peer that is not one any more.
   void forget(const std::string& name);
 
-  // Connections that stand on this secret end in good order, and are made again with another one.
+  // Connections that stand on this secret end in good order: what is under way on them goes on, and what comes after it
+  // goes over a new one.
   void renew(wire::KeyId old);
   // Ends all connections in good order, at most within `most`.
   runtime::task<void> close(Duration most);
-  std::size_t open_connections() const;
+  // Those that end in good order among them. Views until the next turn of the loop.
+  std::vector<const link::Connection*> connections() const;
+  std::size_t open_connections() const { return connections().size(); }
 
  private:
   struct Letter {
@@ -65,10 +68,9 @@ class PeerLinks {
   };
   struct Peer {
     PeerAddress address;
-    std::unique_ptr<link::Connection> connection;
-    bool connecting = false;
-    bool was_open = false;  // since it was last said to be refused
-    bool retired = false;   // its connection is not to be made again
+    link::Connection* connection = nullptr;  // of the coroutine that keeps it
+    bool connecting = false;                 // or keeping a connection
+    bool was_open = false;                   // since it was last said to be refused
     Instant used;
     Instant next_try;                      // not before
     Duration pause;                        // before the try after that
@@ -80,7 +82,10 @@ class PeerLinks {
   Peer& peer_at(const PeerAddress& address);
   void wake(Peer& peer);
   static runtime::task<void> keep(PeerLinks* self, Peer* peer);
-  runtime::task<bool> connect(Peer& peer);
+  runtime::task<std::unique_ptr<link::Connection>> connect(Peer& peer);
+  link::Connection* usable(Peer& peer);
+  void part(Peer& peer);
+  void start(Peer& peer);
   void deliver(Peer& peer);
   void release(Peer& peer);
   void failed(Peer& peer, Error why);
@@ -94,6 +99,7 @@ class PeerLinks {
   Listener& listener_;
   Duration idle_;
   std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
+  std::vector<link::Connection*> parting_;              // that end in good order, and are nobody's any more
   bool closing_ = false;
   runtime::Scope scope_;  // last: its coroutines use everything above
 };

@@ -17,11 +17,18 @@ using wire::Priority;
 constexpr uint16_t kQuestion = 7;
 constexpr uint16_t kNews = 8;
 
-// Answers with what it was asked, but "wrong"; writes down what it is told.
+// Answers with what it was asked, but "wrong", and "slow" only when it is told to; writes down what it is told.
 class Echo final : public Service {
  public:
   std::vector<std::string> told;
+  link::Connection* slow_one = nullptr;  // and who waits for it:
+  wire::RequestId slow_id = 0;
   void on_request(link::Connection& connection, const wire::Inbound& request) override {
+    if (as_text(request.body) == "slow") {
+      slow_one = &connection;
+      slow_id = request.id;
+      return;
+    }
     const bool wrong = as_text(request.body) == "wrong";
     connection.respond(request.id, wrong ? wire::ReplyStatus::kFailed : wire::ReplyStatus::kOk, request.body);
   }
@@ -169,6 +176,44 @@ TEST_F(PeerLinksTest, a_connection_that_nobody_uses_is_closed_and_made_again_whe
   until([&] { return links_->open_connections() == 0; });
   EXPECT_EQ(ask("two"), "two");
   EXPECT_THAT(refused, ElementsAre());
+}
+
+TEST_F(PeerLinksTest, a_connection_that_is_renewed_ends_its_work_while_a_new_one_takes_what_comes) {
+  std::optional<Result<std::string>> slow;
+  runtime::Scope scope;
+  const auto ask_slowly = [](PeerLinks& links, PeerAddress peer,
+                             std::optional<Result<std::string>>& out) -> task<void> {
+    auto answer = co_await links.request(std::move(peer), kQuestion, Priority::kNormal, std::string("slow"),
+                                         Duration::seconds(20), nullptr);
+    out = std::move(answer);
+  };
+  scope.spawn(ask_slowly(*links_, m2(), slow));
+  until([&] { return echo_.slow_one != nullptr; });
+  const wire::KeyId old = keys_.in_use();
+  const wire::KeyId next = *keys_.learn(*wire::Secret::take("the next secret for tests, 8R"));
+  ASSERT_TRUE(keys_.use(next));
+  links_->renew(old);
+  links_->send(m2(), kNews, Priority::kLeadership, "news", Duration::seconds(20));
+  EXPECT_EQ(ask("at once"), "at once");
+  EXPECT_THAT(echo_.told, ElementsAre("news"));
+  EXPECT_FALSE(slow) << "nobody has answered it yet";
+  EXPECT_EQ(links_->open_connections(), 2u);
+  echo_.slow_one->respond(echo_.slow_id, wire::ReplyStatus::kOk, as_bytes("slow"));
+  until([&] { return slow.has_value() && links_->open_connections() == 1; });
+  EXPECT_EQ(*slow, "slow");
+  EXPECT_EQ(links_->connections().front()->agreement().key, next);
+  EXPECT_THAT(refused, ElementsAre());
+  const auto join = [](runtime::Scope& ended) -> task<void> { co_await ended.join(); };
+  runtime_->run(join(scope));
+}
+
+TEST_F(PeerLinksTest, what_is_asked_after_the_goodbye_of_the_peer_goes_over_a_new_connection) {
+  for (int i = 0; i < 20; ++i) {
+    ASSERT_EQ(ask("one"), "one");
+    for (link::Connection* connection : server_->connections()) connection->say_goodbye();
+    EXPECT_EQ(ask("two"), "two");
+    EXPECT_EQ(ask("three"), "three");
+  }
 }
 
 TEST_F(PeerLinksTest, news_that_nobody_took_in_time_is_lost_and_holds_up_nothing) {
