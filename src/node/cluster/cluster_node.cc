@@ -202,10 +202,11 @@ task<int> ClusterNode::run() {
       election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
                                                             std::move(settings), runtime_.prng().next(), *this);
     }
+    outer.spawn(probes_.run(outer.cancellation()));
     admin_ = std::make_unique<AdminService>(*this, config_.name, *this);
     parts_->switchboard.connect(cluster::message_type::kAdmin, *admin_);
     if (config_.http) {
-      page_ = std::make_unique<NodePage>(*this, *this);
+      page_ = std::make_unique<NodePage>(*this, probes_, *this);
       const auto at = co_await web::endpoint_of(runtime_, to_string(*config_.http));
       auto http = at ? web::HttpServer::listen(runtime_, *at, *page_, {}) : tl::unexpected(at.error());
       if (http) {

@@ -19,6 +19,7 @@
 #include "node/cluster/cluster_node.h"
 #include "node/cluster/node_page.h"
 #include "node/cluster/node_parts.h"
+#include "node/cluster/node_probes.h"
 #include "node/cluster/node_words.h"
 #include "runtime/signals.h"
 #include "web/http_server.h"
@@ -37,7 +38,12 @@ class ClusterNode final : public NodeDesk,
                           public NodePage::Figures {
  public:
   ClusterNode(runtime::EpollRuntime& runtime, const NodeOptions& options, Journal& journal)
-      : runtime_(runtime), options_(options), config_(options.config), journal_(journal), meter_(runtime, *this) {}
+      : runtime_(runtime),
+        options_(options),
+        config_(options.config),
+        journal_(journal),
+        meter_(runtime, *this),
+        probes_(runtime, *this) {}
 
   runtime::task<int> run();
 
@@ -110,6 +116,7 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<cluster::MembershipDriver> membership_;
   std::unique_ptr<cluster::ElectionDriver> election_;
   std::unique_ptr<AdminService> admin_;
+  NodeProbes probes_;
   std::unique_ptr<NodePage> page_;
   std::unique_ptr<web::HttpServer> http_;
   discovery::Metrics discovery_;

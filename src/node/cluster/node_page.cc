@@ -29,8 +29,10 @@ web::Answer NodePage::answer_to(const web::Request& request) const {
   if (request.method != "GET" && request.method != "HEAD") {
     return {.status = 405, .body = "this is a page to be read\n", .fields = {{"Allow", "GET, HEAD"}}};
   }
-  // That an answer comes at all is what liveness asks for: the loop that gives it is the one that does the work.
-  if (request.path == "/livez") return {.status = 200, .body = "ok\n"};
+  if (request.path == "/livez") {
+    return verdict(probes_.verdicts().live() ? "" : "its loop stalled whenever it was looked at, or it does not start");
+  }
+  // At once, without the threshold: whoever asks has one of its own, and whoever balances load has none.
   if (request.path == "/readyz") return verdict(desk_.not_ready());
   if (request.path == "/startupz") return verdict(desk_.joined() ? "" : "it has not joined its cluster yet");
   if (request.path == "/leader") {
@@ -49,6 +51,8 @@ web::Answer NodePage::health() const {
   out["ready"] = not_ready.empty();
   if (!not_ready.empty()) out["not_ready"] = not_ready;
   out["joined"] = desk_.joined();
+  const health::Probes& probes = probes_.verdicts();
+  out["probes"] = {{"startup", probes.started()}, {"liveness", probes.live()}, {"readiness", probes.ready()}};
   out["degradation"] = desk_.degradation();
   out["health_score"] = desk_.health_score();
   out["leader"] = {{"name", leader.name}, {"term", leader.term}, {"evidence", leader.evidence}};

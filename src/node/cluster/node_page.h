@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "node/cluster/node_probes.h"
 #include "node/cluster/node_view.h"
 #include "web/http_server.h"
 
@@ -28,8 +29,9 @@ class NodePage final : public web::Handler {
     // Those of one name stand together.
     virtual std::vector<Figure> figures() const = 0;
   };
-  // Both must outlive it.
-  NodePage(const NodeDesk& desk, const Figures& figures) : desk_(desk), figures_(figures) {}
+  // All must outlive it.
+  NodePage(const NodeDesk& desk, const NodeProbes& probes, const Figures& figures)
+      : desk_(desk), probes_(probes), figures_(figures) {}
 
   runtime::task<web::Answer> answer(web::Request request, runtime::Cancellation* cancel) override;
 
@@ -39,6 +41,7 @@ class NodePage final : public web::Handler {
   web::Answer metrics() const;
 
   const NodeDesk& desk_;
+  const NodeProbes& probes_;
   const Figures& figures_;
 };
 
