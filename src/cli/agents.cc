@@ -14,6 +14,7 @@
 #include "cli/durations.h"
 #include "cli/seen_lease.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/profile.h"
 #include "runtime/epoll_runtime.h"
@@ -236,7 +237,7 @@ int run_agents(const std::string& act, AgentsOptions& options) {
 
 CLI::App* add_act(CLI::App* agents, const char* act, const char* help, const std::shared_ptr<AgentsOptions>& options,
                   int& exit_code) {
-  CLI::App* command = agents->add_subcommand(act, help);
+  CLI::App* command = new_verb(*agents, act, help);
   add_fleet_folder(command, options->places);
   command->add_option("--registry", options->places.registry, "... or the registry of agents alone")->type_name("PATH");
   command->add_option("--profile", options->profile, "production, high-availability or lenient: sets the ages");
@@ -259,7 +260,7 @@ void add_lease(CLI::App* command, AgentsOptions& options) {
 
 void add_agents(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AgentsOptions>();
-  CLI::App* agents = app.add_subcommand("agents", "The agents of a fleet, and who leads it");
+  CLI::App* agents = new_verb(app, "agents", "The agents of a fleet, and who leads it");
   agents->require_subcommand(1);
   add_agents_lead(agents, exit_code);
   add_agents_tasks(agents, exit_code);

@@ -13,6 +13,7 @@
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_bounds.h"
+#include "cli/verb.h"
 #include "lead/agents/fleet_leader.h"
 #include "lead/agents/profile.h"
 #include "store/store_url.h"
@@ -180,7 +181,7 @@ void add_work_options(CLI::App* command, Given& given) {
 
 void add_agents_lead(CLI::App* agents, int& exit_code) {
   auto given = std::make_shared<Given>();
-  CLI::App* command = agents->add_subcommand("lead", "Leads the fleet and works its queue off, or follows who does");
+  CLI::App* command = new_verb(*agents, "lead", "Leads the fleet and works its queue off, or follows who does");
   add_fleet_options(command, *given);
   add_time_options(command, *given);
   add_work_options(command, *given);

@@ -16,6 +16,7 @@
 #include "cli/agents_parts.h"
 #include "cli/commands.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "lead/agents/fleet_files.h"
 #include "runtime/epoll_runtime.h"
 
@@ -278,7 +279,7 @@ int run_tasks(const std::string& act, TasksOptions& options) {
 
 CLI::App* add_act(CLI::App* tasks, const char* act, const char* help, int& exit_code,
                   const std::shared_ptr<TasksOptions>& options) {
-  CLI::App* command = tasks->add_subcommand(act, help);
+  CLI::App* command = new_verb(*tasks, act, help);
   add_fleet_folder(command, options->places);
   command->add_option("--queue", options->places.queue, "... or the queue alone")->type_name("PATH");
   command->callback([options, &exit_code, act] { exit_code = run_tasks(act, *options); });
@@ -289,7 +290,7 @@ CLI::App* add_act(CLI::App* tasks, const char* act, const char* help, int& exit_
 
 void add_agents_tasks(CLI::App* agents, int& exit_code) {
   auto options = std::make_shared<TasksOptions>();
-  CLI::App* tasks = agents->add_subcommand("tasks", "The queue of the fleet");
+  CLI::App* tasks = new_verb(*agents, "tasks", "The queue of the fleet");
   tasks->require_subcommand(1);
   CLI::App* list =
       add_act(tasks, "list", "What waits, runs and failed, and how far the queue has come", exit_code, options);

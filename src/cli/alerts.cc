@@ -9,6 +9,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
+#include "cli/verb.h"
 
 namespace bellwether::cli {
 namespace {
@@ -51,7 +52,7 @@ int run_alerts(const AlertOptions& options) {
 
 void add_alerts(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<AlertOptions>();
-  CLI::App* command = app.add_subcommand("alerts", "Prometheus rules for the loops of a policy sheet");
+  CLI::App* command = new_verb(app, "alerts", "Prometheus rules for the loops of a policy sheet");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
   command->add_option("--via", options->via, "Store, where the sheet names none")->type_name("URL");
   command->add_option("--store-p99", options->store_p99, "One operation of the store, 99 of 100 times (default 50ms)")

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
+#include "cli/verb.h"
 
 namespace bellwether::cli {
 namespace {
@@ -53,7 +54,7 @@ int run_check(const CheckOptions& options) {
 
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
-  CLI::App* command = app.add_subcommand("check", "Check a scenario file; sends nothing");
+  CLI::App* command = new_verb(app, "check", "Check a scenario file; sends nothing");
   command->add_option("FILE", options->file, "Scenario file")->required();
   command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()

@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/node_settings.h"
+#include "cli/verb.h"
 #include "node/cluster/operator_client.h"
 #include "node/cluster/secrets.h"
 #include "proto/admin.pb.h"
@@ -242,10 +243,10 @@ void add_common(CLI::App* command, Given& given) {
 
 void add_cluster(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
-  CLI::App* command = app.add_subcommand("cluster", "Look at a cluster of nodes, and operate it");
+  CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
   command->require_subcommand(1);
   const auto add = [&](const char* name, const char* help) {
-    CLI::App* sub = command->add_subcommand(name, help);
+    CLI::App* sub = new_verb(*command, name, help);
     add_common(sub, *given);
     return sub;
   };
@@ -281,10 +282,10 @@ void add_cluster(CLI::App& app, int& exit_code) {
     request.mutable_transfer()->set_to(given->to);
     exit_code = ask_leader(*given, request);
   });
-  CLI::App* voters = command->add_subcommand("voters", "Change who votes, one at a time");
+  CLI::App* voters = new_verb(*command, "voters", "Change who votes, one at a time");
   voters->require_subcommand(1);
   for (const bool more : {true, false}) {
-    CLI::App* change = voters->add_subcommand(more ? "add" : "remove", more ? "One voter more" : "One voter less");
+    CLI::App* change = new_verb(*voters, more ? "add" : "remove", more ? "One voter more" : "One voter less");
     add_common(change, *given);
     change->add_option("NAME", given->name, "The node's name")->required();
     change->callback([given, more, &exit_code] {
@@ -294,16 +295,16 @@ void add_cluster(CLI::App& app, int& exit_code) {
       exit_code = ask_leader(*given, request);
     });
   }
-  CLI::App* keys = command->add_subcommand("keys", "The cluster's shared secret");
+  CLI::App* keys = new_verb(*command, "keys", "The cluster's shared secret");
   keys->require_subcommand(1);
-  CLI::App* list = keys->add_subcommand("list", "By what names a node knows its secrets; the one in use first");
+  CLI::App* list = new_verb(*keys, "list", "By what names a node knows its secrets; the one in use first");
   add_common(list, *given);
   list->callback([given, &exit_code] {
     wire::AdminRequest request;
     request.mutable_keys()->set_act(wire::AdminRequest::Keys::LIST);
     exit_code = question(*given, request);
   });
-  CLI::App* rotation = keys->add_subcommand("rotate", "Replace the secret of the running cluster; nothing is lost");
+  CLI::App* rotation = new_verb(*keys, "rotate", "Replace the secret of the running cluster; nothing is lost");
   add_common(rotation, *given);
   rotation->add_option("--secret-file", given->secret_file, "The new secret")->required()->type_name("FILE");
   rotation->callback([given, &exit_code] { exit_code = rotate(*given); });

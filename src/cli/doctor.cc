@@ -16,6 +16,7 @@
 #include "cli/seen_lease.h"
 #include "cli/sources.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/health.h"
 #include "lead/agents/profile.h"
@@ -244,7 +245,7 @@ int run_doctor(const DoctorOptions& options) {
 
 void add_doctor(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<DoctorOptions>();
-  CLI::App* command = app.add_subcommand("doctor", "Is leadership healthy? What to do where it is not");
+  CLI::App* command = new_verb(app, "doctor", "Is leadership healthy? What to do where it is not");
   command->add_option("--policy", options->policy, "All loops of this policy sheet")->type_name("FILE");
   command->add_option("--via", options->fleet.via, "A store; with --policy, where the sheet names none")
       ->type_name("URL");

@@ -14,6 +14,7 @@
 #include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "lead/drill/act_log.h"
 
 namespace bellwether::cli {
@@ -207,7 +208,7 @@ void add_drill_act(CLI::App& app, int& exit_code) {
     int64_t ms = 0;
   };
   auto act = std::make_shared<Act>();
-  CLI::App* command = app.add_subcommand("drill-act", "")->group("");
+  CLI::App* command = new_verb(app, "drill-act", "")->group("");
   command->add_option("FILE", act->file)->required();
   command->add_option("MS", act->ms)->required();
   command->callback([act, &exit_code] { exit_code = lead::act_for(act->file, Duration::millis(act->ms)); });
@@ -243,7 +244,7 @@ void add_attach(CLI::App* command, Given& given) {
 void add_drill(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
   lead::DrillOptions& options = given->options;
-  CLI::App* command = app.add_subcommand("drill", "Break the leader of a loop, and measure the takeover");
+  CLI::App* command = new_verb(app, "drill", "Break the leader of a loop, and measure the takeover");
   command->add_option("POLICY", options.policy_file, "Policy sheet (YAML)")->required();
   command->add_option("--loop", given->loop, "The loop")->required()->type_name("NAME");
   command->add_option("--via", given->via, "Store, in place of that of the sheet")->type_name("URL");

@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_bounds.h"
+#include "cli/verb.h"
 #include "lead/run/leader_run.h"
 #include "store/open_store.h"
 #include "store/store_url.h"
@@ -149,7 +150,7 @@ void add_command_options(CLI::App* command, Given& given) {
 
 void add_lead(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
-  CLI::App* command = app.add_subcommand("lead", "Run a command only while leading a key; one leader at a time");
+  CLI::App* command = new_verb(app, "lead", "Run a command only while leading a key; one leader at a time");
   add_election_options(command, *given);
   add_command_options(command, *given);
   command->footer(

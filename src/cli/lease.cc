@@ -14,6 +14,7 @@
 #include "cli/lease_commands.h"
 #include "cli/seen_lease.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "journal/journal.h"
 #include "lead/lease_tools.h"
 #include "lead/lease_words.h"
@@ -250,7 +251,7 @@ int list_or_policy(const LeaseOptions& options) {
 
 CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& options, const char* name, const char* help,
                    bool one_key) {
-  CLI::App* verb = command->add_subcommand(name, help);
+  CLI::App* verb = new_verb(*command, name, help);
   verb->add_option("--via", options->via, "Where the leases are kept")->required()->type_name("URL");
   if (one_key) verb->add_option("KEY,-k,--key", options->key, "Which one")->required();
   verb->add_flag("--json", options->json, "As JSON");
@@ -262,7 +263,7 @@ CLI::App* add_verb(CLI::App* command, const std::shared_ptr<LeaseOptions>& optio
 
 void add_lease(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<LeaseOptions>();
-  CLI::App* command = app.add_subcommand("lease", "Who holds which key; ask for it, or take it away");
+  CLI::App* command = new_verb(app, "lease", "Who holds which key; ask for it, or take it away");
   command->require_subcommand(1);
   CLI::App* verb = add_verb(command, options, "list", "All keys", false);
   CLI::Option* prefix = verb->add_option("--prefix", options->prefix, "Only keys that begin so");

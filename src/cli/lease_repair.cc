@@ -10,6 +10,7 @@
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/lease_commands.h"
+#include "cli/verb.h"
 #include "journal/journal.h"
 #include "lead/epoch_memory.h"
 #include "lead/lease_tools.h"
@@ -109,7 +110,7 @@ int run_repair(const Given& given) {
 
 void add_lease_repair(CLI::App* lease, int& exit_code) {
   auto given = std::make_shared<Given>();
-  CLI::App* verb = lease->add_subcommand("repair", "Let a key go on whose epochs were lost, or are in doubt");
+  CLI::App* verb = new_verb(*lease, "repair", "Let a key go on whose epochs were lost, or are in doubt");
   verb->add_option("--via", given->via, "Where the leases are kept")->required()->type_name("URL");
   verb->add_option("KEY,-k,--key", given->key, "Which one")->required();
   verb->add_option("--epoch-floor", given->floor,

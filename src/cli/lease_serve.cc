@@ -9,6 +9,7 @@
 #include "cli/durations.h"
 #include "cli/lease_commands.h"
 #include "cli/sources.h"
+#include "cli/verb.h"
 #include "lead/web/lease_web.h"
 
 namespace bellwether::cli {
@@ -44,7 +45,7 @@ int serve(Given& given) {
 void add_lease_serve(CLI::App* lease, int& exit_code) {
   auto given = std::make_shared<Given>();
   lead::LeaseWebOptions& options = given->options;
-  CLI::App* verb = lease->add_subcommand("serve", "A web page of all keys: who holds them; hand over, take away");
+  CLI::App* verb = new_verb(*lease, "serve", "A web page of all keys: who holds them; hand over, take away");
   verb->add_option("--via", options.via, "Where the leases are kept")->required()->type_name("URL");
   verb->add_option("--listen", options.listen, "Where the page is (default 127.0.0.1:8461; port 0: a free one)")
       ->type_name("HOST:PORT");

@@ -13,6 +13,7 @@
 #include "cli/seen_lease.h"
 #include "cli/sources.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "lead/loops/loop_host.h"
 #include "runtime/scope.h"
 #include "store/open_store.h"
@@ -196,7 +197,7 @@ int list_loops(const LoopOptions& options) {
 }
 
 void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& options, int& exit_code) {
-  CLI::App* command = parent->add_subcommand("run", "Run loops of a policy sheet, each only while holding its lock");
+  CLI::App* command = new_verb(*parent, "run", "Run loops of a policy sheet, each only while holding its lock");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)")->required();
   command->add_option("--loop", options->names, "Only this loop; may be given again")
       ->type_name("NAME")
@@ -237,7 +238,7 @@ void add_run_command(CLI::App* parent, const std::shared_ptr<LoopOptions>& optio
 
 void add_loops(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<LoopOptions>();
-  CLI::App* command = app.add_subcommand("loops", "The loops of a policy sheet: who holds each, and running them");
+  CLI::App* command = new_verb(app, "loops", "The loops of a policy sheet: who holds each, and running them");
   command->add_option("POLICY", options->file, "Policy sheet (YAML)");
   command->add_option("--loop", options->names, "Only this loop; may be given again")
       ->type_name("NAME")

@@ -8,6 +8,7 @@
 #include "cli/commands.h"
 #include "cli/node_settings.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "node/cluster/cluster_node.h"
 
 namespace bellwether::cli {
@@ -67,7 +68,7 @@ int show_config(const Given& given) {
 
 void add_node(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
-  CLI::App* command = app.add_subcommand("node", "Be a node of a cluster: member, voter, gate, manager or worker");
+  CLI::App* command = new_verb(app, "node", "Be a node of a cluster: member, voter, gate, manager or worker");
   add_node_settings(command, given->settings);
   command->add_flag("--first-start", given->options.first_start,
                     "This voter has never voted in this cluster: needed once, at its very first start");
@@ -97,9 +98,9 @@ void add_node(CLI::App& app, int& exit_code) {
 
 void add_config(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
-  CLI::App* command = app.add_subcommand("config", "The settings of a node");
+  CLI::App* command = new_verb(app, "config", "The settings of a node");
   command->require_subcommand(1);
-  CLI::App* show = command->add_subcommand("show", "Each setting, its value, and where it comes from");
+  CLI::App* show = new_verb(*command, "show", "Each setting, its value, and where it comes from");
   add_node_settings(show, given->settings);
   show->add_flag("--json", given->json, "As JSON");
   show->footer(

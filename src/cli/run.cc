@@ -10,6 +10,7 @@
 #include "cli/machine_limits.h"
 #include "cli/run_session.h"
 #include "cli/sources.h"
+#include "cli/verb.h"
 #include "plan/quick.h"
 
 namespace bellwether::cli {
@@ -133,7 +134,7 @@ int run_command(const RunArguments& arguments) {
 
 void add_run(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
-  CLI::App* command = app.add_subcommand("run", "Run a scenario file, or load one URL");
+  CLI::App* command = new_verb(app, "run", "Run a scenario file, or load one URL");
   command->add_option("FILE|URL", arguments->what, "Scenario file, or a URL with http:// or https://")->required();
   command->add_option("-u,--vus", arguments->vus, "Virtual users (a scenario's own number unless given)");
   command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");

@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/verb.h"
 #include "sim/leadership/leadership_world.h"
 #include "sim/membership/membership_commands.h"
 #include "sim/quorum/quorum_world.h"
@@ -176,7 +177,7 @@ int run_sim(const SimOptions& options) {
 }  // namespace
 
 void add_sim(CLI::App& app, int& exit_code) {
-  auto* command = app.add_subcommand("sim", "Break leadership in virtual time, a million times if you like");
+  auto* command = new_verb(app, "sim", "Break leadership in virtual time, a million times if you like");
   static SimOptions options;
   command->add_option("--world", options.world, "Which world (see --list)")->type_name("NAME");
   command->add_option("--seed", options.seed, "Repeat one run and tell what happened in it");

@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/machine_limits.h"
+#include "cli/verb.h"
 #include "target/server.h"
 
 namespace bellwether::cli {
@@ -143,7 +144,7 @@ int run_command(const TargetArguments& arguments) {
 
 void add_target(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<TargetArguments>();
-  CLI::App* command = app.add_subcommand("target", "Serve something to load, with faults on demand");
+  CLI::App* command = new_verb(app, "target", "Serve something to load, with faults on demand");
   command->add_option("-l,--listen", arguments->listen, "Address and port; port 0 takes a free one")
       ->capture_default_str();
   command->add_option("--latency", arguments->latency, "Each answer waits that long: 20ms, or evenly 20ms-80ms");

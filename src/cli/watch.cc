@@ -12,6 +12,7 @@
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/seen_lease.h"
+#include "cli/verb.h"
 #include "lead/agents/fleet_files.h"
 #include "lead/agents/profile.h"
 #include "lead/agents/watchdog.h"
@@ -263,7 +264,7 @@ int run_watch(const WatchOptions& options) {
 
 void add_watch(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<WatchOptions>();
-  CLI::App* command = app.add_subcommand("watch", "Keep the leader's process alive; restart one that is frozen");
+  CLI::App* command = new_verb(app, "watch", "Keep the leader's process alive; restart one that is frozen");
   CLI::Option* via =
       command->add_option("--via", options->via, "The heartbeat is this store's lease")->type_name("URL");
   CLI::Option* key = command->add_option("-k,--key", options->key, "... of this key");
