@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """No bare period: what a node does again and again is jittered, so that nodes started together do not act together.
 
-In the rooms of the cluster, a line that adds a period, interval or refresh to the present draws the time at random too:
-by Periodic (base/periodic.h), by a function named jittered…, or from a Prng. Tests and simulated worlds may do without.
+In the rooms of the cluster, a line that adds a period, interval, refresh, heartbeat or renewal to the present draws the
+time at random too: by Periodic (base/periodic.h), by a function named jittered…, or from a Prng. Tests and simulated
+worlds may do without.
 """
 
 import re
@@ -12,7 +13,7 @@ import house
 ROOMS = ("src/cluster/", "src/dispatch/", "src/election/quorum/", "src/health/", "src/membership/", "src/node/cluster/",
          "src/resilience/", "src/wire/")
 TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_testing.h")
-WORDS = r"\w*(?:period|interval|refresh)\w*"
+WORDS = r"\w*(?:period|interval|refresh|heartbeat|renew_every)\w*"
 NEXT = re.compile(rf"\bnow_?(?:\(\))? *\+ *(?:[\w.>-]+[.>])?({WORDS})\b(?!\.next\(|\.first\()"
                   rf"|\bsleep(?:_for)?\((?:[\w.>-]+[.>])?({WORDS})\b(?!\.next\(|\.first\()")
 DRAWN = re.compile(r"jittered|prng|\.next\(\)|\.first\(\)")

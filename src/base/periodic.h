@@ -15,6 +15,8 @@ struct Period {
 
   // A tenth of the base as its spread, for whatever names none.
   static constexpr Period about(Duration base) { return {base, base / 10}; }
+  // Up to a tenth earlier, and never later: for what must happen within a time, as the renewal of a lease must.
+  static constexpr Period up_to(Duration most) { return {most - most / 10, most / 10}; }
 };
 
 class Periodic {

@@ -18,6 +18,19 @@ TEST(Periodic, periods_are_the_base_and_some_of_the_spread) {
   EXPECT_GT(seen.size(), 90);
 }
 
+TEST(Periodic, what_must_happen_within_a_time_is_early_and_never_late) {
+  const Duration most = Duration::millis(100);
+  Periodic periodic(Period::up_to(most), Prng(1));
+  std::set<Duration> seen;
+  for (int i = 0; i < 100; ++i) {
+    const Duration next = periodic.next();
+    EXPECT_GE(next, most - most / 10);
+    EXPECT_LE(next, most);
+    seen.insert(next);
+  }
+  EXPECT_GT(seen.size(), 90);
+}
+
 TEST(Periodic, nodes_that_start_at_once_are_apart_from_the_beginning) {
   Duration least = Duration::max();
   Duration most = Duration::zero();

@@ -10,7 +10,10 @@
 namespace bellwether::dispatch {
 
 JobOwner::JobOwner(JobOwnerConfig config, uint64_t seed)
-    : config_(std::move(config)), prng_(seed), number_(prng_.next() >> 1) {
+    : config_(std::move(config)),
+      prng_(seed),
+      renewals_(Period::up_to(config_.renew_every), prng_.fork()),
+      number_(prng_.next() >> 1) {
   check(!config_.key.empty() && config_.key.size() <= kMostKeyBytes, "keys are validated before they are used");
   check(!config_.peers.empty() && config_.peers.size() <= quorum::kMostMembers, "peers are validated");
   check(config_.lease <= kLongestJobLease && config_.renew_every * 3 <= config_.lease &&
@@ -182,7 +185,7 @@ void JobOwner::decided(Instant now, OwnerEffects& out) {
     }
     finish(out);
   }
-  renew_at_ = now + config_.renew_every;
+  renew_at_ = now + renewals_.next();
   next(now, out);
 }
 

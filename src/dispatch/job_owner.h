@@ -14,6 +14,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/periodic.h"
 #include "base/prng.h"
 #include "dispatch/job_register.h"
 
@@ -24,7 +25,7 @@ struct JobOwnerConfig {
   MemberId self;
   std::vector<MemberId> peers;  // all that are configured, this node with them when it is one
   Duration lease = Duration::seconds(30);
-  Duration renew_every = Duration::seconds(10);
+  Duration renew_every = Duration::seconds(10);  // at the latest
   Duration retry = Duration::millis(200);  // of what has not been answered, and the spread of the wait after a refusal
   double drift = 0.01;                     // how far a clock may run from true time, as a share
 };
@@ -144,6 +145,7 @@ class JobOwner {
 
   JobOwnerConfig config_;
   Prng prng_;
+  Periodic renewals_;
   std::vector<Peer> peers_;
   State state_ = State::kIdle;
   bool wants_ = false;

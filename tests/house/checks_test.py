@@ -148,8 +148,10 @@ until_ = now + settings_.timeout;  // and no interval
         self.refuses(check_periods.check, {"src/cluster/a.cc": """
 next_ = now + settings_.refresh;
 next_ = now_ + interval;
+next_ = now + config_.timing.heartbeat;
+renew_at_ = now + config_.renew_every;
 co_await runtime_.sleep(settings_.sync_interval, cancel);
-"""}, "'refresh' is a bare period", "'interval' is", "'sync_interval' is")
+"""}, "'refresh' is a bare period", "'interval' is", "'heartbeat' is", "'renew_every' is", "'sync_interval' is")
 
     def test_other_rooms_and_tests_may_have_one(self):
         self.accepts(check_periods.check, {"src/lead/a.cc": "next_ = now + period;\n",

@@ -80,6 +80,14 @@ class Group {
     now = end;
   }
 
+  // False when it does not come to hold within `at_most`.
+  template <class Holds>
+  bool run_until(Duration at_most, Holds holds) {
+    const Instant end = now + at_most;
+    while (!holds() && now < end) run(Duration::millis(1));
+    return holds();
+  }
+
   // 0: nobody, or more than one.
   uint64_t leader() {
     uint64_t found = 0;

@@ -102,11 +102,12 @@ void QuorumElector::campaign(Instant now, std::optional<Permission> permission, 
   for (Peer& peer : peers_) peer.granted = peer.refused = false;
 }
 
-// To those who have not answered; the own vote is durable by now.
+// To those who have not given theirs; the own vote is durable by now. Who has refused is asked again, because most
+// reasons pass: a disk that fails for a moment, a promise, the quiet time after a start.
 void QuorumElector::request_votes(Instant now, Effects& out) {
-  repeat_at_ = now + config_.timing.heartbeat;
+  repeat_at_ = now + beats_.next();
   for (const Peer& peer : peers_) {
-    if (peer.id == config_.self || !(peer.voter || peer.next) || peer.granted || peer.refused) continue;
+    if (peer.id == config_.self || !(peer.voter || peer.next) || peer.granted) continue;
     send(peer.id, Vote{number_, record_.members.stamp, standing_, permission_}, out);
   }
   if (quorum_granted()) won(now, out);
@@ -119,7 +120,9 @@ void QuorumElector::on_vote_answer(Instant now, Peer& from, const Message& messa
   from.refused = !from.granted;
   again_after_ = std::max(again_after_, answer.again_after);
   if (quorum_granted()) return won(now, out);
-  if (cannot_win()) round_failed(now, to_string(answer.refusal), out);
+  if (cannot_win()) return round_failed(now, to_string(answer.refusal), out);
+  // Another one stands in the same term, and only who is silent could decide between them, and may be gone.
+  if (answer.refusal == Refusal::kVoted) round_ends_ = std::min(round_ends_, now + config_.timing.vote_timeout);
 }
 
 // The leader acts no more, and wants this member to follow it: no promise stands against that, and nobody need be
@@ -133,7 +136,6 @@ void QuorumElector::on_stand_now(Instant now, Peer& from, const Message& message
 }
 
 void QuorumElector::round_failed(Instant now, const char* why, Effects& out) {
-  if (role_ != Role::kPreCandidate) ++failed_campaigns_;
   note(false, std::string("does not win: ") + why, out);
   role_ = Role::kFollower;
   ++failed_rounds_;

@@ -26,6 +26,7 @@ QuorumElector::QuorumElector(QuorumConfig config, uint64_t seed)
     : config_(std::move(config)),
       prng_(seed),
       life_(prng_.next() | 1),
+      beats_(Period::up_to(config_.timing.heartbeat), prng_.fork()),
       damping_(std::nullopt, config_.timing.flap),
       number_(prng_.next() >> 1) {
   check(config_.self != kNobody, "a member needs an id");
@@ -107,6 +108,9 @@ void QuorumElector::on_tick(Instant now, Effects& out) {
       break;
     case Role::kCandidate:
       if (now >= round_ends_) {
+        // Silence may be disks that take longer; who has refused would not have voted with more time either.
+        const bool silence = std::none_of(peers_.begin(), peers_.end(), [](const Peer& peer) { return peer.refused; });
+        if (silence && durable_ >= vote_version_) ++failed_campaigns_;
         round_failed(now, "too few have voted in time", out);
       } else if (now >= repeat_at_) {
         request_votes(now, out);

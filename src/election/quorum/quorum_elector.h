@@ -17,6 +17,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/periodic.h"
 #include "base/prng.h"
 #include "election/damping.h"
 #include "election/quorum/quorum_events.h"
@@ -206,6 +207,7 @@ class QuorumElector {
   QuorumConfig config_;
   Prng prng_;
   uint64_t life_;
+  Periodic beats_;
   election::Damping damping_;
   Role role_ = Role::kIdle;
   std::vector<Peer> peers_;  // ascending ids
@@ -252,7 +254,7 @@ class QuorumElector {
   std::optional<Permission> permission_;
   Duration again_after_;
   int failed_rounds_ = 0;
-  int failed_campaigns_ = 0;
+  int failed_campaigns_ = 0;  // in a row, for want of time
 
   // Leading.
   uint64_t round_ = 0;

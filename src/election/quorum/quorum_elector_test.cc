@@ -60,7 +60,7 @@ TEST(QuorumElector, does_not_vote_for_another_one_in_the_same_term_after_a_resta
   group.stop(first);
   group.stop(voter);
   group.start(voter);
-  group.run(Duration::millis(600));
+  group.run(QuorumTiming::lan().promise(QuorumTiming::lan().lease));  // it is quiet for so long
   group.say_message(voter, third, term, Vote{7, group[third].members().stamp, {.active = true}, std::nullopt});
   ASSERT_NE(group.last_sent<VoteAnswer>(voter), nullptr);
   EXPECT_EQ(group.last_sent<VoteAnswer>(voter)->refusal, Refusal::kVoted);
@@ -225,6 +225,23 @@ TEST(QuorumElector, counts_no_answer_to_another_life_or_an_unknown_round) {
   answer = {group.last_sent<Heartbeat>(first)->round, group[first].life() + 2, true, {}, {}};
   group.say_message(first, other, term, answer);
   EXPECT_EQ(group[first].ends(), ends);
+}
+
+// Groups that were started together must not beat together for ever; and a lease that is three heartbeats long must not
+// come to be a little shorter than that.
+TEST(QuorumElector, beats_at_uneven_times_and_never_later_than_said) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  const Duration most = QuorumTiming::lan().heartbeat;
+  std::set<Duration> seen;
+  for (int i = 0; i < 50; ++i) {
+    const uint64_t round = group.last_sent<Heartbeat>(first)->round;
+    const Instant since = group.now;
+    ASSERT_TRUE(group.run_until(most, [&] { return group.last_sent<Heartbeat>(first)->round > round; }));
+    if (i > 0) seen.insert(group.now - since);
+  }
+  EXPECT_GE(*seen.begin(), most - most / 10);
+  EXPECT_GT(seen.size(), 5u);
 }
 
 TEST(QuorumElector, is_not_changed_by_an_earlier_term_and_demoted_by_a_later_one) {

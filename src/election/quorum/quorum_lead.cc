@@ -9,7 +9,7 @@ namespace bellwether::quorum {
 using election::EndReason;
 
 void QuorumElector::beat(Instant now, Effects& out) {
-  next_beat_ = now + config_.timing.heartbeat;
+  next_beat_ = now + beats_.next();
   ++round_;
   sent_[round_ % kRounds] = now;
   send_all(Heartbeat{round_, config_.timing.lease, record_.members.stamp}, out);
@@ -186,13 +186,13 @@ void QuorumElector::hand_over(Instant now, Effects& out) {
   end_term(now, EndReason::kResigned, cause, out);
   if (to == kNobody) return resign(out);
   BW_PROBE("quorum: a leader hands over");
-  hand_over_ = HandOver{to, now + config_.timing.lease, now + config_.timing.heartbeat};
+  hand_over_ = HandOver{to, now + config_.timing.lease, now + beats_.next()};
   send(to, StandNow{}, out);
 }
 
 void QuorumElector::go_on_handing_over(Instant now, Effects& out) {
   if (now < hand_over_->until) {
-    hand_over_->next = now + config_.timing.heartbeat;
+    hand_over_->next = now + beats_.next();
     send(hand_over_->heir, StandNow{}, out);
     return;
   }

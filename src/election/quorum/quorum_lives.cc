@@ -81,7 +81,7 @@ void QuorumElector::greet(MemberId to, uint64_t challenge, Effects& out) const {
 }
 
 void QuorumElector::greet_all(Instant now, Effects& out) {
-  next_greeting_ = now + config_.timing.heartbeat;
+  next_greeting_ = now + beats_.next();
   for (const Peer& peer : peers_) {
     if (peer.id != config_.self && !peer.greeted) greet(peer.id, 0, out);
   }

@@ -18,6 +18,33 @@ void QuorumWorld::say(const QuorumMember& m, const std::string& text) {
             "  " + text + "\n";
 }
 
+// Where everybody stands at the end of a run that went wrong.
+void QuorumWorld::tell_states() {
+  if (!tracing_) return;
+  for (const QuorumMember& m : members_) {
+    if (!m.up) {
+      say(m, "is down");
+      continue;
+    }
+    const quorum::QuorumElector& elector = *m.elector;
+    const quorum::Configuration& voters = elector.members();
+    std::string text = std::string("is a ") + to_string(elector.role());
+    if (elector.active()) text += ", active";
+    if (!elector.takes_part()) text += ", takes no part";
+    if (m.paused) text += ", paused";
+    text += ", in term " + std::to_string(elector.term().value()) + ", voted for " +
+            std::to_string(elector.record().vote.value()) + "; voters of term " +
+            std::to_string(voters.stamp.term.value()) + "/" + std::to_string(voters.stamp.number) + ":";
+    for (const MemberId id : voters.voters) text += " " + std::to_string(id.value());
+    if (voters.joint()) text += ", to be:";
+    for (const MemberId id : voters.next) text += " " + std::to_string(id.value());
+    const Instant wake = elector.wake();
+    text += wake == Instant::never() ? "; waits for others"
+                                     : "; wakes in " + format_duration(m.clock.world_at(wake) - now());
+    say(m, text);
+  }
+}
+
 void QuorumWorld::start(QuorumMember& m) {
   if (m.up || m.gone) return;
   m.up = true;

@@ -93,6 +93,7 @@ class QuorumWorld {
 
   bool is(QuorumMistake mistake) const { return mistake_ == mistake; }
   void say(const QuorumMember& m, const std::string& text);
+  void tell_states();
   Duration draw(Duration low, Duration high) { return timeline_.prng().between(low, high); }
   Prng& prng() { return timeline_.prng(); }
   Instant now() const { return timeline_.now(); }

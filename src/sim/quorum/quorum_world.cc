@@ -163,6 +163,7 @@ QuorumRun QuorumWorld::live() {
       if (checker_.violation().empty()) expect_takeover(run);
     }
   }
+  if (!checker_.violation().empty()) tell_states();
   run.violation = checker_.violation();
   run.fingerprint = timeline_.fingerprint();
   run.members = static_cast<uint32_t>(declared_.size());
