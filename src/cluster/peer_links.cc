@@ -115,7 +115,9 @@ void PeerLinks::failed(Peer& peer, Error why) {
 
 task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
   const PeerAddress to = peer.address;
-  auto dialled = co_await link::dial(runtime_, to.endpoint, to.name, settings_, keyring_, switchboard_, refusals_,
+  // Of one whose name is not known yet, a certificate proves the address.
+  const std::string certified = to.name.empty() ? to.endpoint.address.to_string() : to.name;
+  auto dialled = co_await link::dial(runtime_, to.endpoint, certified, settings_, keyring_, switchboard_, refusals_,
                                      scope_.cancellation());
   if (to != peer.address) co_return nullptr;
   if (!dialled) {

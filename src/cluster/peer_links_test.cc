@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/certificates_testing.h"
 #include "runtime/stream_testing.h"
 #include "wire/link/link_testing.h"
 
@@ -168,6 +169,24 @@ TEST_F(PeerLinksTest, a_peer_that_has_moved_is_found_at_its_new_address) {
 }
 
 TEST_F(PeerLinksTest, whoever_is_at_an_address_can_be_asked) { EXPECT_EQ(ask("one", {"", at_}), "one"); }
+
+TEST_F(PeerLinksTest, certificates_are_for_the_name_of_a_peer_and_for_the_address_of_one_without_a_name) {
+  const runtime::TemporaryFolder folder;
+  const runtime::TestAuthority authority(folder);
+  const auto own = authority.issue("m1", "URI:bellwether://flock/test/*/role/manager");
+  const auto theirs = authority.issue("m2", "DNS:m2,IP:127.0.0.1,URI:bellwether://flock/test/*/role/manager");
+  stop_m2();
+  serving_.tls = *runtime::TlsContext::server({theirs.certificate, theirs.key, {}, authority.ca_file()});
+  runtime::TlsClientOptions options;
+  options.ca_file = authority.ca_file();
+  options.certificate_file = own.certificate;
+  options.key_file = own.key;
+  dialling_.tls = *runtime::TlsContext::client(options);
+  start_m2();
+  EXPECT_EQ(ask("one"), "one");
+  EXPECT_EQ(ask("two", {"", at_}), "two");
+  EXPECT_FALSE(ask("three", {"m3", at_}));
+}
 
 TEST_F(PeerLinksTest, a_connection_that_nobody_uses_is_closed_and_made_again_when_it_is_needed) {
   runtime_->run(links_->close(Duration::seconds(5)));

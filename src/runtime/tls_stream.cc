@@ -93,6 +93,7 @@ class TlsStream final : public Stream {
   }
   bool wants_write() const { return SSL_want_write(ssl_); }
   const std::string& untrusted() const { return transport_.untrusted; }
+  const std::string& failure() const { return words_; }
   Endpoint peer() const override { return below_->peer(); }
 
  protected:
@@ -136,7 +137,11 @@ class TlsStream final : public Stream {
   // Why the last call of OpenSSL did nothing. A failure stays, because OpenSSL gives no sense when it is asked again.
   Io refusal() {
     if (failure_.kind == Io::Kind::kError) return failure_;
-    if (ERR_peek_error() != 0) return failure_ = Io::failed(Errc::kTls);
+    if (const unsigned long code = ERR_peek_error(); code != 0) {
+      const char* words = ERR_reason_error_string(code);
+      words_ = words == nullptr ? "no reason given" : words;
+      return failure_ = Io::failed(Errc::kTls);
+    }
     if (SSL_want_nothing(ssl_)) {
       const bool closed = (SSL_get_shutdown(ssl_) & SSL_RECEIVED_SHUTDOWN) != 0;
       return closed ? Io::end() : failure_ = Io::failed(Errc::kTls);
@@ -153,7 +158,8 @@ class TlsStream final : public Stream {
   Transport transport_;
   std::shared_ptr<TlsContext> context_;
   SSL* ssl_;
-  Io failure_;  // kError: what ended the connection
+  Io failure_;         // kError: what ended the connection
+  std::string words_;  // and what OpenSSL says of it
 };
 
 // Writes down the first thing that is wrong with the peer's certificate, and which certificate it is.
@@ -248,6 +254,12 @@ task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_p
   if (verify) SSL_set_verify(stream->ssl(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &note_verification);
   SSL_set_accept_state(stream->ssl());
   return shake_hands(runtime, std::move(stream), "the client", timeout, cancel);
+}
+
+std::string tls_failure(const Stream& secured) {
+  const auto* stream = dynamic_cast<const TlsStream*>(&secured);
+  check(stream != nullptr, "only a secured stream fails as one");
+  return stream->failure();
 }
 
 std::vector<std::string> tls_peer_uris(const Stream& secured) {

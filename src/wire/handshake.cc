@@ -24,6 +24,8 @@ std::string described(const Announced& node) {
   return std::string(to_string(node.identity.role)) + " '" + node.identity.node + "'";
 }
 
+std::string a_role(Role role) { return (role == Role::kOperator ? "an " : "a ") + std::string(to_string(role)); }
+
 // In the order in which it is decided. `from` connects to `to`; one of them is this node.
 Declined judge(const HandshakeSettings& settings, const Announced& peer, bool peer_connects, const Proof& claims) {
   const Identity& self = settings.self.identity;
@@ -47,15 +49,14 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   }
   const auto allows = [&](const Claims& some) { return claims_allow(some, other); };
   if (claims && std::none_of(claims->begin(), claims->end(), allows)) {
-    return {Refusal::kCertificate, "the certificate does not say that its node is a " +
-                                       std::string(to_string(other.role)) + " of " + other.cluster + "/" +
-                                       other.environment + "/" + other.datacenter};
+    return {Refusal::kCertificate, "the certificate does not say that its node is " + a_role(other.role) + " of " +
+                                       other.cluster + "/" + other.environment + "/" + other.datacenter};
   }
   const Role from = peer_connects ? other.role : self.role;
   const Role to = peer_connects ? self.role : other.role;
   if (!may_connect(from, to, settings.has_gates)) {
     return {Refusal::kRole,
-            "a " + std::string(to_string(from)) + " may not connect to a " + std::string(to_string(to)) +
+            a_role(from) + " may not connect to " + a_role(to) +
                 (from == Role::kClient && to == Role::kManager ? " of a cluster with gates" : ""),
             {std::string(to_string(from)), std::string(to_string(to))}};
   }

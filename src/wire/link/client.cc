@@ -21,13 +21,17 @@ tl::unexpected<DialFailure> failed(Errc code, std::string message, wire::Refusal
   return tl::unexpected<DialFailure>(DialFailure{{code, std::move(message)}, refusal});
 }
 
-std::string broken(const Endpoint& to, Errc why) {
+// `secured`: the stream speaks TLS.
+std::string broken(const Endpoint& to, Errc why, const Stream& stream, bool secured) {
   if (why == Errc::kTimeout) return "the handshake with " + to.to_string() + " took too long";
   if (why == Errc::kCancelled) return "connecting to " + to.to_string() + " was cancelled";
-  return to.to_string() +
-         " closed the connection during the handshake, as a node does whose secret is another one, or that is asked "
-         "too "
-         "often";
+  if (why == Errc::kTls) {
+    return to.to_string() + " ended TLS after its handshake (" + runtime::tls_failure(stream) +
+           "), as a node does that does not trust this end's certificate: look at tls.certificate, and at the "
+           "messages of that node";
+  }
+  return to.to_string() + " closed the connection during the handshake, as a node does whose secret is another one, " +
+         (secured ? "" : "that wants a certificate (tls.certificate), ") + "or that is asked too often";
 }
 
 }  // namespace
@@ -56,12 +60,13 @@ task<Dialled> dial(Runtime& runtime, Endpoint to, std::string name, const DialSe
     const wire::SessionId session = wire::SessionId::draw(runtime.wall_now(), runtime.prng());
     const wire::Opener opener(settings.handshake, keyring, session);
     const Errc sent = co_await write_all(*stream, framed(opener.hello()));
-    if (sent != Errc::kOk) co_return failed(sent, broken(to, sent));
+    if (sent != Errc::kOk) co_return failed(sent, broken(to, sent, *stream, settings.tls != nullptr));
     const FirstFrame answer = co_await read_frame(*stream, parts.received, wire::kHelloMax);
     if (answer.error != Errc::kOk) {
       const bool cut = answer.error == Errc::kClosed || answer.error == Errc::kReset;
-      co_return failed(answer.error, broken(to, answer.error),
-                       cut || answer.error == Errc::kProtocol ? answer.refusal : wire::Refusal::kNone);
+      wire::Refusal refusal = cut || answer.error == Errc::kProtocol ? answer.refusal : wire::Refusal::kNone;
+      if (answer.error == Errc::kTls) refusal = wire::Refusal::kCertificate;
+      co_return failed(answer.error, broken(to, answer.error, *stream, settings.tls != nullptr), refusal);
     }
     const MutableBytes text = MutableBytes(parts.received).subspan(wire::kLengthBytes, answer.text);
     auto agreed = opener.on_answer(keyring, text, proof);

@@ -121,6 +121,8 @@ TEST_F(TlsLinkTest, a_certificate_of_another_authority_is_refused_before_the_han
   dialling_.tls = client_tls(other.issue("stranger", "URI:bellwether://flock/test/dc1/role/worker"), authority_);
   runtime_->run(visit());
   EXPECT_FALSE(answered_);
+  EXPECT_EQ(failure_.refusal, Refusal::kCertificate);
+  EXPECT_THAT(failure_.error.message, HasSubstr("unknown ca"));
   EXPECT_EQ(refusals_.counts().of(Refusal::kCertificate), 1U);
   EXPECT_TRUE(server_handler_.opened.empty());
 }
@@ -142,6 +144,7 @@ TEST_F(TlsLinkTest, a_node_without_tls_is_refused_by_one_with_it) {
   dialling_.tls = nullptr;
   runtime_->run(visit());
   EXPECT_FALSE(answered_);
+  EXPECT_THAT(failure_.error.message, HasSubstr("that wants a certificate (tls.certificate)"));
   EXPECT_EQ(refusals_.counts().of(Refusal::kCertificate), 1U);
 }
 
