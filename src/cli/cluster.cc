@@ -153,11 +153,25 @@ struct Target {
   HostPort place;
 };
 
+// Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is said again
+// to nodes that do not know the new one yet, or the old one any more.
+template <class Ask>
+Result<wire::AdminAnswer> with_any_secret(Session& session, Ask asked) {
+  wire::Keyring& keyring = session.client->keyring();
+  Result<wire::AdminAnswer> answer = fail(Errc::kInvalid, "no secret is known");
+  for (const wire::KeyId id : keyring.ids()) {
+    static_cast<void>(keyring.use(id));
+    answer = asked();
+    if (answer || answer.error().code == Errc::kRefused) break;
+  }
+  return answer;
+}
+
 // All members that are alive; an error when one is not, because it would be left behind with the old secret.
 Result<std::vector<Target>> all_members(Session& session, Duration timeout) {
   wire::AdminRequest request;
   request.mutable_members();
-  const auto known = ask_any(session, request, timeout);
+  const auto known = with_any_secret(session, [&] { return ask_any(session, request, timeout); });
   if (!known) return tl::unexpected(known.error());
   std::vector<Target> out;
   for (const auto& member : known->members().members()) {
@@ -177,7 +191,7 @@ Result<std::vector<Target>> all_members(Session& session, Duration timeout) {
 Status on_all(Session& session, const std::vector<Target>& nodes, const wire::AdminRequest& request, const char* what,
               Duration timeout) {
   for (const Target& node : nodes) {
-    const auto answer = ask(session, node.place, request, timeout);
+    const auto answer = with_any_secret(session, [&] { return ask(session, node.place, request, timeout); });
     if (!answer) {
       return fail(answer.error().code, std::string(what) + " failed at '" + node.name + "': " + answer.error().message);
     }

@@ -151,6 +151,7 @@ Result<std::string> ClusterNode::use_secret(uint32_t id) {
 }
 
 Result<std::string> ClusterNode::forget_secret(uint32_t id) {
+  if (!parts_->keyring.knows(id)) return "does not know " + wire::key_name(id);
   if (auto done = parts_->keyring.forget(id); !done) return tl::unexpected(done.error());
   links_->renew(id);
   for (link::Connection* connection : parts_->server->connections()) {
@@ -172,7 +173,8 @@ std::vector<Figure> ClusterNode::figures() const {
   sources.health_score = health_score();
   sources.degradation = static_cast<int>(membership_->kernel().degradation());
   sources.ready = not_ready().empty();
-  sources.connections = parts_->server->connections().size() + links_->open_connections();
+  for (const link::Connection* one : parts_->server->connections()) sources.connections.push_back(&one->agreement());
+  for (const link::Connection* one : links_->connections()) sources.connections.push_back(&one->agreement());
   sources.role = std::string(to_string(config_.role));
   sources.datacenter = config_.datacenter;
   return figures_of(sources);

@@ -195,6 +195,14 @@ void ClusterNode::on_refused(wire::Refusal refusal, const runtime::Endpoint& fro
   on_note(refusal != wire::Refusal::kUnproven, text);
 }
 
+void ClusterNode::on_mismatch(wire::Refusal refusal, const wire::Mismatch& names) {
+  discovery::PairCounts* counts = nullptr;
+  if (refusal == wire::Refusal::kCluster) counts = &discovery_.cluster_id_rejections;
+  if (refusal == wire::Refusal::kEnvironment) counts = &discovery_.environment_id_rejections;
+  if (refusal == wire::Refusal::kRole) counts = &discovery_.role_rejections;
+  if (counts != nullptr) counts->add(names.expected, names.received);
+}
+
 void ClusterNode::on_vital_signs(const cluster::VitalSigns& signs) {
   vital_ = signs;
   tell_state();

@@ -41,11 +41,30 @@ void put_wire(const NodeFigures& sources, std::vector<Figure>& out) {
   };
   bytes("sent", counts.sent_bytes);
   bytes("received", counts.received_bytes);
-  out.push_back({"bellwether_connections",
-                 kGauge,
-                 "Open connections to and from other nodes.",
-                 {},
-                 static_cast<double>(sources.connections)});
+}
+
+// What the ends of the open connections have agreed on: who looks at an upgrade or at a change of the secret sees when
+// the last one of the old kind is gone.
+void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
+  std::map<std::string, double> kinds;
+  std::array<double, wire::kCapabilities> features{};
+  for (const wire::Agreement* one : sources.connections) {
+    ++kinds[label("protocol", to_string(one->version)) + "," + label("secret", wire::key_name(one->key)) + "," +
+            label("roles", one->role_proven ? "proven" : "said")];
+    for (std::size_t i = 0; i < features.size(); ++i) {
+      features[i] += one->capabilities.has(static_cast<wire::Capability>(i)) ? 1 : 0;
+    }
+  }
+  for (const auto& [kind, count] : kinds) {
+    out.push_back({"bellwether_connections", kGauge,
+                   "Open connections with other nodes, by the version that both speak, the secret they stand on, and "
+                   "whether a certificate has proven the other's role.",
+                   kind, count});
+  }
+  for (std::size_t i = 0; i < features.size(); ++i) {
+    out.push_back({"bellwether_connection_features", kGauge, "Open connections that can use a feature of the protocol.",
+                   label("feature", to_string(static_cast<wire::Capability>(i))), features[i]});
+  }
 }
 
 }  // namespace
@@ -73,6 +92,7 @@ std::vector<Figure> figures_of(const NodeFigures& sources) {
   gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.vital.memory_most));
   put_members(sources, out);
   put_wire(sources, out);
+  put_connections(sources, out);
   for (const discovery::Sample& sample : discovery::samples(sources.discovery, {}, sources.role, sources.datacenter)) {
     const bool counts = sample.name.ends_with("_total");
     out.push_back(

@@ -10,6 +10,7 @@
 #include "cluster/vital_signs.h"
 #include "membership/member_table.h"
 #include "node/cluster/node_page.h"
+#include "wire/handshake.h"
 #include "wire/link/datagrams.h"
 #include "wire/refusal.h"
 
@@ -28,7 +29,7 @@ struct NodeFigures {
   uint64_t leader_changes = 0;
   int health_score = 0;
   int degradation = 0;
-  std::size_t connections = 0;
+  std::vector<const wire::Agreement*> connections;
   std::string role;
   std::string datacenter;
 };

@@ -86,6 +86,7 @@ class ClusterNode final : public NodeDesk,
   void on_trouble(const cluster::PeerAddress& peer, const Error& why) override;
   void on_refused(wire::Refusal refusal, const runtime::Endpoint& from, std::string_view detail,
                   uint64_t unheard) override;
+  void on_mismatch(wire::Refusal refusal, const wire::Mismatch& names) override;
   // Its datagrams need no challenge then.
   void on_open(link::Connection& connection) override { parts_->datagrams->introduce(connection.peer()); }
   void on_loop_lag(double ratio) override { membership_->tell(membership::LoopLag{ratio}); }

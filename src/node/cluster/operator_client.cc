@@ -56,7 +56,12 @@ task<Result<wire::AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, H
   link::RefusalWatch refusals(nullptr);
   auto dialled = co_await link::dial(runtime, {addresses->front(), node.port}, node.host, dialling_, keyring_, handler,
                                      refusals, nullptr);
-  if (!dialled) co_return fail(dialled.error().error.code, to_string(node) + ": " + dialled.error().error.message);
+  if (!dialled) {
+    // Where nobody listens, nobody has said no.
+    const bool answered = dialled.error().refusal != wire::Refusal::kNone;
+    co_return fail(answered ? dialled.error().error.code : Errc::kUnreachable,
+                   to_string(node) + ": " + dialled.error().error.message);
+  }
   runtime::Scope scope;
   scope.spawn(run(dialled->get(), scope.cancellation()));
   const std::string body = request.SerializeAsString();
