@@ -66,8 +66,8 @@ void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
     accept(now, slot, *writing, asked.from, ask, out);
   } else if (const auto* confirming = std::get_if<Confirm>(&ask.body)) {
     confirm(now, slot, *confirming, asked.from, ask, out);
-  } else if (std::get<Release>(ask.body).claim == slot.record.promised) {
-    slot.leased_until = std::min(slot.leased_until, now);
+  } else {
+    release(now, slot, std::get<Release>(ask.body), out);
   }
 }
 
@@ -82,6 +82,8 @@ void JobAcceptor::prepare(Instant now, Slot& slot, const Prepare& body, MemberId
       BW_PROBE("register: a job is held under a lease");
       Answer leased = answer(slot, ask, Verdict::kLeased);
       leased.again_after = slot.leased_until - now;
+      const bool known = std::find(slot.waiting.begin(), slot.waiting.end(), from) != slot.waiting.end();
+      if (!known && slot.waiting.size() < kMostWaiting) slot.waiting.push_back(from);
       return out.push_back(Reply{from, std::move(leased)});
     }
     // No lease yet: of several that take a job at once each would hold a part of the peers, and none a majority.
@@ -127,6 +129,13 @@ void JobAcceptor::confirm(Instant now, Slot& slot, const Confirm& body, MemberId
   }
   lease(now, slot, ask.lease);
   grant(slot, from, answer(slot, ask, Verdict::kGranted), out);
+}
+
+void JobAcceptor::release(Instant now, Slot& slot, const Release& body, AcceptorEffects& out) {
+  if (body.claim != slot.record.promised) return;
+  slot.leased_until = std::min(slot.leased_until, now);
+  for (const MemberId one : slot.waiting) out.push_back(TellFreed{one, slot.record.key});
+  slot.waiting.clear();
 }
 
 void JobAcceptor::lease(Instant now, Slot& slot, Duration span) {

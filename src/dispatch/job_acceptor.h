@@ -64,7 +64,12 @@ struct Reply {
   MemberId to;
   Answer answer;
 };
-using AcceptorEffect = std::variant<KeepJob, DropJob, Reply>;
+// Who was refused because of a lease is told that it was given back. It may be lost.
+struct TellFreed {
+  MemberId to;
+  std::string key;
+};
+using AcceptorEffect = std::variant<KeepJob, DropJob, Reply, TellFreed>;
 using AcceptorEffects = std::vector<AcceptorEffect>;
 
 class JobAcceptor {
@@ -78,7 +83,8 @@ class JobAcceptor {
   const JobRecord* find(const std::string& key) const;
 
  private:
-  static constexpr std::size_t kMostHeld = 64;  // answers that wait for the disk, for each job
+  static constexpr std::size_t kMostHeld = 64;     // answers that wait for the disk, for each job
+  static constexpr std::size_t kMostWaiting = 16;  // who waits for the end of a lease, for each job
 
   struct Held {
     MemberId to;
@@ -92,6 +98,7 @@ class JobAcceptor {
     uint64_t durable = 0;  // the newest that was confirmed
     bool failed = false;   // the newest was not
     std::vector<Held> held;
+    std::vector<MemberId> waiting;  // refused because of the lease
   };
 
   void start(Instant now, const AcceptorStart& start);
@@ -100,6 +107,7 @@ class JobAcceptor {
   void prepare(Instant now, Slot& slot, const Prepare& body, MemberId from, const Ask& ask, AcceptorEffects& out);
   void accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask, AcceptorEffects& out);
   void confirm(Instant now, Slot& slot, const Confirm& body, MemberId from, const Ask& ask, AcceptorEffects& out);
+  void release(Instant now, Slot& slot, const Release& body, AcceptorEffects& out);
   void lease(Instant now, Slot& slot, Duration span);
   void keep(Slot& slot, AcceptorEffects& out);
   void grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects& out);

@@ -34,6 +34,10 @@ void JobOwner::step(Instant now, const OwnerEvent& event, OwnerEffects& out) {
     want(now, {write->ticket, true, write->value}, out);
   } else if (const auto* read = std::get_if<ReadJob>(&event)) {
     want(now, {read->ticket, false, {}}, out);
+  } else if (const auto* unwanted = std::get_if<Withdraw>(&event)) {
+    withdraw(unwanted->ticket, out);
+  } else if (std::holds_alternative<JobFreed>(event)) {
+    freed(now);
   } else if (const auto* answer = std::get_if<JobAnswered>(&event)) {
     answered(now, *answer, out);
   } else if (state_ == State::kWaiting && now >= again_at_) {
@@ -65,7 +69,14 @@ void JobOwner::take(Instant now, OwnerEffects& out) {
   newest_ = {};
   value_.clear();
   again_after_ = Duration::zero();
+  freed_ = false;
   ask(now, Prepare{claim_}, out);
+}
+
+// The lease was given back at one peer, and about now at the others.
+void JobOwner::freed(Instant now) {
+  freed_ = true;
+  if (state_ == State::kWaiting) again_at_ = std::min(again_at_, now + prng_.between(Duration::zero(), config_.retry));
 }
 
 void JobOwner::give_back(Instant now, OwnerEffects& out) {
@@ -92,6 +103,14 @@ void JobOwner::want(Instant now, Wish wish, OwnerEffects& out) {
   }
   waiting_.push_back(std::move(wish));
   next(now, out);
+}
+
+void JobOwner::withdraw(uint64_t ticket, OwnerEffects& out) {
+  const auto found =
+      std::find_if(waiting_.begin(), waiting_.end(), [&](const Wish& wish) { return wish.ticket == ticket; });
+  if (found == waiting_.end() || (found == waiting_.begin() && asking_ && for_wish_)) return;
+  waiting_.erase(found);
+  out.push_back(JobFailed{ticket, false, "it was withdrawn before it had begun"});
 }
 
 // One after the other. A read is asked for after it was wished for: a renewal that is under way proves nothing of it.
@@ -164,6 +183,7 @@ void JobOwner::refused(Instant now, const Answer& answer, OwnerEffects& out) {
   asking_ = false;
   if (again_after_ > Duration::zero()) out.push_back(JobBusy{held_by_, again_after_});
   // Two that take it at once would go on to refuse each other.
+  if (freed_) return wait(now + prng_.between(Duration::zero(), config_.retry));
   wait(now + std::min(again_after_, config_.lease) + spread());
 }
 

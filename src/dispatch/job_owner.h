@@ -42,12 +42,19 @@ struct WriteJob {
 struct ReadJob {
   uint64_t ticket = 0;
 };
+// The wish is not wanted any more. One that waits is dropped (JobFailed follows); one that is under way goes on,
+// perhaps for as long as the lease does, and its end is told.
+struct Withdraw {
+  uint64_t ticket = 0;
+};
+// A peer says that the lease it refused us for has been given back.
+struct JobFreed {};
 struct JobTick {};
 struct JobAnswered {
   MemberId from;
   Answer answer;
 };
-using OwnerEvent = std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, JobTick, JobAnswered>;
+using OwnerEvent = std::variant<TakeJob, GiveJobBack, WriteJob, ReadJob, Withdraw, JobFreed, JobTick, JobAnswered>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
@@ -129,6 +136,8 @@ class JobOwner {
   void take(Instant now, OwnerEffects& out);
   void give_back(Instant now, OwnerEffects& out);
   void want(Instant now, Wish wish, OwnerEffects& out);
+  void withdraw(uint64_t ticket, OwnerEffects& out);
+  void freed(Instant now);
   void next(Instant now, OwnerEffects& out);
   void ask(Instant now, std::variant<Prepare, Accept, Confirm, Release> body, OwnerEffects& out);
   void send(OwnerEffects& out);
@@ -156,7 +165,8 @@ class JobOwner {
   Instant again_at_;
   Duration again_after_;
   MemberId held_by_;
-  int failures_ = 0;  // to take it, in a row
+  bool freed_ = false;  // a lease was given back since it was last asked for
+  int failures_ = 0;    // to take it, in a row
 
   // The question that is being asked; at most one.
   bool asking_ = false;

@@ -59,6 +59,8 @@ class JobOwnerTest : public testing::Test {
       for (const AcceptorEffect& effect : effects) {
         const auto* reply = std::get_if<Reply>(&effect);
         if (reply != nullptr) tell(reply->to.value(), JobAnswered{sending.to, reply->answer});
+        const auto* freed = std::get_if<TellFreed>(&effect);
+        if (freed != nullptr) tell(freed->to.value(), JobFreed{});
       }
     }
   }
@@ -201,6 +203,48 @@ TEST_F(JobOwnerTest, gives_a_job_back_to_be_taken_at_once) {
   take(2);
   EXPECT_NE(last<JobTaken>(2), nullptr);
   EXPECT_FALSE(owners_[0].owns(now_));
+}
+
+TEST_F(JobOwnerTest, who_waits_for_a_lease_takes_the_job_as_soon_as_it_is_given_back) {
+  take(1);
+  take(2);
+  ASSERT_EQ(last<JobTaken>(2), nullptr);
+  tell(1, GiveJobBack{});
+  exchange();
+  pass(2, Duration::seconds(1));
+  EXPECT_NE(last<JobTaken>(2), nullptr);
+}
+
+// The first peers are asked before they hear that it is given back, the others after it.
+TEST_F(JobOwnerTest, a_job_that_is_given_back_while_it_is_asked_for_is_asked_for_again_at_once) {
+  take(1);
+  tell(2, TakeJob{});
+  exchange();
+  now_ = owners_[1].wake();
+  tell(2, JobTick{});
+  ASSERT_EQ(asked_.size(), 3u);
+  tell(2, JobFreed{});
+  exchange();
+  EXPECT_EQ(last<JobTaken>(2), nullptr);
+  EXPECT_LE(owners_[1].wake() - now_, Duration::millis(200));
+}
+
+TEST_F(JobOwnerTest, a_write_that_is_not_wanted_any_more_is_dropped_unless_it_is_under_way) {
+  take(1);
+  tell(1, WriteJob{1, "under way"});
+  tell(1, WriteJob{2, "waits"});
+  tell(1, Withdraw{2});
+  ASSERT_NE(last<JobFailed>(1), nullptr);
+  EXPECT_EQ(last<JobFailed>(1)->ticket, 2u);
+  EXPECT_FALSE(last<JobFailed>(1)->perhaps);
+  tell(1, Withdraw{1});
+  EXPECT_EQ(last<JobFailed>(1)->ticket, 2u);
+  exchange();
+  ASSERT_NE(last<JobWritten>(1), nullptr);
+  EXPECT_EQ(last<JobWritten>(1)->ticket, 1u);
+  tell(1, ReadJob{3});
+  exchange();
+  EXPECT_EQ(last<JobRead>(1)->value, "under way");
 }
 
 TEST_F(JobOwnerTest, finds_out_first_that_it_slept_past_its_lease) {

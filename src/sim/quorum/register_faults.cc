@@ -17,6 +17,10 @@ void RegisterWorld::carry_out(Node& n, const dispatch::AcceptorEffect& effect) {
     reply(n, *answer);
   } else if (const auto* record = std::get_if<dispatch::KeepJob>(&effect)) {
     keep(n, *record);
+  } else if (const auto* freed = std::get_if<dispatch::TellFreed>(&effect)) {
+    Node& to = *of(freed->to);
+    if (cut_[n.index * nodes_.size() + to.index] > 0 || prng().chance(loss_)) return;
+    timeline_.after(draw(Duration::micros(50), slowest_), [this, &to] { to_owner(to, dispatch::JobFreed{}); });
   }
 }
 
