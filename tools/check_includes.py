@@ -16,7 +16,7 @@ UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics r
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = f"node_cluster cluster {UP_TO_CLUSTER} node lead console target {UP_TO_REPORT}"
+UP_TO_NODES = f"node_cluster jobs cluster {UP_TO_CLUSTER} node lead console target {UP_TO_REPORT}"
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
@@ -31,6 +31,7 @@ ROOMS = [
     ("src/resilience/*", "resilience", "base", True),
     ("src/health/*", "health", "base", True),
     ("src/cluster/discovery/*", "discovery", "base", True),
+    ("src/cluster/jobs/*", "jobs", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
     ("src/web/*", "web", "codec runtime base", False),
@@ -46,7 +47,7 @@ ROOMS = [
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
-    ("src/node/cluster/*", "node_cluster", f"cluster {UP_TO_CLUSTER}", False),
+    ("src/node/cluster/*", "node_cluster", f"jobs cluster {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", UP_TO_NODES, False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),

@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "cluster/leadership_codec.h"
 #include "cluster/message_types.h"
-#include "wire/identity.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -26,11 +25,6 @@ quorum::QuorumConfig config_of(const ElectionSettings& settings) {
 }
 
 }  // namespace
-
-quorum::MemberId member_id(std::string_view name) {
-  const uint64_t hash = wire::node_hash(name);
-  return quorum::MemberId(hash == 0 ? 1 : hash);
-}
 
 ElectionDriver::ElectionDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
                                const Addresses& addresses, ElectionSettings settings, uint64_t seed, Listener& listener)

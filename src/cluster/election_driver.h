@@ -10,14 +10,11 @@
 #include <string>
 
 #include "cluster/kv.h"
-#include "cluster/peer_links.h"
+#include "cluster/peer_names.h"
 #include "election/quorum/quorum_elector.h"
 #include "election/term_of_office.h"
 
 namespace bellwether::cluster {
-
-// How a voter is called in messages: a hash of its name.
-quorum::MemberId member_id(std::string_view name);
 
 struct ElectionSettings {
   std::string key;                  // what is led, for the term of office
@@ -49,12 +46,7 @@ class ElectionDriver final : private Service {
     virtual void on_retired() {}
     virtual void on_note(bool warning, const std::string& text) = 0;
   };
-  // Where a voter is reached now; nothing when nobody knows.
-  class Addresses {
-   public:
-    virtual ~Addresses() = default;
-    virtual std::optional<PeerAddress> find(const std::string& name) const = 0;
-  };
+  using Addresses = cluster::Addresses;
 
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the voters' names have different
   // ids.

@@ -17,6 +17,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   check(answer || !answer.error().message.empty(), "a refusal says why");
   const auto news = store::parse_watch(text, "key");
   check(news || !news.error().message.empty(), "a refusal says why");
+  const auto shown = store::parse_shown(text, 2);
+  check(shown ? shown->entries.size() == 2 : !shown.error().message.empty(), "what is shown is complete");
+  const auto removals = store::parse_removals(text);
+  check(removals || !removals.error().message.empty(), "a refusal says why");
   const auto record = store::parse_etcd_value(text);
   if (record) check(record->lease >= Duration::zero(), "a lease is a span of time");
   const auto lease = store::parse_kube_lease(text);

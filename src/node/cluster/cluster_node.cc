@@ -114,6 +114,7 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
   scope.spawn(meter_.run(scope.cancellation()));
   if (parts_->kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
   if (election_ != nullptr) scope.spawn(election_->run(scope.cancellation()));
+  if (job_keeper_ != nullptr) scope.spawn(job_keeper_->run(scope.cancellation()));
   co_await leaving_.wait();
   co_await depart();
   scope.cancel();
@@ -201,6 +202,10 @@ task<int> ClusterNode::run() {
       settings.first_start = options_.first_start;
       election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
                                                             std::move(settings), runtime_.prng().next(), *this);
+      job_lines_ = std::make_unique<jobs::JobLines>(*links_, parts_->switchboard, *this, config_.name, config_.voters);
+      jobs::KeeperSettings keeping;
+      keeping.first_start = options_.first_start;
+      job_keeper_ = std::make_unique<jobs::JobKeeper>(runtime_, *parts_->kv, *job_lines_, keeping, *this);
     }
     outer.spawn(probes_.run(outer.cancellation()));
     admin_ = std::make_unique<AdminService>(*this, config_.name, *this);

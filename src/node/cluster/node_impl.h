@@ -11,6 +11,7 @@
 #include "cluster/discovery/metrics.h"
 #include "cluster/discovery/peer_cache.h"
 #include "cluster/election_driver.h"
+#include "cluster/jobs/job_keeper.h"
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
 #include "cluster/vital_signs.h"
@@ -31,6 +32,7 @@ class ClusterNode final : public NodeDesk,
                           public cluster::ElectionDriver::Listener,
                           public cluster::ElectionDriver::Addresses,
                           public cluster::PeerLinks::Listener,
+                          public jobs::JobKeeper::Listener,
                           public cluster::VitalMeter::Listener,
                           public link::RefusalListener,
                           public cluster::Switchboard::Doorkeeper,
@@ -116,6 +118,8 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<cluster::PeerLinks> links_;
   std::unique_ptr<cluster::MembershipDriver> membership_;
   std::unique_ptr<cluster::ElectionDriver> election_;
+  std::unique_ptr<jobs::JobLines> job_lines_;
+  std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a voter
   std::unique_ptr<AdminService> admin_;
   NodeProbes probes_;
   std::unique_ptr<NodePage> page_;

@@ -106,11 +106,12 @@ void EtcdTransaction::remove(std::string_view name) {
   operations_.push_back(Json{{"request_delete_range", {{"key", base64_of(name)}}}}.dump());
 }
 
+EtcdTransaction::EtcdTransaction(const std::string& key, std::string note)
+    : looks_{{key + "/", after_prefix(key + "/")}, {std::move(note), {}}} {}
+
 std::string EtcdTransaction::body() const {
   Json looks = Json::array();
-  const std::string prefix = key_ + "/";
-  looks.push_back(Json{{"request_range", range_json(prefix, after_prefix(prefix))}});
-  looks.push_back(Json{{"request_range", range_json(note_, {})}});
+  for (const Look& look : looks_) looks.push_back(Json{{"request_range", range_json(look.from, look.end)}});
   Json compares = Json::array();
   for (const std::string& one : compares_) compares.push_back(Json::parse(one));
   Json success = Json::array();
@@ -119,20 +120,29 @@ std::string EtcdTransaction::body() const {
   return Json{{"compare", compares}, {"success", success}, {"failure", looks}}.dump();
 }
 
-Result<EtcdAnswer> parse_transaction(const std::string& body, const std::string& key) {
+Result<EtcdShown> parse_shown(const std::string& body, std::size_t looks) {
   const Json json = parse(body);
   if (!json.is_object() || !json.contains("header") || !member(json, "responses").is_array()) return nonsense(body);
   const Json& responses = json["responses"];
-  if (responses.size() < 2) return nonsense(body);
-  EtcdAnswer answer;
-  answer.succeeded = member(json, "succeeded") == Json(true);
-  answer.cluster = text(json["header"], "cluster_id");
-  answer.revision = number(json["header"], "revision");
-  for (EtcdEntry& entry : entries_of(member(responses[responses.size() - 2], "response_range"))) {
+  if (responses.size() < looks) return nonsense(body);
+  EtcdShown shown;
+  shown.succeeded = member(json, "succeeded") == Json(true);
+  shown.cluster = text(json["header"], "cluster_id");
+  shown.revision = number(json["header"], "revision");
+  for (std::size_t at = responses.size() - looks; at < responses.size(); ++at) {
+    shown.entries.push_back(entries_of(member(responses[at], "response_range")));
+  }
+  return shown;
+}
+
+Result<EtcdAnswer> parse_transaction(const std::string& body, const std::string& key) {
+  auto shown = parse_shown(body, 2);
+  if (!shown) return tl::unexpected(shown.error());
+  EtcdAnswer answer{shown->succeeded, std::move(shown->cluster), shown->revision, {}, std::nullopt};
+  for (EtcdEntry& entry : shown->entries[0]) {
     if (key_of_claim(entry.key) == key) answer.queue.push_back(std::move(entry));
   }
-  auto notes = entries_of(member(responses.back(), "response_range"));
-  if (!notes.empty()) answer.note = std::move(notes.front());
+  if (!shown->entries[1].empty()) answer.note = std::move(shown->entries[1].front());
   return answer;
 }
 
@@ -180,6 +190,22 @@ Result<EtcdNews> parse_watch(std::string_view line, const std::string& key) {
     news.revision = std::max(news.revision, number(entry, "mod_revision"));
   }
   return news;
+}
+
+Result<EtcdRemovals> parse_removals(std::string_view line) {
+  const Json json = parse(line);
+  if (!json.is_object() || !member(json, "result").is_object()) return nonsense(line);
+  const Json& result = member(json, "result");
+  EtcdRemovals removals;
+  removals.over = !json.contains("result") || member(result, "canceled") == Json(true);
+  removals.begins = !removals.over && member(result, "created") == Json(true);
+  const Json& events = member(result, "events");
+  if (!events.is_array()) return removals;
+  for (const Json& event : events) {
+    if (!event.is_object() || text(event, "type") != "DELETE" || !member(event, "kv").is_object()) continue;
+    removals.names.push_back(bytes_of_base64(text(member(event, "kv"), "key")));
+  }
+  return removals;
 }
 
 std::string authenticate_body(const std::string& user, const std::string& password) {

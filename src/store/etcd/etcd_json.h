@@ -30,11 +30,17 @@ struct EtcdAnswer {
   std::optional<EtcdEntry> note;
 };
 
-// Puts a transaction together: conditions, what is done when all of them hold, and always the two ranges at the end.
+// Puts a transaction together: conditions, what is done when all of them hold, and always what is shown at the end.
 class EtcdTransaction {
  public:
+  // A name, or with an `end` all names from it up to before the end.
+  struct Look {
+    std::string from;
+    std::string end;
+  };
+  explicit EtcdTransaction(std::vector<Look> looks) : looks_(std::move(looks)) {}
   // `key`: whose queue is shown. `note`: the name of its note.
-  EtcdTransaction(std::string key, std::string note) : key_(std::move(key)), note_(std::move(note)) {}
+  EtcdTransaction(const std::string& key, std::string note);
   void if_created(std::string_view name, uint64_t revision);   // 0: is not there
   void if_modified(std::string_view name, uint64_t revision);  // 0: is not there
   void put(std::string_view name, std::string_view value, uint64_t lease);
@@ -44,11 +50,19 @@ class EtcdTransaction {
 
  private:
   void compare(std::string_view name, const char* what, uint64_t revision);
-  std::string key_;
-  std::string note_;
+  std::vector<Look> looks_;
   std::vector<std::string> compares_;
   std::vector<std::string> operations_;
 };
+
+// What a transaction answered that was to show `looks` names or ranges: the entries of each.
+struct EtcdShown {
+  bool succeeded = false;
+  std::string cluster;
+  uint64_t revision = 0;
+  std::vector<std::vector<EtcdEntry>> entries;
+};
+Result<EtcdShown> parse_shown(const std::string& body, std::size_t looks);
 
 // `key`: whose queue was asked for. Names below it that are no claims are left out.
 Result<EtcdAnswer> parse_transaction(const std::string& body, const std::string& key);
@@ -75,6 +89,13 @@ struct EtcdNews {
   uint64_t revision = 0;  // of the last change; 0: none
 };
 Result<EtcdNews> parse_watch(std::string_view line, const std::string& key);
+// The names that a line says were removed, by somebody or with their leases.
+struct EtcdRemovals {
+  bool begins = false;
+  bool over = false;
+  std::vector<std::string> names;
+};
+Result<EtcdRemovals> parse_removals(std::string_view line);
 
 std::string authenticate_body(const std::string& user, const std::string& password);
 Result<std::string> parse_authenticate(const std::string& body);

@@ -48,7 +48,7 @@ task<Result<std::vector<ListedKey>>> EtcdStore::list(std::string prefix, std::si
   co_return listed;
 }
 
-task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runtime, StoreUrl url) {
+task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url) {
   EtcdLogin login;
   login.user = url.user;
   login.hosts = url.hosts;
@@ -71,7 +71,13 @@ task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runt
   for (const HostPort& host : login.hosts) {
     description += (description.ends_with('/') ? "" : ",") + to_string(host);
   }
-  co_return std::make_unique<EtcdStore>(runtime, std::move(login), std::move(description));
+  co_return EtcdPlace{std::move(login), std::move(description)};
+}
+
+task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runtime, StoreUrl url) {
+  auto place = co_await etcd_place(runtime, std::move(url));
+  if (!place) co_return tl::unexpected(place.error());
+  co_return std::make_unique<EtcdStore>(runtime, std::move(place->login), std::move(place->description));
 }
 
 }  // namespace bellwether::store

@@ -41,6 +41,11 @@ class EtcdStore final : public LeaseStore {
 };
 
 // etcd://USER@HOST:PORT,HOST:PORT, etcds: with TLS. Options: password_file, ca, cert, key, verify.
+struct EtcdPlace {
+  EtcdLogin login;
+  std::string description;  // without credentials
+};
+runtime::task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url);
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runtime, StoreUrl url);
 
 }  // namespace bellwether::store

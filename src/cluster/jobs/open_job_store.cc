@@ -1,0 +1,25 @@
+#include "cluster/jobs/open_job_store.h"
+
+#include <utility>
+
+#include "cluster/jobs/etcd_job_store.h"
+#include "store/store_url.h"
+
+namespace bellwether::jobs {
+
+runtime::task<Result<std::unique_ptr<JobStore>>> open_etcd_job_store(runtime::Runtime& runtime, std::string url,
+                                                                     std::string group, std::string self,
+                                                                     JobSettings settings, uint64_t seed) {
+  if (auto good = check_settings(settings); !good) co_return tl::unexpected(good.error());
+  if (group.empty() || self.empty()) co_return fail(Errc::kInvalid, "jobs in etcd need a group and a node's name");
+  auto parsed = store::parse_store_url(url);
+  if (!parsed) co_return tl::unexpected(parsed.error());
+  if (parsed->scheme != "etcd" && parsed->scheme != "etcds") {
+    co_return fail(Errc::kUnsupported, "'" + parsed->text + "' cannot keep jobs: only etcd can (etcd://HOST:PORT)");
+  }
+  auto place = co_await store::etcd_place(runtime, std::move(*parsed));
+  if (!place) co_return tl::unexpected(place.error());
+  co_return std::make_unique<EtcdJobStore>(runtime, std::move(*place), group, std::move(self), settings, seed);
+}
+
+}  // namespace bellwether::jobs
