@@ -94,6 +94,28 @@ void Totals::add(const metrics::Window& second, Duration covered) {
   append(last_);
 }
 
+void Totals::amend(const metrics::Window& part) {
+  sum_.merge(part);
+  for (std::size_t w = 0; w < sum_.workflows.size(); ++w) {
+    sum_.workflows[w].vus_active -= part.workflows[w].vus_active;
+    sum_.workflows[w].vus_allocated -= part.workflows[w].vus_allocated;
+  }
+  SeriesPoint point = point_of(part, Duration::zero());
+  const auto at =
+      std::lower_bound(series_.begin(), series_.end(), part.second / resolution_s_,
+                       [this](const SeriesPoint& one, uint64_t second) { return one.second / resolution_s_ < second; });
+  if (at != series_.end() && at->second / resolution_s_ == part.second / resolution_s_) {
+    point.vus = at->vus;
+    absorb(*at, point);
+    return;
+  }
+  // Nobody else had measured in that second.
+  point.covered = Duration::seconds(1);
+  elapsed_ += point.covered;
+  series_.insert(at, point);
+  while (series_.size() > kSeriesMax) halve();
+}
+
 Counts Totals::counts(std::optional<uint16_t> workflow) const { return counts_of(*plan_, sum_, workflow); }
 
 const VuGauges& Totals::vus(std::optional<uint16_t> workflow) const {

@@ -73,6 +73,10 @@ class Totals {
   // histogram and for the series up to its limit.
   void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
 
+  // Adds to a second of the past what was measured in it too, and was not known then: another machine's part that came
+  // late. Gauges stay; the percentiles of its point are the worst of its parts, those of the run are exact.
+  void amend(const metrics::Window& part);
+
   const plan::Plan& plan() const { return *plan_; }
   // All seconds merged. Its gauges are those of the last second.
   const metrics::Window& sum() const { return sum_; }

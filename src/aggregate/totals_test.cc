@@ -151,6 +151,41 @@ TEST(Totals, gaps_between_seconds_are_kept_as_gaps) {
   EXPECT_EQ(totals.series()[2].second, 1'000'000u);
 }
 
+TEST(Totals, what_comes_late_amends_its_second_and_no_gauge) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  for (const uint64_t s : {0, 1, 3}) totals.add(one_request(plan, s, Duration::millis(1)));
+  totals.amend(one_request(plan, 1, Duration::millis(9)));
+  ASSERT_EQ(totals.series().size(), 3u);
+  EXPECT_EQ(totals.series()[1].requests, 2u);
+  EXPECT_EQ(totals.series()[1].covered, Duration::seconds(1));
+  EXPECT_GT(totals.series()[1].service.p99, Duration::millis(8));
+  EXPECT_LT(totals.series()[2].service.p99, Duration::millis(2));
+  EXPECT_EQ(totals.sum().steps[2].service.count(), 4u);
+  EXPECT_EQ(totals.counts().requests, 4u);
+  EXPECT_EQ(totals.sum().workflows[1].vus_active, 1);
+  EXPECT_EQ(totals.vus(1).active.peak, 1);
+  EXPECT_EQ(totals.elapsed(), Duration::seconds(3));
+
+  totals.amend(one_request(plan, 2, Duration::millis(1)));
+  ASSERT_EQ(totals.series().size(), 4u);
+  EXPECT_EQ(totals.series()[2].second, 2u) << "nobody had told anything of it";
+  EXPECT_EQ(totals.elapsed(), Duration::seconds(4));
+  EXPECT_EQ(totals.last().second, 3u);
+}
+
+TEST(Totals, the_series_stays_within_its_limit_when_seconds_are_amended) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  const uint64_t seconds = 2 * Totals::kSeriesMax;
+  for (uint64_t s = 0; s < seconds; s += 2) totals.add(one_request(plan, s, Duration::millis(1)));
+  for (uint64_t s = 1; s < seconds; s += 2) totals.amend(one_request(plan, s, Duration::millis(1)));
+  EXPECT_LE(totals.series().size(), Totals::kSeriesMax);
+  uint64_t requests = 0;
+  for (const SeriesPoint& point : totals.series()) requests += point.requests;
+  EXPECT_EQ(requests, seconds);
+}
+
 TEST(Totals, the_duration_of_a_step_is_response_time_in_an_open_model_only) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);

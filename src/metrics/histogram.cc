@@ -95,8 +95,8 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
 }
 
 Histogram Histogram::from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
-                                  int64_t max_ns) {
-  Histogram out;
+                                  int64_t max_ns, PagePool* pool) {
+  Histogram out(pool);
   for (const Bucket& bucket : buckets) out.record(Duration::nanos(bucket.low_ns), bucket.count);
   if (out.count_ == 0) return Histogram();
   out.sum_ns_ = sum_ns;

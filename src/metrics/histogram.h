@@ -79,7 +79,7 @@ class Histogram {
   unsigned __int128 sum_ns() const { return sum_ns_; }
   // Rebuilds a histogram from what buckets(), sum, min and max said.
   static Histogram from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
-                                int64_t max_ns);
+                                int64_t max_ns, PagePool* pool = nullptr);
 
   bool operator==(const Histogram& other) const;
   // Bytes of counters held.
@@ -95,6 +95,7 @@ class Histogram {
     return (static_cast<uint32_t>(shift + 1) << kSubBucketBits) |
            (static_cast<uint32_t>(ns >> shift) & (kPageCounters - 1));
   }
+  // The least value of a bucket.
   static int64_t lowest_of(uint32_t index);
   static int64_t middle_of(uint32_t index);
 

@@ -1,0 +1,106 @@
+#include "account/account_book.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "base/probe.h"
+
+namespace bellwether::account {
+
+Status AccountBook::open(StreamId stream, uint64_t from, uint64_t applied) {
+  if (streams_.contains(stream)) return fail(Errc::kInvalid, "a stream of statistics is opened once");
+  if (streams_.size() >= settings_.streams_most) {
+    return fail(Errc::kExhausted, "more than " + std::to_string(settings_.streams_most) + " streams of statistics");
+  }
+  streams_.emplace(stream, Stream{from, applied, false});
+  return {};
+}
+
+void AccountBook::end(StreamId stream) {
+  const auto found = streams_.find(stream);
+  if (found != streams_.end()) found->second.ended = true;
+}
+
+Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, uint64_t first, uint64_t last,
+                                                const metrics::Window& window) {
+  const auto found = streams_.find(stream);
+  if (found == streams_.end()) return fail(Errc::kNotFound, "a stream of statistics that nobody has opened");
+  if (first == 0 || last < first || last > kMostCount) {
+    return fail(Errc::kProtocol,
+                "statistics with the numbers " + std::to_string(first) + " to " + std::to_string(last));
+  }
+  if (shape_of(window) != shape_) return fail(Errc::kProtocol, "statistics of another plan");
+  Stream& of = found->second;
+  if (last <= of.applied) return Verdict::kKnown;
+  if (first > of.applied + 1) return Verdict::kGap;
+  if (first <= of.applied) {
+    return fail(Errc::kProtocol, "statistics that were applied up to " + std::to_string(of.applied) +
+                                     " come again as " + std::to_string(first) + " to " + std::to_string(last));
+  }
+  of.applied = last;
+  const uint64_t second = of.from + first - 1;
+  if (second < closed_upto_) {
+    BW_PROBE("account: a closed second is amended");
+    Closed late{metrics::Window(shape_.steps, shape_.workflows, shape_.checks, nullptr), true};
+    late.window.merge(window);
+    late.window.second = second;
+    ready_.push_back(std::move(late));
+    return Verdict::kApplied;
+  }
+  auto at = open_.find(second);
+  if (at == open_.end()) {
+    Open fresh{metrics::Window(shape_.steps, shape_.workflows, shape_.checks, nullptr), now};
+    fresh.window.second = second;
+    at = open_.emplace(second, std::move(fresh)).first;
+  }
+  at->second.window.merge(window);
+  if (open_.size() > settings_.open_seconds_most) close_upto(open_.begin()->first);
+  return Verdict::kApplied;
+}
+
+bool AccountBook::told_by_all(uint64_t second) const {
+  return std::all_of(streams_.begin(), streams_.end(), [&](const auto& one) {
+    const Stream& stream = one.second;
+    return stream.ended || stream.from + stream.applied > second;
+  });
+}
+
+void AccountBook::close_upto(uint64_t second) {
+  while (!open_.empty() && open_.begin()->first <= second) {
+    ready_.push_back({std::move(open_.begin()->second.window), false});
+    open_.erase(open_.begin());
+  }
+  closed_upto_ = std::max(closed_upto_, second + 1);
+}
+
+std::vector<AccountBook::Closed> AccountBook::take(Instant now) {
+  // One that is due takes those before it along: seconds are closed in their order.
+  for (auto at = open_.rbegin(); at != open_.rend(); ++at) {
+    if (at->second.told + settings_.patience > now && !told_by_all(at->first)) continue;
+    close_upto(at->first);
+    break;
+  }
+  return std::exchange(ready_, {});
+}
+
+Instant AccountBook::next_deadline() const {
+  Instant next = ready_.empty() ? Instant::never() : Instant();
+  for (const auto& [second, open] : open_) {
+    if (told_by_all(second)) return Instant();
+    next = std::min(next, open.told + settings_.patience);
+  }
+  return next;
+}
+
+uint64_t AccountBook::applied(StreamId stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? 0 : found->second.applied;
+}
+
+bool AccountBook::has_ended(StreamId stream) const {
+  const auto found = streams_.find(stream);
+  return found != streams_.end() && found->second.ended;
+}
+
+}  // namespace bellwether::account

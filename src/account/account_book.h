@@ -1,0 +1,89 @@
+// The account of a job, kept by its owner: what the workers' streams have measured, each second of each stream applied
+// once, in its order, and merged into the seconds of the run.
+//
+// A second of the run is closed when every open stream has told it, or when the first that told it has waited for
+// `patience`; closed seconds come in rising order, one each. What comes later for a closed second, from a worker that
+// was cut off for a while, amends it.
+//
+// What is applied is not durable by that: the owner makes a copy of its account elsewhere from time to time, with
+// applied(), and then says so. Until then the workers keep what they sent (account_keeper.h).
+//
+// It reads no clock: each step is told the time. One thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <vector>
+
+#include "account/window_codec.h"
+#include "base/result.h"
+#include "base/strong_id.h"
+#include "base/time.h"
+
+namespace bellwether::account {
+
+// One attempt of one worker at one share of the run; given by the job's owner, never twice in a job.
+using StreamId = StrongId<struct StreamTag, uint32_t>;
+
+class AccountBook {
+ public:
+  struct Settings {
+    Duration patience = Duration::millis(1500);
+    std::size_t streams_most = 4096;
+    std::size_t open_seconds_most = 600;  // that wait to be closed; beyond it the oldest is closed at once
+  };
+  AccountBook(Shape shape, Settings settings) : shape_(shape), settings_(settings) {}
+
+  // From now on this stream is waited for. Its number 1 is the second `from` of the run; all up to number `applied`
+  // were counted before. kInvalid for a stream that is known, kExhausted beyond streams_most.
+  Status open(StreamId stream, uint64_t from, uint64_t applied = 0);
+  // Nothing more comes, or it is not waited for any more. It may still deliver.
+  void end(StreamId stream);
+  bool knows(StreamId stream) const { return streams_.contains(stream); }
+
+  enum class Verdict : uint8_t {
+    kApplied,
+    kKnown,  // all of it was applied before
+    kGap,    // what comes before it is not here yet: send again from applied() + 1
+  };
+  // Numbers first..last of a stream, merged; they count for the first of them. kNotFound for a stream that was never
+  // opened; kProtocol for numbers that run backwards or overlap what was applied in part, and for another shape.
+  // Nothing is changed then.
+  Result<Verdict> apply(Instant now, StreamId stream, uint64_t first, uint64_t last, const metrics::Window& window);
+
+  struct Closed {
+    metrics::Window window;  // its second is that of the run
+    bool amends = false;     // that second was closed before
+  };
+  // What has been closed or amended by now, in the order in which it is to be applied to the totals.
+  std::vector<Closed> take(Instant now);
+  // When take() may have more; never() while nothing waits.
+  Instant next_deadline() const;
+
+  uint64_t applied(StreamId stream) const;  // 0 for one that is not known
+  bool has_ended(StreamId stream) const;
+  // The first second that is not closed.
+  uint64_t closed_upto() const { return closed_upto_; }
+
+ private:
+  struct Stream {
+    uint64_t from = 0;
+    uint64_t applied = 0;
+    bool ended = false;
+  };
+  struct Open {
+    metrics::Window window;
+    Instant told;  // first
+  };
+  bool told_by_all(uint64_t second) const;
+  void close_upto(uint64_t second);
+
+  Shape shape_;
+  Settings settings_;
+  std::map<StreamId, Stream> streams_;
+  std::map<uint64_t, Open> open_;
+  uint64_t closed_upto_ = 0;
+  std::vector<Closed> ready_;
+};
+
+}  // namespace bellwether::account

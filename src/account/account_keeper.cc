@@ -1,0 +1,105 @@
+#include "account/account_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/probe.h"
+
+namespace bellwether::account {
+
+void AccountKeeper::add(const metrics::Window& second) {
+  check(shape_of(second) == shape_, "seconds of one plan make one account");
+  ++last_;
+  kept_.push_back({{last_, last_, encode_window(second)}, false});
+  bytes_ += kept_.back().delta.window.size();
+  make_room();
+}
+
+std::optional<Delta> AccountKeeper::next() {
+  std::size_t under_way = 0;
+  for (Kept& one : kept_) {
+    if (one.delta.last <= applied_) continue;
+    if (one.delta.first <= sent_) {
+      ++under_way;
+      continue;
+    }
+    if (under_way >= kUnderWay) return std::nullopt;
+    one.ever_sent = true;
+    sent_ = one.delta.last;
+    ever_sent_ = std::max(ever_sent_, sent_);
+    return one.delta;
+  }
+  return std::nullopt;
+}
+
+Status AccountKeeper::answered(uint64_t applied, uint64_t durable) {
+  if (applied > ever_sent_ || durable > applied) {
+    return fail(Errc::kProtocol, "an owner has applied up to " + std::to_string(applied) + " and kept up to " +
+                                     std::to_string(durable) + ", of " + std::to_string(ever_sent_) +
+                                     " that were sent");
+  }
+  // What was on its way when it was to be sent again may have arrived after all.
+  applied_ = std::max(applied_, applied);
+  sent_ = std::max(sent_, applied);
+  forgotten_ = std::max(forgotten_, durable);
+  while (!kept_.empty() && kept_.front().delta.last <= forgotten_) {
+    bytes_ -= kept_.front().delta.window.size();
+    kept_.pop_front();
+  }
+  return {};
+}
+
+Status AccountKeeper::resume(uint64_t applied) {
+  if (applied > last_) {
+    return fail(Errc::kProtocol,
+                "an owner has applied up to " + std::to_string(applied) + " of " + std::to_string(last_) + " seconds");
+  }
+  const uint64_t from = std::max(applied, forgotten_);
+  applied_ = sent_ = from;
+  if (from == applied) return {};
+  BW_PROBE("account: an owner lacks what was forgotten");
+  return fail(Errc::kNotFound, "seconds " + std::to_string(applied + 1) + " to " + std::to_string(from) +
+                                   " were durable once and are not any more");
+}
+
+// Two neighbours at a time, those first that stand for the fewest seconds: all stay about equally fine.
+void AccountKeeper::make_room() {
+  while (bytes_ > bytes_most_) {
+    std::size_t best = kept_.size();
+    uint64_t fewest = 0;
+    for (std::size_t i = 0; i + 1 < kept_.size(); ++i) {
+      if (kept_[i].ever_sent || kept_[i + 1].ever_sent) continue;
+      const uint64_t span = kept_[i + 1].delta.last - kept_[i].delta.first + 1;
+      if (best != kept_.size() && span >= fewest) continue;
+      best = i;
+      fewest = span;
+    }
+    if (best == kept_.size() || !merge_at(best)) return;
+  }
+}
+
+bool AccountKeeper::merge_at(std::size_t at) {
+  BW_PROBE("account: seconds are merged to save memory");
+  Kept& left = kept_[at];
+  Kept& right = kept_[at + 1];
+  auto first = decode_window(left.delta.window, shape_, nullptr);
+  const auto second = decode_window(right.delta.window, shape_, nullptr);
+  check(first.has_value() && second.has_value(), "what was encoded here can be decoded here");
+  const uint64_t began = first->second;
+  // Over time gauges do not add up: the later ones count, as in any series.
+  for (std::size_t i = 0; i < shape_.workflows; ++i) {
+    first->workflows[i].vus_active = 0;
+    first->workflows[i].vus_allocated = 0;
+  }
+  first->merge(*second);
+  first->second = began;
+  bytes_ -= left.delta.window.size() + right.delta.window.size();
+  left.delta.window = encode_window(*first);
+  left.delta.last = right.delta.last;
+  bytes_ += left.delta.window.size();
+  kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  return true;
+}
+
+}  // namespace bellwether::account

@@ -1,0 +1,71 @@
+// What a worker has measured and nobody else is sure to have yet. Each second gets a number; it is sent, sent again
+// when the account goes to another owner, and forgotten only when it is durable there. So nothing is lost when owners
+// come and go, and nothing is counted twice, because numbers are applied in their order and once (account_book.h).
+//
+// Where no owner is to be had for long, memory stays within a limit: seconds that were never sent are merged with their
+// neighbours. Their sums stay exact; only the series over time becomes coarser there.
+//
+// It reads no clock. One thread.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <string>
+
+#include "account/window_codec.h"
+
+namespace bellwether::account {
+
+// Some seconds of one stream, as they travel.
+struct Delta {
+  uint64_t first = 0;  // numbers, from 1; one for each second
+  uint64_t last = 0;
+  std::string window;  // all of them merged; its second is the first of them
+};
+
+class AccountKeeper {
+ public:
+  static constexpr std::size_t kUnderWay = 8;  // that are sent and not applied yet, at most
+
+  // `bytes_most` may be passed by what is under way, and by one delta more.
+  AccountKeeper(Shape shape, std::size_t bytes_most) : shape_(shape), bytes_most_(bytes_most) {}
+
+  // The next second. REQUIRES the shape.
+  void add(const metrics::Window& second);
+  // The next one to send; nothing when there is none, or too many are under way. Stays here.
+  std::optional<Delta> next();
+  // The owner has applied all up to `applied`, and all up to `durable` survive its death. kProtocol when that cannot
+  // be: numbers that were never sent.
+  Status answered(uint64_t applied, uint64_t durable);
+  // Another owner, or the same after a while, has applied all up to `applied`: what comes after is sent again.
+  // kNotFound when it lacks what is gone from here: numbers up to that of the answer are lost to the account, and the
+  // rest goes on.
+  Status resume(uint64_t applied);
+
+  bool empty() const { return kept_.empty(); }
+  uint64_t last_number() const { return last_; }
+  uint64_t forgotten_upto() const { return forgotten_; }
+  std::size_t bytes() const { return bytes_; }
+  std::size_t deltas() const { return kept_.size(); }
+
+ private:
+  struct Kept {
+    Delta delta;
+    bool ever_sent = false;  // perhaps applied as it is: never to be merged
+  };
+  void make_room();
+  bool merge_at(std::size_t at);
+
+  Shape shape_;
+  std::size_t bytes_most_;
+  std::deque<Kept> kept_;
+  std::size_t bytes_ = 0;
+  uint64_t last_ = 0;     // number given out
+  uint64_t applied_ = 0;  // by the present owner
+  uint64_t sent_ = 0;     // to the present owner, as far as it is not to be sent again
+  uint64_t ever_sent_ = 0;
+  uint64_t forgotten_ = 0;  // durable elsewhere
+};
+
+}  // namespace bellwether::account

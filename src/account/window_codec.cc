@@ -1,0 +1,264 @@
+#include "account/window_codec.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "proto/stats.pb.h"
+
+namespace bellwether::account {
+namespace {
+
+using metrics::Histogram;
+using metrics::Window;
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+void put(const Histogram& from, wire::SparseHistogram& to) {
+  uint32_t last = 0;
+  for (const Histogram::Bucket& bucket : from.buckets()) {
+    const uint32_t index = Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
+    to.add_gaps(index - last);
+    to.add_counts(bucket.count);
+    last = index;
+  }
+  to.set_sum_low(static_cast<uint64_t>(from.sum_ns()));
+  to.set_sum_high(static_cast<uint64_t>(from.sum_ns() >> 64));
+  to.set_min_ns(from.min().ns());
+  to.set_max_ns(from.max().ns());
+}
+
+// An empty one is not written, and so does not make its owner worth writing.
+template <class Get>
+bool put_unless_empty(const Histogram& from, Get get) {
+  if (from.empty()) return false;
+  put(from, *get());
+  return true;
+}
+
+bool put(const metrics::StepWindow& from, wire::StepDelta& to) {
+  bool any = (from.count | from.failed | from.bytes_sent | from.bytes_received | from.censored) != 0;
+  to.set_count(from.count);
+  to.set_failed(from.failed);
+  to.set_bytes_sent(from.bytes_sent);
+  to.set_bytes_received(from.bytes_received);
+  to.set_censored(from.censored);
+  any |= put_unless_empty(from.service, [&] { return to.mutable_service(); });
+  any |= put_unless_empty(from.response, [&] { return to.mutable_response(); });
+  for (uint32_t i = 0; i < metrics::kPhases; ++i) {
+    any |= put_unless_empty(from.phases[i], [&] {
+      wire::StepDelta::Phase* phase = to.add_phases();
+      phase->set_phase(i);
+      return phase->mutable_span();
+    });
+  }
+  const auto tally = [&](const auto& counts, auto* list) {
+    for (uint32_t i = 0; i < counts.size(); ++i) {
+      if (counts[i] == 0) continue;
+      wire::Tally* one = list->Add();
+      one->set_key(i);
+      one->set_count(counts[i]);
+      any = true;
+    }
+  };
+  tally(from.status, to.mutable_status());
+  tally(from.errors, to.mutable_errors());
+  return any;
+}
+
+bool put(const metrics::WorkflowWindow& from, wire::WorkflowDelta& to) {
+  to.set_iterations(from.iterations);
+  to.set_interrupted(from.interrupted);
+  to.set_scheduled(from.scheduled);
+  to.set_on_time(from.on_time);
+  to.set_late(from.late);
+  to.set_dropped(from.dropped);
+  to.set_vus_active(from.vus_active);
+  to.set_vus_allocated(from.vus_allocated);
+  bool any = (from.iterations | from.interrupted | from.scheduled | from.on_time | from.late | from.dropped) != 0 ||
+             from.vus_active != 0 || from.vus_allocated != 0;
+  any |= put_unless_empty(from.iteration, [&] { return to.mutable_iteration(); });
+  any |= put_unless_empty(from.start_lag, [&] { return to.mutable_start_lag(); });
+  return any;
+}
+
+// --- reading ---------------------------------------------------------------------------------------------------------
+
+// Reads parts, and remembers the first thing that was wrong.
+class Reader {
+ public:
+  explicit Reader(metrics::PagePool* pool) : pool_(pool) {}
+  const char* wrong = nullptr;
+
+  uint64_t count(uint64_t value) {
+    if (value > kMostCount) fail("a count that cannot be");
+    return value;
+  }
+
+  void histogram(const wire::SparseHistogram& from, Histogram& to) {
+    const int buckets = from.gaps_size();
+    if (buckets != from.counts_size()) return fail("a histogram with more buckets than counts, or fewer");
+    if (buckets == 0) return;
+    std::vector<Histogram::Bucket> out;
+    out.reserve(static_cast<std::size_t>(buckets));
+    uint64_t index = 0;
+    for (int i = 0; i < buckets; ++i) {
+      if (i > 0 && from.gaps(i) == 0) return fail("a histogram whose buckets do not rise");
+      index += from.gaps(i);
+      if (index >= uint64_t{Histogram::kPages} * Histogram::kPageCounters) return fail("a bucket beyond the last");
+      if (from.counts(i) == 0 || from.counts(i) > kMostCount) return fail("a bucket whose count cannot be");
+      out.push_back({Histogram::lowest_of(static_cast<uint32_t>(index)), from.counts(i)});
+    }
+    const auto in = [](int64_t ns, const Histogram::Bucket& bucket) {
+      return ns >= 0 && ns <= Histogram::kMaxTracked &&
+             Histogram::index_of(static_cast<uint64_t>(ns)) ==
+                 Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
+    };
+    if (!in(from.min_ns(), out.front()) || !in(from.max_ns(), out.back()) || from.min_ns() > from.max_ns()) {
+      return fail("a histogram whose least or greatest value is not in its buckets");
+    }
+    const unsigned __int128 sum =
+        (static_cast<unsigned __int128>(from.sum_high()) << 64) | static_cast<unsigned __int128>(from.sum_low());
+    if (!fits(out, sum)) return fail("a histogram whose sum does not fit its buckets");
+    to = Histogram::from_buckets(out, sum, from.min_ns(), from.max_ns(), pool_);
+  }
+
+  template <std::size_t N>
+  void tallies(const google::protobuf::RepeatedPtrField<wire::Tally>& from, std::array<uint64_t, N>& to) {
+    for (const wire::Tally& one : from) {
+      if (one.key() >= N) return fail("a status or an error that does not exist");
+      to[one.key()] += count(one.count());
+    }
+  }
+
+  void step(const wire::StepDelta& from, metrics::StepWindow& to) {
+    to.count = count(from.count());
+    to.failed = count(from.failed());
+    to.bytes_sent = from.bytes_sent() <= kMostBytes ? from.bytes_sent() : (fail("bytes that cannot be"), 0);
+    to.bytes_received = from.bytes_received() <= kMostBytes ? from.bytes_received() : (fail("bytes that cannot be"), 0);
+    to.censored = count(from.censored());
+    histogram(from.service(), to.service);
+    histogram(from.response(), to.response);
+    for (const wire::StepDelta::Phase& phase : from.phases()) {
+      if (phase.phase() >= metrics::kPhases || !to.phases[phase.phase()].empty()) {
+        return fail("a phase that does not exist, or is there twice");
+      }
+      histogram(phase.span(), to.phases[phase.phase()]);
+    }
+    tallies(from.status(), to.status);
+    tallies(from.errors(), to.errors);
+  }
+
+  void workflow(const wire::WorkflowDelta& from, metrics::WorkflowWindow& to) {
+    to.iterations = count(from.iterations());
+    to.interrupted = count(from.interrupted());
+    to.scheduled = count(from.scheduled());
+    to.on_time = count(from.on_time());
+    to.late = count(from.late());
+    to.dropped = count(from.dropped());
+    to.vus_active = gauge(from.vus_active());
+    to.vus_allocated = gauge(from.vus_allocated());
+    histogram(from.iteration(), to.iteration);
+    histogram(from.start_lag(), to.start_lag);
+  }
+
+  void fail(const char* why) {
+    if (wrong == nullptr) wrong = why;
+  }
+
+ private:
+  static constexpr uint64_t kMostBytes = uint64_t{1} << 50;
+
+  int64_t gauge(int64_t value) {
+    if (value < 0 || static_cast<uint64_t>(value) > kMostCount) fail("a number of virtual users that cannot be");
+    return value;
+  }
+
+  // Every value lies in its bucket, so the sum lies between those of the buckets' ends.
+  static bool fits(const std::vector<Histogram::Bucket>& buckets, unsigned __int128 sum) {
+    unsigned __int128 least = 0;
+    unsigned __int128 most = 0;
+    for (const Histogram::Bucket& bucket : buckets) {
+      const uint32_t index = Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
+      const bool last = index + 1 == Histogram::kPages * Histogram::kPageCounters;
+      const int64_t end = last ? Histogram::kMaxTracked : Histogram::lowest_of(index + 1) - 1;
+      least += static_cast<unsigned __int128>(bucket.low_ns) * bucket.count;
+      most += static_cast<unsigned __int128>(end) * bucket.count;
+    }
+    return sum >= least && sum <= most;
+  }
+
+  metrics::PagePool* pool_;
+};
+
+// Each at most once and within the shape.
+template <class From, class To, class Index, class Read>
+void read_each(Reader& reader, const From& from, std::vector<To>& to, Index index, Read read) {
+  std::vector<bool> seen(to.size());
+  for (const auto& one : from) {
+    const std::size_t at = index(one);
+    if (at >= to.size() || seen[at]) return reader.fail("it belongs to another plan");
+    seen[at] = true;
+    read(one, to[at]);
+  }
+}
+
+}  // namespace
+
+Shape shape_of(const Window& window) { return {window.steps.size(), window.workflows.size(), window.checks.size()}; }
+
+std::string encode_window(const Window& window) {
+  wire::WindowDelta to;
+  to.set_second(window.second);
+  for (uint32_t i = 0; i < window.steps.size(); ++i) {
+    wire::StepDelta* step = to.add_steps();
+    step->set_step(i);
+    if (!put(window.steps[i], *step)) to.mutable_steps()->RemoveLast();
+  }
+  for (uint32_t i = 0; i < window.workflows.size(); ++i) {
+    wire::WorkflowDelta* workflow = to.add_workflows();
+    workflow->set_workflow(i);
+    if (!put(window.workflows[i], *workflow)) to.mutable_workflows()->RemoveLast();
+  }
+  for (uint32_t i = 0; i < window.checks.size(); ++i) {
+    if (window.checks[i].passes == 0 && window.checks[i].fails == 0) continue;
+    wire::CheckDelta* check = to.add_checks();
+    check->set_check(i);
+    check->set_passes(window.checks[i].passes);
+    check->set_fails(window.checks[i].fails);
+  }
+  put_unless_empty(window.loop_lag, [&] { return to.mutable_loop_lag(); });
+  to.set_cpu_ns(window.cpu.ns());
+  return to.SerializeAsString();
+}
+
+Result<Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {
+  wire::WindowDelta from;
+  if (bytes.size() > kMostWindowBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return bellwether::fail(Errc::kProtocol, "these bytes are no window of statistics");
+  }
+  Window out(shape.steps, shape.workflows, shape.checks, pool);
+  Reader reader(pool);
+  out.second = from.second();
+  if (from.second() > kMostCount) reader.fail("a second that cannot be");
+  read_each(
+      reader, from.steps(), out.steps, [](const auto& one) { return one.step(); },
+      [&](const auto& one, auto& to) { reader.step(one, to); });
+  read_each(
+      reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
+      [&](const auto& one, auto& to) { reader.workflow(one, to); });
+  read_each(
+      reader, from.checks(), out.checks, [](const auto& one) { return one.check(); },
+      [&](const auto& one, auto& to) {
+        to = {reader.count(one.passes()), reader.count(one.fails())};
+      });
+  reader.histogram(from.loop_lag(), out.loop_lag);
+  if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62)
+    reader.fail("a time that cannot be");
+  out.cpu = Duration::nanos(from.cpu_ns());
+  if (reader.wrong != nullptr) {
+    return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
+  }
+  return out;
+}
+
+}  // namespace bellwether::account

@@ -1,0 +1,114 @@
+#include "account/window_codec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "account/account_testing.h"
+#include "proto/stats.pb.h"
+
+namespace bellwether::account {
+namespace {
+
+using testing::HasSubstr;
+
+std::string refusal(const wire::WindowDelta& delta) {
+  const auto decoded = decode_window(delta.SerializeAsString(), kShape, nullptr);
+  return decoded ? "accepted" : decoded.error().message;
+}
+
+RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
+  Prng prng(seed);
+  const metrics::Window window = random_window(prng, 7);
+  const auto back = decode_window(encode_window(window), kShape, nullptr);
+  RC_ASSERT(back.has_value());
+  RC_ASSERT(back->second == 7u);
+  RC_ASSERT(back->cpu == window.cpu);
+  for (std::size_t i = 0; i < kShape.steps; ++i) {
+    RC_ASSERT(back->steps[i].service == window.steps[i].service);
+    RC_ASSERT(back->steps[i].response == window.steps[i].response);
+    RC_ASSERT(back->steps[i].status == window.steps[i].status);
+    RC_ASSERT(back->steps[i].errors == window.steps[i].errors);
+    RC_ASSERT(back->steps[i].count == window.steps[i].count);
+    RC_ASSERT(back->steps[i].bytes_received == window.steps[i].bytes_received);
+    for (std::size_t p = 0; p < metrics::kPhases; ++p) {
+      RC_ASSERT(back->steps[i].phases[p] == window.steps[i].phases[p]);
+    }
+  }
+  RC_ASSERT(back->workflows[0].iteration == window.workflows[0].iteration);
+  RC_ASSERT(back->workflows[0].vus_active == window.workflows[0].vus_active);
+  RC_ASSERT(back->checks[0].passes == window.checks[0].passes);
+}
+
+TEST(WindowCodec, the_ends_of_the_range_survive) {
+  metrics::Window window = empty_window();
+  window.steps[1].service.record(Duration::zero());
+  window.steps[1].service.record(Duration::nanos(metrics::Histogram::kMaxTracked), 3);
+  window.steps[1].service.record(Duration::hours(9));
+  const auto back = decode_window(encode_window(window), kShape, nullptr);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_TRUE(back->steps[1].service == window.steps[1].service);
+}
+
+TEST(WindowCodec, what_was_not_measured_costs_nothing) { EXPECT_LT(encode_window(empty_window()).size(), 4u); }
+
+TEST(WindowCodec, another_plan_is_refused) {
+  Prng prng(1);
+  const std::string bytes = encode_window(random_window(prng));
+  EXPECT_THAT(decode_window(bytes, {1, 1, 1}, nullptr).error().message, HasSubstr("another plan"));
+  EXPECT_THAT(decode_window("\xff\xff", kShape, nullptr).error().message, HasSubstr("no window"));
+}
+
+TEST(WindowCodec, the_same_step_twice_is_refused) {
+  wire::WindowDelta delta;
+  delta.add_steps()->set_count(1);
+  delta.add_steps()->set_count(1);
+  EXPECT_THAT(refusal(delta), HasSubstr("another plan"));
+}
+
+TEST(WindowCodec, figures_that_contradict_each_other_are_refused) {
+  const auto with = [](auto change) {
+    wire::WindowDelta delta;
+    wire::SparseHistogram& service = *delta.add_steps()->mutable_service();
+    service.add_gaps(100);
+    service.add_counts(2);
+    service.add_gaps(5);
+    service.add_counts(1);
+    service.set_sum_low(305);
+    service.set_min_ns(100);
+    service.set_max_ns(105);
+    change(service);
+    return refusal(delta);
+  };
+  EXPECT_EQ(with([](auto&) {}), "accepted");
+  EXPECT_THAT(with([](auto& h) { h.set_sum_low(306); }), HasSubstr("sum"));
+  EXPECT_THAT(with([](auto& h) { h.set_sum_high(1); }), HasSubstr("sum"));
+  EXPECT_THAT(with([](auto& h) { h.set_min_ns(99); }), HasSubstr("least or greatest"));
+  EXPECT_THAT(with([](auto& h) { h.set_max_ns(-1); }), HasSubstr("least or greatest"));
+  EXPECT_THAT(with([](auto& h) { h.set_gaps(1, 0); }), HasSubstr("rise"));
+  EXPECT_THAT(with([](auto& h) { h.set_gaps(1, 4'000'000'000u); }), HasSubstr("beyond the last"));
+  EXPECT_THAT(with([](auto& h) { h.add_gaps(1); }), HasSubstr("more buckets"));
+  EXPECT_THAT(with([](auto& h) { h.set_counts(0, 0); }), HasSubstr("count cannot be"));
+  EXPECT_THAT(with([](auto& h) { h.set_counts(0, kMostCount + 1); }), HasSubstr("count cannot be"));
+}
+
+TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
+  wire::WindowDelta delta;
+  delta.add_steps()->set_count(kMostCount + 1);
+  EXPECT_THAT(refusal(delta), HasSubstr("a count"));
+  delta.mutable_steps(0)->set_count(1);
+  delta.mutable_steps(0)->add_status()->set_key(metrics::kStatusMax);
+  EXPECT_THAT(refusal(delta), HasSubstr("status"));
+  delta.mutable_steps(0)->clear_status();
+  delta.mutable_steps(0)->add_phases()->set_phase(metrics::kPhases);
+  EXPECT_THAT(refusal(delta), HasSubstr("phase"));
+  delta.clear_steps();
+  delta.add_workflows()->set_vus_active(-1);
+  EXPECT_THAT(refusal(delta), HasSubstr("virtual users"));
+  delta.clear_workflows();
+  delta.set_cpu_ns(-1);
+  EXPECT_THAT(refusal(delta), HasSubstr("time"));
+}
+
+}  // namespace
+}  // namespace bellwether::account
