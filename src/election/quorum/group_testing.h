@@ -13,6 +13,13 @@
 
 namespace bellwether::quorum {
 
+// Told of every step.
+class GroupWatcher {
+ public:
+  virtual ~GroupWatcher() = default;
+  virtual void stepped(uint64_t id, const Event& event, const Effects& effects) = 0;
+};
+
 class Group {
  public:
   explicit Group(std::size_t members, QuorumTiming timing = QuorumTiming::lan()) : timing_(timing) {
@@ -53,6 +60,7 @@ class Group {
   void say(uint64_t id, const Event& event) {
     Effects effects;
     members_.at(id)->step(now, event, effects);
+    if (watcher != nullptr) watcher->stepped(id, event, effects);
     for (Effect& effect : effects) carry_out(id, std::move(effect));
   }
   void say_message(uint64_t to, uint64_t from, Term term, Body body) {
@@ -139,6 +147,7 @@ class Group {
   std::set<uint64_t> hanging_disks;
   std::set<uint64_t> failing_disks;
   bool work_stops_at_once = true;
+  GroupWatcher* watcher = nullptr;
   std::map<uint64_t, Record> disks_;
 
  private:

@@ -1,0 +1,153 @@
+// Elections as a reader would tell them: each of testdata/*.txt is what happens in a small group, step by step. They
+// are read to learn the protocol, and compared so that it does not change unnoticed. After a deliberate change
+// BW_UPDATE_GOLDEN=1 writes them, to be read before they are committed.
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <sstream>
+#include <vector>
+
+#include "election/quorum/transcript_testing.h"
+
+namespace bellwether::quorum {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream in(text);
+  for (std::string line; std::getline(in, line);) lines.push_back(line);
+  return lines;
+}
+
+// The first lines that differ, with those before them.
+std::string difference(const std::string& expected, const std::string& found) {
+  constexpr std::ptrdiff_t kBefore = 3;
+  constexpr std::ptrdiff_t kShown = 12;
+  const std::vector<std::string> old_lines = lines_of(expected);
+  const std::vector<std::string> new_lines = lines_of(found);
+  const auto differ = std::mismatch(old_lines.begin(), old_lines.end(), new_lines.begin(), new_lines.end());
+  std::string out = "line " + std::to_string(differ.first - old_lines.begin() + 1) + ":\n";
+  const auto before = std::min(kBefore, differ.first - old_lines.begin());
+  for (auto line = differ.first - before; line != differ.first; ++line) out += "   " + *line + "\n";
+  const auto some = [&](auto from, auto end, const char* sign) {
+    for (auto line = from; line != end && line - from < kShown; ++line) out += sign + *line + "\n";
+  };
+  some(differ.first, old_lines.end(), " - ");
+  some(differ.second, new_lines.end(), " + ");
+  return out;
+}
+
+void expect_transcript(const std::string& name, const std::string& text) {
+  const std::string path = "src/election/quorum/testdata/" + name;
+  if (std::getenv("BW_UPDATE_GOLDEN") != nullptr) {  // NOLINT(concurrency-mt-unsafe): nobody sets it
+    std::ofstream(path) << text;
+    return;
+  }
+  std::ifstream file(path);
+  const std::string expected{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_TRUE(expected == text) << "the election goes otherwise than " << path << " tells, from "
+                                << difference(expected, text)
+                                << "If that is meant: BW_UPDATE_GOLDEN=1, and read what has changed";
+}
+
+TEST(QuorumTranscript, first_election) {
+  Group group(3);
+  Transcript transcript(group);
+  transcript.aside("Three members that were never there before. For the time of a lease each of them is quiet.");
+  group.start_all();
+  ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group.leader() != 0; }));
+  group.run(Duration::millis(20));
+  transcript.aside(
+      "The leader has asked everybody for what they know of the group's work, and the others have asked it.");
+  for (uint64_t id = 1; id <= 3; ++id) group.say(id, Synced{});
+  expect_transcript("first_election.txt", transcript.text());
+}
+
+TEST(QuorumTranscript, crash) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  Transcript transcript(group);
+  transcript.aside("m" + std::to_string(first) + ", which leads, crashes.");
+  group.stop(first);
+  ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group.leader() != 0; }));
+  group.run(Duration::millis(20));
+  transcript.aside("It comes back with what is on its disk, and follows.");
+  group.start(first);
+  group.run(Duration::millis(700));
+  expect_transcript("crash.txt", transcript.text());
+}
+
+TEST(QuorumTranscript, hand_over) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  group.work_stops_at_once = false;
+  Transcript transcript(group);
+  transcript.aside("The leader is asked to let another one lead.");
+  group.say(first, StepDown{"asked to", kNobody, false, true});
+  group.run(Duration::millis(30));
+  transcript.aside("Its work has taken 30 ms to stop; the term went on meanwhile.");
+  group.say(first, WorkStopped{});
+  group.run(Duration::millis(50));
+  EXPECT_NE(group.leader(), 0u);
+  EXPECT_NE(group.leader(), first);
+  expect_transcript("hand_over.txt", transcript.text());
+}
+
+TEST(QuorumTranscript, partition_that_heals) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  Transcript transcript(group);
+  transcript.aside("The leader is cut off. It stops by its own clock before the promises of the others are over.");
+  group.isolate(first);
+  ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group.leader() != 0 && group.leader() != first; }));
+  group.run(Duration::millis(20));
+  transcript.aside("The network is whole again.");
+  group.mend();
+  group.run(Duration::millis(300));
+  expect_transcript("partition_that_heals.txt", transcript.text());
+}
+
+TEST(QuorumTranscript, lost_record) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  const uint64_t other = first == 1 ? 2 : 1;
+  const Record newest = group.disks_[other];
+  Transcript transcript(group, true);
+  transcript.aside("The disk of m" + std::to_string(other) + " goes back in time, which only the others can know.");
+  group.stop(other);
+  Record older = newest;
+  older.version = 1;
+  older.term = Term(0);
+  older.vote = kNobody;
+  older.members.stamp = {Term(0), 1};
+  group.start(other, group.config(other), Start{Start::Found::kRecord, older});
+  group.run(Duration::millis(150));
+  EXPECT_TRUE(group[other].follows_only());
+  transcript.aside("Started once more, it still knows that it was found out.");
+  group.stop(other);
+  group.start(other);
+  group.run(Duration::millis(150));
+  EXPECT_TRUE(group[other].follows_only());
+  expect_transcript("lost_record.txt", transcript.text());
+}
+
+TEST(QuorumTranscript, change_of_members) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  Transcript transcript(group);
+  transcript.aside("A fourth member is started. It has been told of nobody.");
+  QuorumConfig config = group.config(4);
+  config.bootstrap.clear();
+  group.start(4, config);
+  group.run(Duration::millis(20));
+  transcript.aside("The leader is told to add it. Majorities of three and of four are needed while that is under way.");
+  group.say(first, ChangeMembers{{MemberChange::Kind::kAdd, MemberId(4)}});
+  group.run(Duration::seconds(1));
+  EXPECT_EQ(group[first].members().voters.size(), 4u);
+  EXPECT_TRUE(group[first].members_settled());
+  expect_transcript("change_of_members.txt", transcript.text());
+}
+
+}  // namespace
+}  // namespace bellwether::quorum
