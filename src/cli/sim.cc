@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/verb.h"
+#include "sim/cluster/cluster_world.h"
 #include "sim/leadership/leadership_world.h"
 #include "sim/membership/membership_commands.h"
 #include "sim/quorum/quorum_world.h"
@@ -58,6 +59,11 @@ Lived live_group(uint64_t seed, int mistake, bool trace) {
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, run.refused_acts};
 }
 
+Lived live_nodes(uint64_t seed, int mistake, bool trace) {
+  auto run = sim::live_cluster(seed, static_cast<sim::ClusterMistake>(mistake), trace);
+  return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, 0};
+}
+
 Lived live_job(uint64_t seed, int mistake, bool trace) {
   auto run = sim::live_register(seed, static_cast<sim::RegisterMistake>(mistake), trace);
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.owners, run.events, 0};
@@ -81,6 +87,8 @@ std::vector<World> worlds() {
           store_world<sim::Mechanism::kEtcd>(),
           store_world<sim::Mechanism::kKubernetes>(),
           store_world<sim::Mechanism::kPostgres>(),
+          {"cluster", "whole nodes, with their links and disks", &live_nodes, sim::kClusterMistakes,
+           &name_of<sim::ClusterMistake>},
           {"quorum", "a group that elects its leader", &live_group, sim::kQuorumMistakes, &name_of<sim::QuorumMistake>},
           {"register", "the register of a job", &live_job, sim::kRegisterMistakes, &name_of<sim::RegisterMistake>}};
 }

@@ -1,0 +1,107 @@
+#include "sim/cluster/sim_kv.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/probe.h"
+
+namespace bellwether::sim {
+
+using cluster::KvChange;
+using runtime::task;
+
+namespace {
+
+// Of failures: how many leave nothing but a new start.
+constexpr double kFinal = 0.2;
+// How many of those that failed are on the disk all the same.
+constexpr double kThereAllTheSame = 0.3;
+// How long a system keeps in memory what nobody syncs.
+constexpr Duration kWrittenBack = Duration::seconds(5);
+
+Error gone() { return {Errc::kIo, "the simulated disk has failed: nothing is read or written before a new start"}; }
+
+}  // namespace
+
+void StoredKeys::apply_first() {
+  for (const KvChange& change : under_way_.front().changes) {
+    if (change.value) {
+      table_[change.key] = *change.value;
+    } else {
+      table_.erase(change.key);
+    }
+  }
+  under_way_.pop_front();
+}
+
+SimKv::~SimKv() {
+  write_back();
+  while (!stored_.under_way_.empty() && stored_.prng_.chance(0.5)) stored_.apply_first();
+  if (!stored_.under_way_.empty()) BW_PROBE("cluster world: what a disk had not confirmed is lost");
+  stored_.under_way_.clear();
+}
+
+// What the system has written by now, although nobody waited for it.
+void SimKv::write_back() {
+  while (careless_ && !stored_.under_way_.empty() && stored_.under_way_.front().done_at <= runtime_.now()) {
+    stored_.apply_first();
+  }
+}
+
+task<Result<std::optional<std::string>>> SimKv::get(std::string key) {
+  co_await runtime_.sleep(stored_.disk_.draw_latency());
+  if (broken_) co_return tl::unexpected(gone());
+  const auto found = stored_.table_.find(key);
+  if (found == stored_.table_.end()) co_return std::nullopt;
+  co_return std::optional(found->second);
+}
+
+task<Result<std::vector<std::pair<std::string, std::string>>>> SimKv::list(std::string prefix) {
+  co_await runtime_.sleep(stored_.disk_.draw_latency());
+  if (broken_) co_return tl::unexpected(gone());
+  std::vector<std::pair<std::string, std::string>> found;
+  for (auto at = stored_.table_.lower_bound(prefix); at != stored_.table_.end(); ++at) {
+    if (!at->first.starts_with(prefix)) break;
+    found.push_back(*at);
+  }
+  co_return found;
+}
+
+bool SimKv::too_large(const std::vector<KvChange>& changes) {
+  return std::any_of(changes.begin(), changes.end(), [](const KvChange& change) {
+    return change.key.size() > kKeyBytesMax || (change.value && change.value->size() > kValueBytesMax);
+  });
+}
+
+// One after the other, as they were asked for.
+task<Status> SimKv::put(std::vector<KvChange> changes) {
+  if (too_large(changes)) co_return fail(Errc::kTooLarge, "a key or a value is longer than may be stored");
+  if (broken_) co_return tl::unexpected(gone());
+  const Duration takes =
+      careless_ ? stored_.prng_.between(Duration::zero(), kWrittenBack) : stored_.disk_.draw_sync_latency();
+  free_at_ = std::max(free_at_, runtime_.now()) + takes;
+  const Instant done_at = free_at_;
+  stored_.under_way_.push_back({std::move(changes), done_at});
+  if (careless_) {
+    write_back();
+    co_return Status();
+  }
+  co_await runtime_.sleep_until(done_at, nullptr);
+  if (broken_) co_return tl::unexpected(gone());
+  const double fails = stored_.disk_.settings().sync_error;
+  if (fails > 0 && stored_.prng_.chance(fails)) {
+    BW_PROBE("cluster world: a disk fails");
+    if (stored_.prng_.chance(kThereAllTheSame)) {
+      stored_.apply_first();
+    } else {
+      stored_.under_way_.pop_front();
+    }
+    broken_ = stored_.prng_.chance(kFinal);
+    if (broken_) co_return tl::unexpected(gone());
+    co_return fail(Errc::kNoSpace, "the simulated disk is full for a moment");
+  }
+  stored_.apply_first();
+  co_return Status();
+}
+
+}  // namespace bellwether::sim

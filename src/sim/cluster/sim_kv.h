@@ -1,0 +1,67 @@
+// What simulated nodes remember (cluster/kv.h): a table on a disk that takes its time, fails, and loses what it has not
+// confirmed. The disk outlives the process that has it open.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "base/prng.h"
+#include "cluster/kv.h"
+#include "sim/disk.h"
+
+namespace bellwether::sim {
+
+// The disk's half: one for each machine. How fast it is and how often it fails is what Disk::settings() says of syncs.
+class StoredKeys {
+ public:
+  StoredKeys(Prng& prng, Disk& disk) : prng_(prng), disk_(disk) {}
+  StoredKeys(const StoredKeys&) = delete;
+  StoredKeys& operator=(const StoredKeys&) = delete;
+
+  bool has(const std::string& key) const { return table_.contains(key); }
+
+ private:
+  friend class SimKv;
+  struct Write {
+    std::vector<cluster::KvChange> changes;
+    Instant done_at;  // by the clock of the process
+  };
+  void apply_first();
+
+  Prng& prng_;
+  Disk& disk_;
+  std::map<std::string, std::string> table_;
+  std::deque<Write> under_way_;  // asked for and not done, in order
+};
+
+// The process's half. Of what was under way when its process ends, the first part may have arrived, in order.
+class SimKv final : public cluster::Kv {
+ public:
+  // `careless`: a change counts as durable while it is only in the memory of the system, which writes it when it likes:
+  // the mistake of a store without fsync.
+  SimKv(runtime::Runtime& runtime, StoredKeys& stored, bool careless)
+      : runtime_(runtime), stored_(stored), careless_(careless) {}
+  ~SimKv() override;
+  SimKv(const SimKv&) = delete;
+  SimKv& operator=(const SimKv&) = delete;
+
+  runtime::task<Result<std::optional<std::string>>> get(std::string key) override;
+  runtime::task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string prefix) override;
+  runtime::task<Status> put(std::vector<cluster::KvChange> changes) override;
+  bool broken() const { return broken_; }
+
+ private:
+  static bool too_large(const std::vector<cluster::KvChange>& changes);
+  void write_back();
+
+  runtime::Runtime& runtime_;
+  StoredKeys& stored_;
+  bool careless_;
+  bool broken_ = false;  // after kIo, until it is opened again
+  Instant free_at_;      // when the disk has done what was asked of it so far
+};
+
+}  // namespace bellwether::sim
