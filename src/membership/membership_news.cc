@@ -107,6 +107,7 @@ void Membership::apply_alive(const Update& update, const Source& source, Effects
   const bool other_life = update.life != before.life;
   const bool other_profile = table_.profile(node) != update.profile;
   if (other_life || other_profile) table_.set_identity(node, update.life, update.profile);
+  if (other_life) clock_.forget(update.node.value());  // it counts its states from the beginning, in whichever life
   table_.set_state(node, MemberState::kAlive, update.incarnation, static_cast<uint32_t>((now_ - started_).ms() / 1000));
   last_change_ = now_;
   if (before.state == MemberState::kSuspect) end_suspicion(node);

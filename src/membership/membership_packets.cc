@@ -145,7 +145,8 @@ void Membership::on_ack(const PacketHead& head, const Endpoint& from, Effects& o
     break;
   }
   const auto who = table_.find(head.from);
-  if (who && head.state_version > 0 && clock_.accept(head.from.value(), {head.life, head.state_version}, now_)) {
+  const bool this_life = who && head.life == table_.at(*who).life;
+  if (this_life && head.state_version > 0 && clock_.accept(head.from.value(), {head.life, head.state_version}, now_)) {
     out.emplace_back(StateArrived{table_.name(*who), {head.life, head.state_version}, std::string(head.state)});
   }
   if (head.sequence != island_sequence_ || island_sequence_ == 0) return;

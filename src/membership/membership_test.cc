@@ -231,6 +231,23 @@ TEST(Membership, state_rides_on_acks_and_arrives_once_in_each_version) {
   EXPECT_EQ(group.all<StateArrived>(0).size(), 2U);
 }
 
+TEST(Membership, the_state_of_a_member_that_has_started_again_arrives_whatever_its_clock_says) {
+  for (const uint32_t life : {2U, 9U}) {
+    SmallGroup group(lan());
+    group.add("m0", {});
+    group.add("m1", {0}, 5);
+    for (int i = 0; i < 50; ++i) group.step(1, SetState{"before " + std::to_string(i)});
+    group.run(Duration::seconds(5));
+    ASSERT_EQ(group.all<StateArrived>(0).back().bytes, "before 49");
+    group.kill(1);
+    group.run(Duration::seconds(10));
+    group.start(1, {0}, life);
+    group.step(1, SetState{"after"});
+    group.run(Duration::seconds(5));
+    EXPECT_EQ(group.all<StateArrived>(0).back().bytes, "after") << life;
+  }
+}
+
 TEST(Membership, changed_meta_reaches_all) {
   SmallGroup group = five();
   group.step(2, SetMeta{"dc=north"});
