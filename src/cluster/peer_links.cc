@@ -105,11 +105,13 @@ void PeerLinks::release(Peer& peer) {
   for (runtime::Event* waiter : std::exchange(peer.waiters, {})) waiter->set();
 }
 
-void PeerLinks::failed(Peer& peer, Error why) {
+// `nobody`: the peer's machine says that no process listens there.
+void PeerLinks::failed(Peer& peer, Error why, bool nobody) {
   peer.trouble = std::move(why);
   const Duration pause = std::exchange(peer.pause, std::min(peer.pause * 2, kLongestPause));
   peer.next_try = runtime_.now() + Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns()));
-  if (std::exchange(peer.was_open, false) && peer.trouble.code == Errc::kRefused) listener_.on_refused(peer.address);
+  // A process that is being ended may still take a connection, and drop it.
+  if (nobody && std::exchange(peer.was_open, false)) listener_.on_refused(peer.address);
   listener_.on_trouble(peer.address, peer.trouble);
 }
 
@@ -121,12 +123,15 @@ task<std::unique_ptr<link::Connection>> PeerLinks::connect(Peer& peer) {
                                      scope_.cancellation());
   if (to != peer.address) co_return nullptr;
   if (!dialled) {
-    failed(peer, dialled.error().error);
+    const bool refused = dialled.error().error.code == Errc::kRefused;
+    failed(peer, dialled.error().error, refused && dialled.error().refusal == wire::Refusal::kNone);
     co_return nullptr;
   }
   if (!to.name.empty() && (*dialled)->peer().identity.node != to.name) {
-    failed(peer, {Errc::kProtocol, to.endpoint.to_string() + " is '" + (*dialled)->peer().identity.node +
-                                       "', and not '" + to.name + "'"});
+    failed(peer,
+           {Errc::kProtocol,
+            to.endpoint.to_string() + " is '" + (*dialled)->peer().identity.node + "', and not '" + to.name + "'"},
+           false);
     co_return nullptr;
   }
   peer.pause = kShortestPause;

@@ -88,7 +88,7 @@ class PeerLinks {
   void start(Peer& peer);
   void deliver(Peer& peer);
   void release(Peer& peer);
-  void failed(Peer& peer, Error why);
+  void failed(Peer& peer, Error why, bool nobody);
   static runtime::task<void> retire_idle(PeerLinks* self);
 
   runtime::Runtime& runtime_;

@@ -150,6 +150,32 @@ TEST_F(PeerLinksTest, a_peer_whose_port_is_gone_is_told_of_once) {
   EXPECT_THAT(refused, ElementsAre("m2"));
 }
 
+TEST_F(PeerLinksTest, one_that_drops_connections_without_a_word_is_there_until_its_port_is_gone) {
+  stop_m2();
+  wire::Keyring changed = link::test_keyring();
+  server_ = *link::Server::listen(*runtime_, at_, serving_, changed, theirs_, refusals_);
+  server_scope_ = std::make_unique<runtime::Scope>();
+  serve();
+  ASSERT_EQ(ask("one"), "one");
+  changed = link::test_keyring("a secret of somebody else, 3W");
+  server_->connections().front()->close({Errc::kClosed, "the test ends it"});
+  until([&] { return refusals_.counts().of(wire::Refusal::kUnknownKey) > 0 && !troubles.empty(); });
+  EXPECT_THAT(refused, ElementsAre());
+  stop_m2();
+  EXPECT_FALSE(ask("two"));
+  EXPECT_FALSE(ask("three"));
+  EXPECT_THAT(refused, ElementsAre("m2"));
+}
+
+TEST_F(PeerLinksTest, one_that_refuses_this_node_with_reasons_is_there) {
+  ASSERT_EQ(ask("one"), "one");
+  dialling_.handshake.self.identity.cluster = "herd";
+  server_->connections().front()->close({Errc::kClosed, "the test ends it"});
+  until([&] { return !troubles.empty(); });
+  EXPECT_THAT(troubles.front(), testing::HasSubstr("this is the cluster 'flock', not 'herd'"));
+  EXPECT_THAT(refused, ElementsAre());
+}
+
 TEST_F(PeerLinksTest, one_that_never_answered_is_no_proof_of_anything) {
   stop_m2();
   EXPECT_FALSE(ask("one"));
