@@ -67,6 +67,15 @@ task<Result<std::vector<std::pair<std::string, std::string>>>> SimKv::list(std::
   co_return found;
 }
 
+void SimKv::finish_first(bool written) {
+  if (written) {
+    stored_.apply_first();
+  } else {
+    stored_.under_way_.pop_front();
+  }
+  if (!stored_.under_way_.empty()) stored_.under_way_.front().turn->set();
+}
+
 bool SimKv::too_large(const std::vector<KvChange>& changes) {
   return std::any_of(changes.begin(), changes.end(), [](const KvChange& change) {
     return change.key.size() > kKeyBytesMax || (change.value && change.value->size() > kValueBytesMax);
@@ -77,30 +86,31 @@ bool SimKv::too_large(const std::vector<KvChange>& changes) {
 task<Status> SimKv::put(std::vector<KvChange> changes) {
   if (too_large(changes)) co_return fail(Errc::kTooLarge, "a key or a value is longer than may be stored");
   if (broken_) co_return tl::unexpected(gone());
-  const Duration takes =
-      careless_ ? stored_.prng_.between(Duration::zero(), kWrittenBack) : stored_.disk_.draw_sync_latency();
-  free_at_ = std::max(free_at_, runtime_.now()) + takes;
-  const Instant done_at = free_at_;
-  stored_.under_way_.push_back({std::move(changes), done_at});
   if (careless_) {
+    const Duration takes = stored_.prng_.between(Duration::zero(), kWrittenBack);
+    const Instant before = stored_.under_way_.empty() ? runtime_.now() : stored_.under_way_.back().done_at;
+    stored_.under_way_.push_back({std::move(changes), before + takes, nullptr});
     write_back();
     co_return Status();
   }
-  co_await runtime_.sleep_until(done_at, nullptr);
-  if (broken_) co_return tl::unexpected(gone());
+  runtime::Event turn;
+  if (stored_.under_way_.empty()) turn.set();
+  stored_.under_way_.push_back({std::move(changes), {}, &turn});
+  co_await turn.wait();
+  co_await runtime_.sleep(stored_.disk_.draw_sync_latency());
+  if (broken_) {
+    finish_first(false);
+    co_return tl::unexpected(gone());
+  }
   const double fails = stored_.disk_.settings().sync_error;
   if (fails > 0 && stored_.prng_.chance(fails)) {
     BW_PROBE("cluster world: a disk fails");
-    if (stored_.prng_.chance(kThereAllTheSame)) {
-      stored_.apply_first();
-    } else {
-      stored_.under_way_.pop_front();
-    }
     broken_ = stored_.prng_.chance(kFinal);
+    finish_first(stored_.prng_.chance(kThereAllTheSame));
     if (broken_) co_return tl::unexpected(gone());
     co_return fail(Errc::kNoSpace, "the simulated disk is full for a moment");
   }
-  stored_.apply_first();
+  finish_first(true);
   co_return Status();
 }
 

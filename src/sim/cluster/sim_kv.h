@@ -10,6 +10,7 @@
 
 #include "base/prng.h"
 #include "cluster/kv.h"
+#include "runtime/event.h"
 #include "sim/disk.h"
 
 namespace bellwether::sim {
@@ -27,7 +28,8 @@ class StoredKeys {
   friend class SimKv;
   struct Write {
     std::vector<cluster::KvChange> changes;
-    Instant done_at;  // by the clock of the process
+    Instant done_at;                 // of a careless one: by the clock of the process
+    runtime::Event* turn = nullptr;  // of a careful one: set when those before it are done
   };
   void apply_first();
 
@@ -56,12 +58,13 @@ class SimKv final : public cluster::Kv {
  private:
   static bool too_large(const std::vector<cluster::KvChange>& changes);
   void write_back();
+  // The first write is done, whether it is on the disk or not.
+  void finish_first(bool written);
 
   runtime::Runtime& runtime_;
   StoredKeys& stored_;
   bool careless_;
   bool broken_ = false;  // after kIo, until it is opened again
-  Instant free_at_;      // when the disk has done what was asked of it so far
 };
 
 }  // namespace bellwether::sim
