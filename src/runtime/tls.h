@@ -75,8 +75,8 @@ task<Result<std::unique_ptr<Stream>>> tls_accept(Runtime& runtime, std::unique_p
                                                  std::shared_ptr<TlsContext> context, Duration timeout,
                                                  Cancellation* cancel);
 
-// After kTls: what was wrong, in OpenSSL's words ("tlsv1 alert unknown ca"); else empty. Where the other end refuses the
-// certificate of this one, TLS 1.3 tells it only after the handshake, with the first read. REQUIRES a stream of
+// After kTls: what was wrong, in OpenSSL's words ("tlsv1 alert unknown ca"); else empty. Where the other end refuses
+// the certificate of this one, TLS 1.3 tells it only after the handshake, with the first read. REQUIRES a stream of
 // tls_connect() or tls_accept().
 std::string tls_failure(const Stream& secured);
 

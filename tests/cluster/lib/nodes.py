@@ -1,7 +1,9 @@
 """Nodes of `bellwether node` in a world, as tests run them: their settings, what they say, and what operators see."""
 
 import json
+import re
 import subprocess
+import sys
 import unittest
 
 from . import enclosure
@@ -11,10 +13,17 @@ SECRET = "a shared secret for the tests, 7Qx"
 
 
 class Cluster:
-    """Nodes of one cluster, named as the nodes of their world. `voters` vote; the others are workers."""
+    """Nodes of one cluster, named as the nodes of their world. `voters` vote; the others are workers.
+
+    `builds` names the program of a node that is not the usual one, `environments` has variables for single nodes, and
+    `operators` is what the command line of each operator has beside the settings of a node.
+    """
 
     def __init__(self, binary, router, voters, workers=(), seed=1):
         self.binary = binary
+        self.builds = {}
+        self.environments = {}
+        self.operators = []
         self.voters = list(voters)
         self.names = [*voters, *workers]
         self.world = World(router, self.names, seed)
@@ -51,8 +60,9 @@ class Cluster:
             if other:
                 self.settings(node, **other)
             first_start = ["--first-start"] if first and node in self.voters else []
-            self.running[node] = self.world[node].start(self.binary, "node", "--config", f"{node}.yaml", "--json", "-v",
-                                                        *first_start)
+            self.running[node] = self.world[node].start(self.builds.get(node, self.binary), "node", "--config",
+                                                        f"{node}.yaml", "--json", "-v", *first_start,
+                                                        environment=self.environments.get(node))
         return self
 
     def said(self, name, event=None):
@@ -68,7 +78,7 @@ class Cluster:
     def operator(self, name, *words, json_too=True):
         """An operator on this node asks it: (exit code, answer)."""
         code, text = self.world[name].run(self.binary, "cluster", *words, "--config", f"{self.folder}/{name}.yaml",
-                                          "--by", "test", *(["--json"] if json_too else []))
+                                          "--by", "test", *self.operators, *(["--json"] if json_too else []))
         return (code, json.loads(text)) if json_too and code == 0 else (code, text)
 
     def ask(self, name, *words):
@@ -127,6 +137,20 @@ class Cluster:
                 return float(line.rpartition(" ")[2])
         return None
 
+    def samples(self, name, metric):
+        """All samples of a metric: [({label: value}, number)]."""
+        lines = [line for line in self.page(name, "/metrics")[1].splitlines() if line.startswith(metric + "{")]
+        return [(dict(re.findall(r'(\w+)="([^"]*)"', line)), float(line.rpartition(" ")[2])) for line in lines]
+
+    def connections(self, name, label):
+        """What the connections of a node have in common with each other, by a label of their metric."""
+        return {labels[label] for labels, _ in self.samples(name, "bellwether_connections")}
+
+    def leads_now(self, name):
+        """The term in which a node says that it may act now; None when it may not."""
+        answer = self.ask(name, "leader")
+        return answer["term"] if answer and answer["name"] == name and answer["valid_for_ms"] > 0 else None
+
     def changes(self, name):
         """How often a node has seen the leader change."""
         return self.metric(name, "bellwether_leader_changes_total")
@@ -136,6 +160,8 @@ class Test(unittest.TestCase):
     """Tests of clusters. What is promised in any case is looked at in the end of each: no two leaders of one term."""
 
     binary = router = None
+    older = foreign = None  # builds of protocol 1.1 and 2.0
+    clock = None  # the library that steps the wall clock of a process
 
     def cluster(self, voters, workers=0):
         names = ["abcdefghi"[i] for i in range(voters)]
@@ -151,3 +177,11 @@ class Test(unittest.TestCase):
                 continue
             for event in cluster.said(name, "elected"):
                 self.assertEqual(leaders.setdefault(event["term"], name), name, f"two leaders of term {event['term']}")
+
+
+def main(*names):
+    """Runs the tests of a file, as `FILE BUILT-COMMAND ROUTER [what `names` name] [TEST …]`."""
+    enclosure.enter()
+    for name in ("binary", "router", *names):
+        setattr(Test, name, sys.argv.pop(1))
+    unittest.main("__main__", verbosity=2)

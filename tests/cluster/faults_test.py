@@ -1,0 +1,223 @@
+#!/usr/bin/env python3
+"""What breaks a cluster, and what must hold then: one leader at a time, and one again when all is whole."""
+
+import struct
+
+from lib import nodes
+from lib.world import fill, until
+
+
+class Failing(nodes.Test):
+    def test_the_leader_is_killed_and_comes_back_with_its_disk(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        rest = [name for name in cluster.names if name != leader]
+        cluster.running[leader].kill()
+        second, higher = cluster.agreed(rest, other_than=leader)
+        self.assertGreater(higher, term)
+        until("its death", lambda: all(cluster.members(name)[leader] == "dead" for name in rest))
+        cluster.start(leader, first=False)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed(), (second, higher), "who comes back follows")
+
+    def test_a_paused_leader_leads_no_more_when_it_wakes(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        rest = [name for name in cluster.names if name != leader]
+        cluster.running[leader].pause()
+        cluster.agreed(rest, other_than=leader)
+        cluster.running[leader].resume()
+        cluster.all_alive()
+        found, higher = cluster.agreed()
+        self.assertNotEqual(found, leader)
+        self.assertGreater(higher, term)
+        self.assertEqual(len(cluster.said(leader, "deposed")), 1)
+
+    def test_the_smaller_part_of_a_split_has_no_leader_and_the_whole_has_one(self):
+        cluster = self.cluster(5).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        others = [name for name in cluster.names if name != leader]
+        small, large = [leader, others[0]], others[1:]
+        cluster.world.split(small, large)
+        cluster.agreed(large, other_than=leader)
+        until("the end of the old term", lambda: cluster.said(leader, "deposed"))
+        until("no leader", lambda: all(cluster.leader(name) is None for name in small))
+        self.assertEqual(cluster.page(leader, "/readyz")[0], 503)
+        cluster.world.heal()
+        cluster.all_alive(seconds=60)
+        cluster.agreed()
+
+    def test_a_leader_that_is_not_heard_is_followed_by_one_that_is(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        rest = [name for name in cluster.names if name != leader]
+        cluster.world.cut([leader], rest, both=False)
+        cluster.agreed(rest, other_than=leader)
+        until("the end of its term", lambda: cluster.said(leader, "deposed"))
+        cluster.world.heal()
+        cluster.all_alive(seconds=60)
+        cluster.agreed()
+
+    def test_a_bad_network_changes_nothing(self):
+        cluster = self.cluster(3, workers=2).start()
+        cluster.all_alive()
+        leader = cluster.agreed()
+        cluster.world.set("*", "*", loss="2%", delay="10ms", jitter="5ms", duplicate="5%", reorder="10%")
+        cluster.running["w1"].starve(share=0.1)
+        before = cluster.changes(leader[0])
+        sent = 'bellwether_datagrams_total{direction="sent"}'
+        until("some time of the nodes", lambda: cluster.metric("w2", sent) > 60)
+        cluster.running["w1"].feed()
+        cluster.world.clear()
+        cluster.all_alive(seconds=60)
+        self.assertEqual((cluster.agreed(), cluster.changes(leader[0])), (leader, before))
+
+    def test_a_voter_whose_disk_is_full_abstains_and_says_so(self):
+        cluster = self.cluster(3)
+        disk = cluster.world["a"].disk("2M")
+        cluster.settings("a", data=str(disk / "data"))
+        cluster.start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        filled = fill(disk)
+        cluster.running[leader].kill()
+        rest = [name for name in cluster.names if name != leader]
+        if leader != "a":
+            cluster.says("a", "full")
+            filled.unlink()
+        cluster.agreed(rest, other_than=leader)
+
+    def test_a_voter_that_has_lost_its_disk_follows_and_says_what_to_do(self):
+        cluster = self.cluster(3).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        lost = next(name for name in cluster.names if name != leader)
+        cluster.running[lost].kill()
+        cluster.start(lost, first=False, data=str(cluster.folder / "empty"))
+        cluster.says(lost, "--first-start")
+        cluster.all_alive()
+        self.assertTrue(cluster.ask(lost, "quorum")["follows_only"])
+        self.assertEqual(cluster.page(lost, "/readyz")[0], 503)
+        self.assertEqual(cluster.agreed()[0], leader)
+
+
+class Majorities(nodes.Test):
+    def test_any_three_of_seven_may_be_gone_and_four_may_not(self):
+        cluster = self.cluster(7).start()
+        leader, term = cluster.settled()
+        others = [name for name in cluster.names if name != leader]
+        gone, rest = [leader, *others[:2]], others[2:]
+        for name in gone:
+            cluster.running[name].kill()
+        second, higher = cluster.agreed(rest, other_than=leader)
+        self.assertGreater(higher, term)
+        # A fourth one, who is not the leader: the leader itself finds out that it is alone.
+        fourth = next(name for name in rest if name != second)
+        cluster.running[fourth].kill()
+        rest.remove(fourth)
+        until("no leader", lambda: all(cluster.leader(name) is None for name in rest))
+        for name in rest:
+            self.assertEqual(cluster.page(name, "/readyz")[0], 503)
+            self.assertFalse(cluster.ask(name, "quorum")["has_quorum"])
+        cluster.start(fourth, first=False)
+        _, third = cluster.agreed([*rest, fourth])
+        self.assertGreater(third, higher)
+        cluster.start(*gone, first=False)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed()[1], third, "who comes back follows")
+
+
+class Disturbed(nodes.Test):
+    def two_at_once(self, cluster):
+        """Two nodes that may act at the same time: one before and after the other."""
+        for one in cluster.voters:
+            before = cluster.leads_now(one)
+            if before is None:
+                continue
+            others = [name for name in cluster.voters if name != one and cluster.leads_now(name) is not None]
+            if others and cluster.leads_now(one) == before:
+                return [one, *others]
+        return []
+
+    def test_doubled_and_overtaken_messages_change_nothing(self):
+        cluster = self.cluster(3, workers=1).start()
+        leader = cluster.settled()
+        cluster.world.set("*", "*", delay="3ms", jitter="3ms", duplicate="50%", reorder="50%", reorder_by="20ms")
+        before = cluster.changes(leader[0])
+        received = 'bellwether_datagrams_total{direction="received"}'
+        start = cluster.metric("w1", received)
+        until("some time of the nodes", lambda: cluster.metric("w1", received) > start + 60)
+        self.assertGreater(cluster.metric("w1", 'bellwether_refused_total{reason="replayed"}'), 10)
+        cluster.world.clear()
+        cluster.all_alive()
+        self.assertEqual((cluster.agreed(), cluster.changes(leader[0])), (leader, before))
+
+    def test_a_leader_that_gets_little_of_the_processor_never_leads_beside_another(self):
+        cluster = self.cluster(3).start()
+        leader, _ = cluster.settled()
+        rest = [name for name in cluster.names if name != leader]
+        # It stands still for longer than its lease again and again.
+        cluster.running[leader].starve(share=0.3, period=2)
+        cluster.agreed(rest, other_than=leader)
+        for _ in range(30):
+            self.assertEqual(self.two_at_once(cluster), [])
+        cluster.running[leader].feed()
+        cluster.all_alive(seconds=60)
+        cluster.agreed()
+
+    def test_a_follower_that_gets_little_of_the_processor_deposes_nobody(self):
+        cluster = self.cluster(3).start()
+        leader, term = cluster.settled()
+        slow = next(name for name in cluster.names if name != leader)
+        cluster.running[slow].starve(share=0.2, period=0.3)
+        heard = 'bellwether_datagrams_total{direction="received"}'
+        start = cluster.metric(leader, heard)
+        until("some time of the nodes", lambda: cluster.metric(leader, heard) > start + 60)
+        cluster.running[slow].feed()
+        cluster.all_alive(seconds=60)
+        self.assertEqual(cluster.agreed(), (leader, term))
+
+
+class Clocks(nodes.Test):
+    def step(self, cluster, name, seconds):
+        with open(cluster.folder / f"{name}.clock", "r+b") as file:
+            file.write(struct.pack("q", seconds))
+
+    def test_wall_clocks_that_are_set_change_nothing(self):
+        cluster = self.cluster(3, workers=1)
+        for name in cluster.names:
+            file = cluster.folder / f"{name}.clock"
+            file.write_bytes(bytes(8))
+            cluster.environments[name] = {"LD_PRELOAD": str(self.clock), "STEPPED_CLOCK": str(file)}
+        cluster.start()
+        leader, term = cluster.settled()
+        follower = next(name for name in cluster.voters if name != leader)
+        for seconds in (-7200, 90_000):
+            self.step(cluster, leader, seconds)
+            self.step(cluster, follower, -seconds)
+            sent = 'bellwether_datagrams_total{direction="sent"}'
+            start = cluster.metric(leader, sent)
+            until("some time of the nodes", lambda start=start: cluster.metric(leader, sent) > start + 20)
+            cluster.all_alive()
+            self.assertEqual(cluster.agreed(), (leader, term))
+        # Who starts again with its clock far behind is let in by those who knew its earlier life, and votes.
+        self.step(cluster, leader, -86_400)
+        cluster.running[leader].kill()
+        second, _ = cluster.agreed([name for name in cluster.names if name != leader], other_than=leader)
+        cluster.start(leader, first=False)
+        cluster.all_alive()
+        gone = next(name for name in cluster.voters if name not in (leader, second))
+        cluster.running[gone].kill()
+        rest = [name for name in cluster.names if name != gone]
+        self.assertEqual(cluster.agreed(rest)[0], second)
+        code, text = cluster.operator(second, "transfer", "--to", leader)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(cluster.agreed(rest, other_than=second)[0], leader)
+
+
+if __name__ == "__main__":
+    nodes.main("clock")

@@ -1,0 +1,203 @@
+#!/usr/bin/env python3
+"""Who may talk to a cluster: certificates, and secrets that change while the cluster works."""
+
+import sys
+import threading
+from pathlib import Path
+
+from lib import nodes
+from lib.world import until
+
+sys.path.append(str(Path(__file__).parents[1]))
+from integration.lib.certificates import Authority  # noqa: E402
+
+
+class Certificates(nodes.Test):
+    def secured(self, voters, workers=0):
+        """A cluster whose nodes have certificates of their roles, and whose operators have one too."""
+        cluster = self.cluster(voters, workers)
+        self.authority = Authority(cluster.folder)
+        for name in cluster.names:
+            cluster.settings(name, tls=self.certified(cluster, name))
+        self.issue("operator", f"URI:{self.claim('operator')}")
+        cluster.operators = ["--set", f"tls.certificate={cluster.folder}/operator.pem", "--set",
+                             f"tls.key={cluster.folder}/operator.key"]
+        return cluster
+
+    def claim(self, role, cluster="flock"):
+        return f"bellwether://{cluster}/default/*/role/{role}"
+
+    def issue(self, name, alternative, authority=None, days=1):
+        (authority or self.authority).issue(name, alternative, days)
+
+    def certified(self, cluster, name, file=None, claim=None, **how):
+        """Settings of a node with a certificate that was made so."""
+        file = file or name
+        role = "manager" if name in cluster.voters else "worker"
+        self.issue(file, f"DNS:{name},IP:{cluster.world[name].ipv4},URI:{claim or self.claim(role)}", **how)
+        return {"certificate": f"{cluster.folder}/{file}.pem", "key": f"{cluster.folder}/{file}.key",
+                "ca": str(self.authority.file)}
+
+    def test_nodes_prove_their_roles_and_a_leader_that_is_killed_is_replaced(self):
+        cluster = self.secured(3, workers=1).start()
+        leader, _ = cluster.settled()
+        for name in cluster.names:
+            until(f"proven roles at {name}", lambda name=name: cluster.connections(name, "roles") == {"proven"})
+            self.assertEqual([note for note in cluster.said(name) if "without certificates" in note["text"]], [])
+        cluster.running[leader].kill()
+        cluster.agreed([name for name in cluster.voters if name != leader], other_than=leader)
+
+    def test_certificates_that_do_not_fit_are_refused_and_both_ends_say_why(self):
+        cluster = self.secured(1, workers=5).start("a")
+        leader = cluster.agreed(["a"])
+        other = Authority(cluster.folder, "stranger")
+        unfit = {"w1": (self.certified(cluster, "w1", "of-a-stranger", authority=other),
+                        "unable to get local issuer certificate", "tlsv1 alert unknown ca"),
+                 "w2": (self.certified(cluster, "w2", "of-a-manager", claim=self.claim("manager")),
+                        "the certificate does not say that its node is a worker of flock/default/default",
+                        "the certificate does not say that its node is a worker of flock/default/default"),
+                 "w3": (self.certified(cluster, "w3", "of-yesterday", days=-1),
+                        "certificate has expired", "certificate expired"),
+                 "w4": (self.certified(cluster, "w4", "of-a-herd", claim=self.claim("worker", "herd")),
+                        "the certificate does not say that its node is a worker of flock/default/default",
+                        "the certificate does not say that its node is a worker of flock/default/default"),
+                 "w5": ({}, "", "that wants a certificate (tls.certificate)")}
+        for number, (name, (tls, here, there)) in enumerate(unfit.items(), 1):
+            with self.subTest(name):
+                # Long enough for a third try: a node tells of refusals once a second.
+                cluster.start(name, tls=tls, join_limit="2200ms")
+                self.assertEqual(cluster.running[name].popen.wait(20), 1)
+                self.assertIn(there, cluster.running[name].tail())
+                self.assertGreaterEqual(cluster.metric("a", 'bellwether_refused_total{reason="certificate"}'), number)
+                if tls:
+                    cluster.says("a", here)
+        self.assertEqual((cluster.members("a"), cluster.agreed(["a"])), ({"a": "alive"}, leader))
+
+    def test_operators_need_a_certificate_of_their_own_role(self):
+        cluster = self.secured(1).start()
+        cluster.agreed()
+        fitting = cluster.operators
+        for options, reason in (([], "the certificate does not say that its node is an operator"),
+                                (["--set", "tls.certificate=", "--set", "tls.key=", "--set", "tls.ca="],
+                                 "tls.certificate")):
+            with self.subTest(options):
+                cluster.operators = options
+                code, text = cluster.operator("a", "members")
+                self.assertEqual(code, 1, text)
+                self.assertIn(reason, text)
+        cluster.operators = fitting
+        self.assertEqual(cluster.operator("a", "members")[0], 0)
+
+
+class Load:
+    """Operators who ask one node after the other, with the old secret, and where that opens nothing any more with the
+    new one. One of the two must do at any moment."""
+
+    def __init__(self, cluster, secrets, askers=2):
+        self.cluster = cluster
+        self.secrets = secrets
+        self.failures = []
+        self.answers = 0
+        self.over = threading.Event()
+        self.threads = [threading.Thread(target=self.run, args=[i], daemon=True) for i in range(askers)]
+
+    def __enter__(self):
+        for thread in self.threads:
+            thread.start()
+        until("answers before the change", lambda: self.answers >= 10)
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        for thread in self.threads:
+            thread.join()
+
+    def run(self, turn):
+        names = self.cluster.names
+        while not self.over.is_set():
+            turn += 1
+            told = []
+            for secret in self.secrets:
+                code, text = self.cluster.operator(names[turn % len(names)], "members", "--node",
+                                                   f"{self.cluster.world[names[turn % len(names)]].ipv4}:9000",
+                                                   "--set", f"secret.file={secret}")
+                told.append(text)
+                if code == 0:
+                    self.answers += 1
+                    break
+            else:
+                self.failures.append(told)
+
+
+class Secrets(nodes.Test):
+    def test_a_secret_is_replaced_while_the_cluster_works(self):
+        cluster = self.cluster(3, workers=2).start()
+        leader = cluster.settled()
+        self.assertEqual(cluster.running["w2"].stop(), 0)
+        old = cluster.folder / "secret"
+        new = cluster.write_secret("new", "the next secret of the tests, 4Kp")
+        running = [name for name in cluster.names if name != "w2"]
+        cluster.names.remove("w2")
+        [old_id] = cluster.ask("a", "keys", "list")["keys"]
+        changes = {name: cluster.changes(name) for name in running}
+        with Load(cluster, [old, new]) as load:
+            code, text = cluster.operator("a", "keys", "rotate", "--secret-file", new, json_too=False)
+            self.assertEqual(code, 0, text)
+            rotated = load.answers
+            until("answers after the change", lambda: load.answers >= rotated + 10)
+        self.assertEqual(load.failures, [])
+        self.assertEqual(cluster.operator("a", "members")[0], 1, "the old secret opens nothing any more")
+        for name in running:
+            cluster.settings(name, secret={"file": str(new)})
+        cluster.all_alive(running)
+        for name in running:
+            [new_id] = cluster.ask(name, "keys", "list")["keys"]
+            self.assertNotEqual(new_id, old_id)
+            until(f"new connections of {name}", lambda: cluster.connections(name, "secret") == {new_id})
+            self.assertIsNone(cluster.metric(name, 'bellwether_member_changes_total{change="died"}'))
+            self.assertEqual(cluster.changes(name), changes[name], "nobody has noticed")
+            self.assertEqual(cluster.metric(name, 'bellwether_refused_total{reason="forged"}'), 0)
+        self.assertEqual(cluster.agreed(running), leader)
+
+        # One that was away meanwhile has the old secret still. It is told what may be wrong, and is let in afterwards.
+        cluster.start("w2", join_limit="700ms")
+        self.assertEqual(cluster.running["w2"].popen.wait(20), 1)
+        self.assertIn("as a node does whose secret is another one", cluster.running["w2"].tail())
+        cluster.start("w2", secret={"file": str(new)})
+        cluster.all_alive([*running, "w2"])
+        # And so is one that is started again with the new one in its file.
+        cluster.running["w1"].kill()
+        cluster.start("w1")
+        cluster.all_alive([*running, "w2"])
+
+    def test_a_change_that_stops_half_way_can_be_finished(self):
+        cluster = self.cluster(3).start()
+        leader = cluster.settled()
+        new = cluster.write_secret("new", "the next secret of the tests, 4Kp")
+        away = next(name for name in cluster.names if name != leader[0])
+        asker = next(name for name in cluster.names if name not in (leader[0], away))
+        cluster.running[away].pause()
+        code, text = cluster.operator(asker, "keys", "rotate", "--secret-file", new, "--timeout", "300ms",
+                                      json_too=False)
+        self.assertEqual(code, 1, text)
+        self.assertIn(f"'{away}'", text)
+        cluster.running[away].resume()
+        cluster.all_alive()
+        until("a change of the secret", lambda: cluster.operator(asker, "keys", "rotate", "--secret-file", new,
+                                                                 json_too=False)[0] == 0)
+        for name in cluster.names:
+            cluster.settings(name, secret={"file": str(new)})
+        cluster.all_alive()
+        self.assertEqual({name: len(cluster.ask(name, "keys", "list")["keys"]) for name in cluster.names},
+                         dict.fromkeys(cluster.names, 1))
+        # Whoever says it once more, and has the old secret still, changes nothing.
+        cluster.settings(asker)
+        code, text = cluster.operator(asker, "keys", "rotate", "--secret-file", new, json_too=False)
+        self.assertEqual(code, 0, text)
+        cluster.settings(asker, secret={"file": str(new)})
+        self.assertEqual({name: len(cluster.ask(name, "keys", "list")["keys"]) for name in cluster.names},
+                         dict.fromkeys(cluster.names, 1))
+
+
+if __name__ == "__main__":
+    nodes.main()

@@ -1,0 +1,8 @@
+// What a node of another version of the protocol speaks: linked in the place of src/wire/protocol_version.cc.
+#include "wire/version.h"
+
+namespace bellwether::wire {
+
+constinit const ProtocolVersion kVersion = {BW_PROTOCOL_MAJOR, BW_PROTOCOL_MINOR};
+
+}  // namespace bellwether::wire
