@@ -61,6 +61,7 @@ void Elector::step(Instant now, const Event& event, Effects& out) {
     config_.evidence.bad(now, bad->kind, bad->why);
     const std::string cause = std::string("unhealthy: ") + to_string(bad->kind) + ": " + bad->why;
     if (state_ == State::kLeading) drain(now, {.cause = cause, .heir = {}}, false, out);
+    if (state_ == State::kFollowing && seen_.place.joined) wake_ = now;
   } else if (const auto* resign = std::get_if<Resign>(&event)) {
     on_resign(now, *resign, out);
   } else if (const auto* retime = std::get_if<Retime>(&event)) {

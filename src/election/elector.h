@@ -64,6 +64,11 @@ class Elector {
   Duration stop_grace() const { return term_timing_.stop_grace; }
   // From when on others may take the key, unless it is renewed: later than any act of the work.
   Instant lease_ends() const { return lease_ends_; }
+  // Until when the holder that was seen last counts as holding the key, unless it is seen to renew. The beginning of
+  // time when nobody was seen to hold it.
+  Instant holder_until() const;
+  // When the store showed last what is there; the beginning of time before it has.
+  Instant seen_at() const { return seen_at_; }
   // The record seen last, with what it was taken to mean; for status screens.
   const Observation& seen() const { return seen_; }
   const Verdict& verdict() const { return verdict_; }
@@ -125,6 +130,7 @@ class Elector {
 
   // What was seen last.
   bool seen_any_ = false;
+  Instant seen_at_;
   bool must_look_ = false;  // what was seen may be outdated by an act of our own
   Observation seen_;
   Verdict verdict_;

@@ -24,6 +24,7 @@ void Elector::observe(Instant now, const Observation& seen, Effects& out) {
   verdict_ = rule_.assess(now, seen, token_, floor_);
   if (elected) last_failover_ = now - quiet_since;
   seen_ = seen;
+  seen_at_ = now;
   must_look_ = false;
   if (changed) out.emplace_back(LeaderChanged{seen.record, verdict_.why});
   if (elected) {
@@ -49,6 +50,12 @@ void Elector::consider(Instant now, Effects& out) {
   const Duration wait = jittered(config_.timing.retry);
   wake_ = now + wait;
   if (!config_.campaign) return;
+  if (const auto against = config_.evidence.against(now, false); against && seen_.place.joined) {
+    BW_PROBE("election: an unfit candidate leaves the queue");
+    note(true, "leaves the queue, where others would wait behind it: " + *against, out);
+    release(now, out);
+    return;
+  }
   switch (verdict_.kind) {
     case Verdict::Kind::kOurs: adopt(now, out); break;
     case Verdict::Kind::kFree: consider_vacancy(now, out); break;
@@ -157,6 +164,15 @@ void Elector::took(Instant now, const Result<WriteOutcome>& outcome, Effects& ou
   } else {
     elected(now, out);
   }
+}
+
+// Renewals are not seen in a queue: there the server ends the lease of whoever does not send them.
+Instant Elector::holder_until() const {
+  if (!seen_any_ || !seen_.record.held()) return {};
+  if (holds()) return lease_ends_;
+  const Instant since = config_.traits.claim == ClaimKind::kQueue ? seen_at_ : rule_.unchanged_since();
+  const Duration lease = seen_.record.lease > Duration::zero() ? seen_.record.lease : config_.timing.lease;
+  return since + config_.timing.takeable_after(lease);
 }
 
 void Elector::set_open(bool open, std::string why, Effects& out) {

@@ -1,98 +1,11 @@
 #include "election/elector.h"
 
-#include <deque>
 #include <gtest/gtest.h>
+
+#include "election/elector_testing.h"
 
 namespace bellwether::election {
 namespace {
-
-// A register in memory, and one Elector that uses it at hand-picked times.
-struct Register {
-  bool present = false;
-  LeaseRecord record;
-  uint64_t version = 0;
-  Duration longest_kept = Duration::hours(1);  // a claim that stood in the store already keeps the lease that it had
-
-  Observation look() const {
-    Observation seen;
-    seen.present = present;
-    seen.record = record;
-    seen.version = std::to_string(version);
-    return seen;
-  }
-  WriteOutcome act(const WriteRequest& request) {
-    WriteOutcome outcome;
-    outcome.applied = request.expected == std::to_string(version);
-    if (outcome.applied) {
-      present = true;
-      record = request.record;
-      record.lease = std::min(record.lease, longest_kept);
-      ++version;
-    }
-    outcome.after = look();
-    return outcome;
-  }
-};
-
-ElectorConfig config(std::string holder) {
-  ElectorConfig c;
-  c.key = "k";
-  c.claim.holder = std::move(holder);
-  c.timing = LeaseTiming::of(Duration::seconds(15));
-  c.timing.jitter = 0;
-  return c;
-}
-
-class Bench {
- public:
-  Bench(Register& reg, ElectorConfig c, uint64_t seed = 1) : reg_(reg), elector(std::move(c), seed) {}
-
-  Effects step(const Event& event) {
-    Effects out;
-    elector.step(now, event, out);
-    for (const Effect& effect : out) all.push_back(effect);
-    return out;
-  }
-  // Carries out questions and answers until nothing is asked any more.
-  void settle(Effects effects) {
-    std::deque<Effect> todo(effects.begin(), effects.end());
-    while (!todo.empty()) {
-      const Effect effect = todo.front();
-      todo.pop_front();
-      Effects more;
-      if (std::holds_alternative<Look>(effect)) {
-        more = step(Looked{store_is_down ? Result<Observation>(fail(Errc::kTimeout, "down")) : reg_.look()});
-      } else if (const auto* act = std::get_if<Act>(&effect)) {
-        more = step(Acted{store_is_down ? Result<WriteOutcome>(fail(Errc::kTimeout, "down")) : reg_.act(act->request)});
-      }
-      todo.insert(todo.end(), more.begin(), more.end());
-    }
-  }
-  void tell(const Event& event) { settle(step(event)); }
-  // Lets time pass to `until`, ticking whenever the elector wants it.
-  void pass_to(Duration until) {
-    const Instant end = Instant::from_ns(0) + until;
-    while (elector.wake() <= end) {
-      now = std::max(now, elector.wake());
-      tell(Tick{});
-    }
-    now = end;
-  }
-  template <class T>
-  std::vector<T> of() const {
-    std::vector<T> found;
-    for (const Effect& effect : all) {
-      if (const auto* one = std::get_if<T>(&effect)) found.push_back(*one);
-    }
-    return found;
-  }
-
-  Register& reg_;
-  Elector elector;
-  Instant now = Instant::from_ns(0);
-  bool store_is_down = false;
-  Effects all;
-};
 
 TEST(Elector, a_free_key_is_taken_at_once_with_the_first_epoch) {
   Register reg;
@@ -334,6 +247,28 @@ TEST(Elector, work_that_shows_no_progress_loses_the_key_on_purpose) {
   ASSERT_EQ(a.of<TermEnded>().size(), 1u) << "the work never stopped: nothing is renewed, nothing released";
   EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kUnhealthy);
   EXPECT_TRUE(reg.record.held());
+}
+
+TEST(Elector, a_holder_counts_as_one_for_its_lease_since_it_was_seen_to_renew) {
+  Register reg;
+  Bench a(reg, config("a"));
+  Bench b(reg, config("b"), 2);
+  b.tell(Start{});
+  EXPECT_EQ(a.elector.holder_until(), Instant()) << "nobody has been seen";
+  a.now = b.now = Instant::from_ns(0) + Duration::seconds(1);
+  a.tell(Start{});
+  const Instant first = a.now + Duration::millis(15'150);
+  EXPECT_EQ(a.elector.holder_until(), first);
+  a.pass_to(Duration::seconds(10));
+  EXPECT_EQ(a.elector.holder_until(), first) << "looked at again, it has not been renewed";
+  b.pass_to(Duration::seconds(10));
+  a.pass_to(Duration::seconds(14));
+  EXPECT_GT(a.elector.holder_until(), first);
+  EXPECT_GT(a.elector.seen_at(), Instant::from_ns(0) + Duration::seconds(10));
+  a.store_is_down = true;
+  const Instant seen = a.elector.seen_at();
+  a.pass_to(Duration::seconds(20));
+  EXPECT_EQ(a.elector.seen_at(), seen) << "no answer shows nothing";
 }
 
 TEST(Elector, an_error_of_the_store_never_elects) {

@@ -12,6 +12,7 @@ const char* to_string(EvidenceKind kind) {
     case EvidenceKind::kWork: return "work";
     case EvidenceKind::kDisk: return "disk";
     case EvidenceKind::kCommand: return "health command";
+    case EvidenceKind::kSelf: return "own judgement";
   }
   return "?";
 }

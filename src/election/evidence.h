@@ -17,8 +17,9 @@ enum class EvidenceKind : uint8_t {
   kWork,     // the guarded work moves: it reported progress. Counts only while it runs.
   kDisk,     // a small write to the disk of the work succeeded
   kCommand,  // the user's health command said yes
+  kSelf,     // the process finds itself fit, and nobody else whose turn it is before its own
 };
-inline constexpr std::size_t kEvidenceKinds = 3;
+inline constexpr std::size_t kEvidenceKinds = 4;
 const char* to_string(EvidenceKind kind);
 
 class Evidence {

@@ -31,6 +31,7 @@ runtime::task<void> Candidate::run(runtime::Cancellation* cancel) {
   scope_ = nullptr;
   stopped_ = true;
   inbox_.clear();
+  if (term_end_ != nullptr) term_end_->move_to(Instant());
 }
 
 void Candidate::tell(Event event) {

@@ -45,7 +45,7 @@ class Candidate {
   Candidate& operator=(const Candidate&) = delete;
 
   // Campaigns (or observes) until it was told to stay out and has given up everything, or until `cancel`, which drops
-  // everything as it is.
+  // everything as it is: a term that runs ends at once, for nobody renews it.
   runtime::task<void> run(runtime::Cancellation* cancel);
 
   // What is told before run() counts when it begins; what is told after it, not at all.
