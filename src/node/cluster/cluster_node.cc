@@ -181,8 +181,8 @@ task<int> ClusterNode::run() {
   outer.spawn(listen_to_signals(outer.cancellation()));
   outer.spawn(parts_->server->serve(outer.cancellation()));
   if (!config_.has_tls()) {
-    journal_.detail(runtime_.wall_now(),
-                    "without certificates (tls.certificate) a role is what any holder of the secret says it is");
+    journal_.warn(runtime_.wall_now(),
+                  "without certificates (tls.certificate) a role is what any holder of the secret says it is");
   }
   say("started", "node '" + config_.name + "' (" + std::string(to_string(config_.role)) + ") of cluster '" +
                      config_.cluster + "' looks for its cluster");
