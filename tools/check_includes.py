@@ -48,7 +48,7 @@ ROOMS = [
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
-    ("src/node/cluster/*", "node_cluster", f"jobs cluster {UP_TO_CLUSTER}", False),
+    ("src/node/cluster/*", "node_cluster", f"jobs cluster lead {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", UP_TO_NODES, False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),

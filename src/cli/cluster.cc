@@ -290,7 +290,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
     exit_code = question(*given, request);
   });
   CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
-  transfer->add_option("--to", given->to, "The voter that shall lead (default: the fittest)")->type_name("NAME");
+  transfer->add_option("--to", given->to, "The node that shall lead (default: the fittest)")->type_name("NAME");
   transfer->callback([given, &exit_code] {
     wire::AdminRequest request;
     request.mutable_transfer()->set_to(given->to);

@@ -37,7 +37,16 @@ std::string leader_text(const AdminAnswer::Leader& leader) {
   return text;
 }
 
-std::string quorum_text(const AdminAnswer::Quorum& quorum) {
+// Of a cluster that leaves it to a store who leads.
+std::string store_text(const AdminAnswer::Quorum& quorum) {
+  std::string text = printable(quorum.decided_by()) +
+                     " decides who leads: nobody votes, and no majority is needed. Gates and managers may lead.\n";
+  if (!quorum.role().empty())
+    text += "this node is " + printable(quorum.role()) + ", epoch " + std::to_string(quorum.term()) + "\n";
+  return text;
+}
+
+std::string votes_text(const AdminAnswer::Quorum& quorum) {
   Table table({"VOTER", "ALIVE", ""});
   for (const auto& one : quorum.voters()) {
     std::string more = one.leads() ? "leads" : "";
@@ -53,6 +62,16 @@ std::string quorum_text(const AdminAnswer::Quorum& quorum) {
           "\n";
   if (quorum.changing()) text += "the voters are changing: majorities of the old and of the new ones are needed\n";
   if (quorum.follows_only()) text += "this node has lost its record of votes: it follows, and does not vote\n";
+  return text;
+}
+
+bool votes(const AdminAnswer::Quorum& quorum) { return quorum.decided_by().empty() || quorum.decided_by() == "quorum"; }
+
+std::string quorum_text(const AdminAnswer::Quorum& quorum) {
+  if (votes(quorum)) return votes_text(quorum);
+  std::string text = store_text(quorum);
+  if (!quorum.obstacle().empty()) text += "this node cannot take part: " + printable(quorum.obstacle()) + "\n";
+  if (!quorum.stands_back().empty()) text += "this node does not stand: " + printable(quorum.stands_back()) + "\n";
   return text;
 }
 
@@ -98,7 +117,10 @@ Json quorum_json(const AdminAnswer::Quorum& quorum) {
           {"active", quorum.active()},
           {"follows_only", quorum.follows_only()},
           {"has_quorum", quorum.has_quorum()},
-          {"changing", quorum.changing()}};
+          {"changing", quorum.changing()},
+          {"decided_by", votes(quorum) ? "quorum" : quorum.decided_by()},
+          {"obstacle", quorum.obstacle()},
+          {"stands_back", quorum.stands_back()}};
 }
 
 }  // namespace

@@ -27,6 +27,11 @@ void add_node_settings(CLI::App* command, NodeSettings& given) {
       ->type_name("NAME=VALUE")
       ->take_all()
       ->allow_extra_args(false);
+  command
+      ->add_option_function<std::string>(
+          "--leadership", [&given](const std::string& url) { given.assignments.push_back("leadership=" + url); },
+          "As --set leadership=URL: a store that decides who leads, or quorum")
+      ->type_name("URL");
 }
 
 ReadSettings read_node_settings(const NodeSettings& given, const std::vector<std::string>& over) {

@@ -1,9 +1,11 @@
 #include "cluster/election_driver.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/bytes.h"
 #include "base/check.h"
+#include "base/printable.h"
 #include "cluster/leadership_codec.h"
 #include "cluster/message_types.h"
 
@@ -114,6 +116,55 @@ void ElectionDriver::on_message(link::Connection& connection, const wire::Inboun
   step(quorum::Received{std::move(*message)});
 }
 
+Status ElectionDriver::hand_over(const std::string& cause, const std::string& heir) {
+  quorum::StepDown wish{.cause = cause, .heir = quorum::kNobody};
+  if (!heir.empty()) {
+    const std::vector<Voter> voters = view().voters;
+    const bool known = std::any_of(voters.begin(), voters.end(), [&](const Voter& one) { return one.name == heir; });
+    if (!known) return fail(Errc::kInvalid, "'" + printable(heir) + "' is no voter of this cluster");
+    if (heir == settings_.self) return fail(Errc::kInvalid, "'" + heir + "' leads already");
+    wish.heir = member_id(heir);
+  }
+  tell(wish);
+  return {};
+}
+
+void ElectionDriver::leave(const std::string& cause) {
+  tell(quorum::StepDown{.cause = cause, .heir = quorum::kNobody, .leaving = true});
+}
+
+// The kernel answers within the call.
+Status ElectionDriver::change_voters(bool add, const std::string& name) {
+  const auto kind = add ? quorum::MemberChange::Kind::kAdd : quorum::MemberChange::Kind::kRemove;
+  learn(name);
+  change_refused_.clear();
+  tell(quorum::ChangeMembers{{kind, member_id(name)}});
+  if (!change_refused_.empty()) return fail(Errc::kRefused, "the voters stay as they are: " + change_refused_);
+  return {};
+}
+
+std::string ElectionDriver::obstacle() const {
+  return kernel_.follows_only() ? "its record of votes is lost: it does not vote" : std::string();
+}
+
+Leadership::View ElectionDriver::view() const {
+  const quorum::Configuration& members = kernel_.members();
+  const auto has = [](const std::vector<quorum::MemberId>& all, quorum::MemberId id) {
+    return std::find(all.begin(), all.end(), id) != all.end();
+  };
+  View view{.decided_by = "quorum", .role = to_string(kernel_.role()), .term = kernel_.term().value()};
+  view.active = kernel_.active();
+  view.follows_only = kernel_.follows_only();
+  for (const quorum::MemberId id : members.voters) {
+    view.voters.push_back({.name = name_of(id), .leaving = members.joint() && !has(members.next, id)});
+  }
+  for (const quorum::MemberId id : members.next) {
+    if (!has(members.voters, id)) view.voters.push_back({.name = name_of(id), .joining = true});
+  }
+  view.changing = members.joint() || (kernel_.role() == quorum::Role::kLeader && !kernel_.members_settled());
+  return view;
+}
+
 // Events that listeners cause wait until the effects of the one before have been carried out.
 void ElectionDriver::step(const quorum::Event& event) {
   inbox_.push_back(event);
@@ -189,7 +240,7 @@ void ElectionDriver::carry_out(quorum::Effect& effect) {
     for (const quorum::MemberId one : members->members.voters) names.push_back(name_of(one));
     listener_.on_voters_changed(names);
   } else if (const auto* refused = std::get_if<quorum::ChangeRefused>(&effect)) {
-    listener_.on_change_refused(with_names(refused->why));
+    change_refused_ = with_names(refused->why);
   } else if (const auto* note = std::get_if<quorum::Note>(&effect)) {
     listener_.on_note(note->warning, with_names(note->text));
   } else if (std::holds_alternative<quorum::Left>(effect)) {

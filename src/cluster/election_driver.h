@@ -10,9 +10,9 @@
 #include <string>
 
 #include "cluster/kv.h"
+#include "cluster/leadership.h"
 #include "cluster/peer_names.h"
 #include "election/quorum/quorum_elector.h"
-#include "election/term_of_office.h"
 
 namespace bellwether::cluster {
 
@@ -25,27 +25,8 @@ struct ElectionSettings {
   bool first_start = false;  // a person says that this voter never voted before
 };
 
-class ElectionDriver final : private Service {
+class ElectionDriver final : public Leadership, private Service {
  public:
-  // Calls come one after the other, never from within another, and must not wait. They may call the driver.
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    // The work may begin. term.valid_for(now) is to be asked before each act.
-    virtual void on_elected(const election::TermOfOffice& term) = 0;
-    // Stop the work in good order and call work_stopped(); the term goes on meanwhile.
-    virtual void on_drain(const std::string& cause) = 0;
-    // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by`, and work_stopped() follow.
-    virtual void on_term_ended(const election::TermEnded& ended) = 0;
-    // Empty: nobody is known to lead.
-    virtual void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) = 0;
-    virtual void on_voters_changed(const std::vector<std::string>&) {}
-    // From within the call that asked for the change.
-    virtual void on_change_refused(const std::string&) {}
-    // After a wish to step down and leave: this voter stands no more.
-    virtual void on_retired() {}
-    virtual void on_note(bool warning, const std::string& text) = 0;
-  };
   using Addresses = cluster::Addresses;
 
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the voters' names have different
@@ -56,11 +37,21 @@ class ElectionDriver final : private Service {
   ElectionDriver(const ElectionDriver&) = delete;
   ElectionDriver& operator=(const ElectionDriver&) = delete;
 
-  // Takes part until cancelled; a term that runs then simply ends by its time.
-  runtime::task<void> run(runtime::Cancellation* cancel);
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  bool leads(Instant now) const override { return kernel_.leads(now); }
+  void work_stopped() override { tell(quorum::WorkStopped{}); }
+  void set_health(const quorum::LocalHealth& health) override { tell(health); }
+  void suspect(const std::string& leader) override { tell(quorum::LeaderSuspected{member_id(leader)}); }
+  Status hand_over(const std::string& cause, const std::string& heir) override;
+  void leave(const std::string& cause) override;
+  Status change_voters(bool add, const std::string& name) override;
+  std::string obstacle() const override;
+  bool electable() const override { return !kernel_.follows_only(); }
+  bool votes() const override { return true; }
+  View view() const override;
+
   // What happened; before run() it is dropped.
   void tell(quorum::Event event);
-  void work_stopped() { tell(quorum::WorkStopped{}); }
   // That there is a node of this name, which may be asked to vote.
   void learn(const std::string& name) { names_[member_id(name)] = name; }
 
@@ -91,6 +82,7 @@ class ElectionDriver final : private Service {
   std::map<quorum::MemberId, std::string> names_;
   std::shared_ptr<election::TermEnd> term_end_;
   std::deque<quorum::Event> inbox_;
+  std::string change_refused_;  // the last change of voters that was asked for, and why
   bool busy_ = false;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;

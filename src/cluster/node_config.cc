@@ -3,6 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "base/units.h"
+#include "election/lease_timing.h"
+#include "store/store_url.h"
+
 namespace bellwether::cluster {
 namespace {
 
@@ -25,7 +29,10 @@ constexpr std::array kSpecs{
     SettingSpec{"dns", "", "Names whose A, AAAA or SRV records are nodes to ask", Kind::kTexts},
     SettingSpec{"join_limit", "0s", "Give up joining after so long, with an error; 0s: never", Kind::kDuration},
     SettingSpec{"voters", "", "The names of all nodes that elect the leader, the same everywhere", Kind::kTexts},
-    SettingSpec{"leadership", "quorum", "Who decides who leads: quorum, or the URL of a store (etcd://…, k8s:…)"},
+    SettingSpec{"leadership", kQuorum,
+                "Who decides who leads: quorum, or a store's URL (etcd:, k8s:, redis:, postgres:)"},
+    SettingSpec{"leadership_lease", "0s", "There a leader is replaced after so long (0s: local 2s, lan 5s, wan 15s)",
+                Kind::kDuration},
     SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", Kind::kNumber,
                 "0..8"},
     SettingSpec{"profile", "lan", "The timing of membership and elections", Kind::kChoice, "local|lan|wan"},
@@ -75,20 +82,55 @@ class Check {
       complain("voters", "'voters' has " + std::to_string(sorted.size()) + " names; at most 9",
                "5 voters survive the loss of 2; more only make elections slower");
     }
-    if (config.leadership == "quorum" && config.role != Role::kWorker && config.voters.empty()) {
+    if (!config.delegates() && config.role != Role::kWorker && config.voters.empty()) {
       complain("voters", "'voters' is missing, and this cluster elects its leader itself",
                "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
     }
     if (config.votes() && config.role == Role::kWorker) {
       complain("voters", "'voters' names this node, which is a worker: workers do not vote");
     }
-    if (config.votes() && config.leadership == "quorum" && config.data.empty()) {
+    if (config.votes() && !config.delegates() && config.data.empty()) {
       complain("data", "'data' is missing, and this node votes: a vote must survive a restart",
                "data: /var/lib/bellwether");
     }
   }
 
+  void leadership(const NodeConfig& config) {
+    const bool timed = settings_.duration("leadership_lease") > Duration::zero();
+    if (!config.delegates()) {
+      if (timed) {
+        complain("leadership_lease", "'leadership_lease' is of stores, and this cluster elects its leader itself",
+                 "leave it out: the times of an election come from 'profile'");
+      }
+      return;
+    }
+    if (!config.voters.empty()) {
+      complain("voters", "'voters' names nodes that elect the leader, and 'leadership' a store that decides",
+               "leave one of them out: voters without leadership, or leadership without voters");
+    }
+    const auto url = store::parse_store_url(config.leadership);
+    if (!url) {
+      complain("leadership", "'leadership' is neither quorum nor the URL of a store: " + url.error().message);
+    } else if (const std::string why = reach_of(url->scheme); !why.empty()) {
+      complain("leadership", "'leadership' is " + yaml::in_quotes(config.leadership) + ", but " + why,
+               "let a store decide that all nodes reach, etcd, k8s, redis or postgres, or say quorum");
+    }
+    if (const Status good = election::LeaseTiming::of(config.store_lease).validate(); !good) {
+      complain("leadership_lease",
+               "'leadership_lease' " + format_duration(config.store_lease) + ": " + good.error().message);
+    }
+  }
+
  private:
+  // Why a store of this scheme cannot decide for nodes of several machines; empty: it can.
+  static std::string reach_of(std::string_view scheme) {
+    if (scheme == "memory") return "what one process remembers is seen by no other node";
+    if (scheme == "flock") return "locks of a host are seen by no node of another one";
+    if (scheme == "file")
+      return "a file is safe only where all nodes share one disk whose locks and fsync can be trusted";
+    return {};
+  }
+
   const Settings& settings_;
   yaml::Diagnostics& diagnostics_;
 };
@@ -96,6 +138,10 @@ class Check {
 }  // namespace
 
 bool NodeConfig::votes() const { return std::find(voters.begin(), voters.end(), name) != voters.end(); }
+
+Duration usual_store_lease(std::string_view profile) {
+  return Duration::seconds(profile == "local" ? 2 : profile == "wan" ? 15 : 5);
+}
 
 std::span<const SettingSpec> node_settings() { return kSpecs; }
 
@@ -117,8 +163,10 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   config.dns_names = settings.texts("dns");
   if (settings.duration("join_limit") > Duration::zero()) config.join_limit = settings.duration("join_limit");
   config.voters = settings.texts("voters");
-  config.leadership = settings.text("leadership");
+  config.leadership = settings.given("leadership") ? settings.text("leadership") : kQuorum;
   config.profile = settings.text("profile");
+  const Duration lease = settings.duration("leadership_lease");
+  config.store_lease = lease > Duration::zero() ? lease : usual_store_lease(config.profile);
   config.data = settings.text("data");
   config.secret_file = settings.text("secret.file");
   config.previous_secret_file = settings.text("secret.previous_file");
@@ -129,10 +177,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   if (config.certificate.empty() != config.key.empty() || config.certificate.empty() != config.ca.empty()) {
     check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none of them");
   }
-  if (config.leadership != "quorum" && config.leadership.find(':') == std::string::npos) {
-    check.complain("leadership", "'leadership' is " + yaml::in_quotes(config.leadership) +
-                                     ": it is quorum, or the URL of a store such as etcd://10.0.0.5");
-  }
+  check.leadership(config);
   check.voters(config);
   if (!diagnostics.empty()) return std::nullopt;
   return config;

@@ -11,6 +11,7 @@
 namespace bellwether::cluster {
 
 inline constexpr uint16_t kDefaultPort = 9000;
+inline constexpr const char* kQuorum = "quorum";  // a cluster whose voters elect its leader
 inline constexpr const char* kSecretVariable = "BELLWETHER_AUTH_SECRET";
 inline constexpr const char* kPreviousSecretVariable = "BELLWETHER_AUTH_SECRET_PREVIOUS";
 
@@ -32,6 +33,7 @@ struct NodeConfig {
 
   std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
   std::string leadership;           // "quorum", or the URL of a store that decides who leads
+  Duration store_lease;             // there
   std::string profile;
   std::string data;  // a folder
 
@@ -43,7 +45,11 @@ struct NodeConfig {
   bool verify_hostname = true;
   bool has_tls() const { return !certificate.empty(); }
   bool votes() const;
+  bool delegates() const { return leadership != kQuorum; }
 };
+
+// How long a lease of a cluster in a store is when nobody says: local 2 s, lan 5 s, wan 15 s.
+Duration usual_store_lease(std::string_view profile);
 
 // All settings of a node, in the order in which people should meet them.
 std::span<const SettingSpec> node_settings();

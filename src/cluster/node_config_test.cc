@@ -126,10 +126,37 @@ TEST_F(NodeConfigTest, settings_that_do_not_go_together_are_refused) {
   EXPECT_THAT(complaint("cluster: prod\nname: w\nrole: worker\nvoters: [w]\ndata: x\n"), HasSubstr("do not vote"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\ntls: {ca: ca.pem}\n"), HasSubstr("all of certificate"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\nleadership: raft\n"), HasSubstr("'raft'"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: x\nleadership_lease: 3s\n"),
+              HasSubstr("elects its leader itself"));
 }
 
-TEST_F(NodeConfigTest, a_cluster_that_leaves_leading_to_a_store_needs_no_voters) {
-  EXPECT_TRUE(read("cluster: prod\nleadership: etcd://10.0.0.5\n")) << complaints;
+TEST_F(NodeConfigTest, a_cluster_that_leaves_leading_to_a_store_needs_neither_voters_nor_a_disk) {
+  auto config = read("cluster: prod\nname: m1\nleadership: etcd://10.0.0.5\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_TRUE(config->delegates());
+  EXPECT_FALSE(config->votes());
+  EXPECT_EQ(config->store_lease, Duration::seconds(5));
+  EXPECT_EQ(read("cluster: prod\nprofile: wan\nleadership: k8s:ns\n")->store_lease, Duration::seconds(15));
+  config = read("cluster: prod\nleadership: redis://10.0.0.5\nleadership_lease: 3s\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->store_lease, Duration::seconds(3));
+  options = {"leadership="};
+  EXPECT_THAT(complaint("cluster: prod\nleadership: postgres://10.0.0.5\n"), HasSubstr("'voters' is missing"))
+      << "an empty text takes back what the file says";
+}
+
+TEST_F(NodeConfigTest, a_store_that_does_not_reach_all_nodes_or_clashes_with_voters_decides_nothing) {
+  for (const std::string store : {"memory:x", "flock:/run/x", "file:/srv/lease"}) {
+    EXPECT_THAT(complaint("cluster: prod\nleadership: " + store + "\n"), HasSubstr("'" + store + "', but")) << store;
+    EXPECT_THAT(complaints, HasSubstr("etcd, k8s, redis or postgres"));
+  }
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\nleadership: etcd://10.0.0.5\n"),
+              HasSubstr("leave one of them out"));
+  EXPECT_THAT(complaint("cluster: prod\nleadership: zk://10.0.0.5\n"), HasSubstr("there is no store 'zk:'"));
+  EXPECT_THAT(complaint("cluster: prod\nleadership: redis://u:secret@10.0.0.5\n"), HasSubstr("password_file"));
+  EXPECT_THAT(complaints, testing::Not(HasSubstr("secret@")));
+  EXPECT_THAT(complaint("cluster: prod\nleadership: etcd://10.0.0.5\nleadership_lease: 9000h\n"),
+              HasSubstr("longer than a year"));
 }
 
 TEST_F(NodeConfigTest, no_two_settings_share_a_variable) {

@@ -53,6 +53,9 @@ void put_quorum(const QuorumView& quorum, wire::AdminAnswer::Quorum& out) {
   out.set_follows_only(quorum.follows_only);
   out.set_has_quorum(quorum.has_quorum);
   out.set_changing(quorum.changing);
+  out.set_decided_by(quorum.decided_by);
+  out.set_obstacle(quorum.obstacle);
+  out.set_stands_back(quorum.stands_back);
 }
 
 Result<std::string> act_on_keys(NodeDesk& desk, const wire::AdminRequest::Keys& ask, wire::AdminAnswer::Keys& out) {

@@ -80,7 +80,12 @@ task<void> ClusterNode::make_membership(const cluster::Joining::Way& way) {
   }
   config.profile.endpoint = cluster::from_runtime(own);
   config.profile.role = static_cast<uint8_t>(config_.role);
-  config.profile.meta = write_meta({config_.datacenter, config_.region, software_name()});
+  PeerMeta meta{config_.datacenter, config_.region, software_name(), {}, {}};
+  if (config_.role != wire::Role::kWorker) {
+    meta.priority = config_.priority;
+    meta.decided_by = kind_of_decision(config_.leadership);
+  }
+  config.profile.meta = write_meta(meta);
   if (parts_->kv != nullptr) {
     const auto stored = co_await parts_->kv->get(kIncarnation);
     if (stored && *stored) config.incarnation = static_cast<uint32_t>(parse_u64(**stored).value_or(0));
@@ -89,6 +94,34 @@ task<void> ClusterNode::make_membership(const cluster::Joining::Way& way) {
                                                             std::move(config), runtime_.prng().next(), *this);
   say("listening", "listens on " + parts_->local.to_string() + ", reached at " + own.to_string(),
       {{"address", own.to_string()}});
+}
+
+void ClusterNode::make_election() {
+  const uint64_t seed = runtime_.prng().next();
+  if (parts_->store != nullptr) {
+    StoreElectionSettings settings;
+    settings.key = leadership_key(config_);
+    settings.self = config_.name;
+    settings.decided_by = kind_of_decision(config_.leadership);
+    settings.priority = config_.priority;
+    settings.timing = election::LeaseTiming::of(config_.store_lease);
+    election_ = std::make_unique<StoreElection>(runtime_, *parts_->store, *parts_->store_key, parts_->kv.get(), *this,
+                                                std::move(settings), seed, *this);
+  } else if (config_.votes()) {
+    cluster::ElectionSettings settings;
+    settings.key = config_.cluster;
+    settings.self = config_.name;
+    settings.voters = config_.voters;
+    settings.timing = timing_named(config_.profile);
+    settings.priority = config_.priority;
+    settings.first_start = options_.first_start;
+    election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
+                                                          std::move(settings), seed, *this);
+    job_lines_ = std::make_unique<jobs::JobLines>(*links_, parts_->switchboard, *this, config_.name, config_.voters);
+    jobs::KeeperSettings keeping;
+    keeping.first_start = options_.first_start;
+    job_keeper_ = std::make_unique<jobs::JobKeeper>(runtime_, *parts_->kv, *job_lines_, keeping, *this);
+  }
 }
 
 task<std::vector<runtime::Endpoint>> ClusterNode::resolve_seeds() {
@@ -125,19 +158,23 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
 // In good order: the leadership first, then the group is told, then the connections end.
 task<void> ClusterNode::depart() {
   say("leaving", "leaves: " + leave_cause_);
-  if (election_ != nullptr && election_->kernel().leads(runtime_.boot_now())) {
-    election_->tell(quorum::StepDown{.cause = leave_cause_, .heir = quorum::kNobody, .leaving = true});
-    const Instant end = runtime_.read_clock() + kLeaveMost / 2;
-    while (term_.end != nullptr && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
-    // The successor still needs this voter.
-    const Instant known = std::min(end, runtime_.read_clock() + kHandOverMost);
-    while ((leader_.empty() || leader_ == config_.name) && runtime_.read_clock() < known) {
-      co_await runtime_.sleep(Duration::millis(5));
-    }
-  }
+  if (election_ != nullptr) co_await resign();
   if (!gone_.is_set()) membership_->tell(membership::Leave{});
   const Instant end = runtime_.read_clock() + kLeaveMost / 2;
   while (!gone_.is_set() && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
+}
+
+task<void> ClusterNode::resign() {
+  const bool led = election_->leads(runtime_.boot_now());
+  election_->leave(leave_cause_);
+  const Instant end = runtime_.read_clock() + kLeaveMost / 2;
+  while (term_.end != nullptr && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
+  // The successor still needs this voter; a store still needs to hear that the key is free.
+  const Instant known = std::min(end, runtime_.read_clock() + kHandOverMost);
+  const auto done = [&] {
+    return election_->votes() ? !led || !(leader_.empty() || leader_ == config_.name) : retired_;
+  };
+  while (!done() && runtime_.read_clock() < known) co_await runtime_.sleep(Duration::millis(5));
 }
 
 task<void> ClusterNode::remember_peers(runtime::Cancellation* cancel) {
@@ -192,21 +229,7 @@ task<int> ClusterNode::run() {
   joining_ = nullptr;
   if (way) {
     co_await make_membership(*way);
-    if (config_.votes() && config_.leadership == "quorum") {
-      cluster::ElectionSettings settings;
-      settings.key = config_.cluster;
-      settings.self = config_.name;
-      settings.voters = config_.voters;
-      settings.timing = timing_named(config_.profile);
-      settings.priority = config_.priority;
-      settings.first_start = options_.first_start;
-      election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
-                                                            std::move(settings), runtime_.prng().next(), *this);
-      job_lines_ = std::make_unique<jobs::JobLines>(*links_, parts_->switchboard, *this, config_.name, config_.voters);
-      jobs::KeeperSettings keeping;
-      keeping.first_start = options_.first_start;
-      job_keeper_ = std::make_unique<jobs::JobKeeper>(runtime_, *parts_->kv, *job_lines_, keeping, *this);
-    }
+    make_election();
     outer.spawn(probes_.run(outer.cancellation()));
     admin_ = std::make_unique<AdminService>(*this, config_.name, *this);
     parts_->switchboard.connect(cluster::message_type::kAdmin, *admin_);

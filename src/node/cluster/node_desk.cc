@@ -41,32 +41,32 @@ LeaderView ClusterNode::leader() const {
 
 QuorumView ClusterNode::quorum() const {
   QuorumView view;
-  const auto voter = [&](const std::string& name) {
-    VoterView one{.name = name, .leads = name == leader_, .self = name == config_.name};
-    one.alive = one.self || membership_->state_of(name) == membership::MemberState::kAlive;
-    return one;
+  const auto add = [&](const cluster::Leadership::Voter& voter) {
+    VoterView one{.name = voter.name, .leads = voter.name == leader_, .self = voter.name == config_.name};
+    one.alive = one.self || membership_->state_of(voter.name) == membership::MemberState::kAlive;
+    one.joining = voter.joining;
+    one.leaving = voter.leaving;
+    view.voters.push_back(std::move(one));
   };
   if (election_ == nullptr) {
-    for (const std::string& name : config_.voters) view.voters.push_back(voter(name));
+    for (const std::string& name : config_.voters) add({.name = name});
     view.term = leader_term_;
+    view.decided_by = config_.leadership;
   } else {
-    const quorum::QuorumElector& kernel = election_->kernel();
-    const quorum::Configuration& members = kernel.members();
-    for (const quorum::MemberId id : members.voters) {
-      VoterView one = voter(election_->name_of(id));
-      one.leaving = members.joint() && std::find(members.next.begin(), members.next.end(), id) == members.next.end();
-      view.voters.push_back(std::move(one));
-    }
-    for (const quorum::MemberId id : members.next) {
-      if (std::find(members.voters.begin(), members.voters.end(), id) != members.voters.end()) continue;
-      VoterView one = voter(election_->name_of(id));
-      one.joining = true;
-      view.voters.push_back(std::move(one));
-    }
-    view.role = to_string(kernel.role());
-    view.term = kernel.term().value();
-    view.active = kernel.active();
-    view.follows_only = kernel.follows_only();
+    const cluster::Leadership::View seen = election_->view();
+    for (const cluster::Leadership::Voter& one : seen.voters) add(one);
+    view.role = seen.role;
+    view.term = seen.term;
+    view.active = seen.active;
+    view.follows_only = seen.follows_only;
+    view.changing = seen.changing;
+    view.decided_by = seen.decided_by;
+    view.stands_back = seen.stands_back;
+    view.obstacle = election_->obstacle();
+  }
+  if (config_.delegates()) {
+    view.has_quorum = view.obstacle.empty();
+    return view;
   }
   const auto majority = [&](bool VoterView::*other_side) {
     std::size_t all = 0;
@@ -82,19 +82,43 @@ QuorumView ClusterNode::quorum() const {
   view.alive = static_cast<std::size_t>(
       std::count_if(view.voters.begin(), view.voters.end(), [](const VoterView& one) { return one.alive; }));
   view.has_quorum = majority(&VoterView::joining) && majority(&VoterView::leaving);
-  const bool leads = election_ != nullptr && election_->kernel().role() == quorum::Role::kLeader;
-  view.changing = (leads && !election_->kernel().members_settled()) ||
-                  std::any_of(view.voters.begin(), view.voters.end(),
-                              [](const VoterView& one) { return one.joining || one.leaving; });
   return view;
 }
 
-std::string ClusterNode::not_ready() const {
+// Other gates and managers that are alive, as they describe themselves.
+std::vector<Rival> ClusterNode::rivals() const {
+  std::vector<Rival> out;
+  const membership::MemberTable& table = membership_->kernel().table();
+  for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
+    if (!table.has(i) || table.at(i).state != membership::MemberState::kAlive) continue;
+    const membership::Profile& profile = table.profile(i);
+    const auto role = static_cast<wire::Role>(profile.role);
+    if (table.name(i) == config_.name || (role != wire::Role::kGate && role != wire::Role::kManager)) continue;
+    const PeerMeta meta = read_meta(profile.meta);
+    Rival one{.name = table.name(i), .decided_by = meta.decided_by};
+    one.priority = meta.priority.value_or(0);
+    if (const auto state = states_.find(one.name); state != states_.end()) {
+      one.electable = state->second.electable;
+      one.health_score = state->second.health_score;
+    }
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+// Why this node should not lead, whoever leads now; empty: it may.
+std::string ClusterNode::unfit() const {
   if (!joined_) return "it has not joined its cluster yet";
   if (leaving_.is_set()) return "it is leaving";
   if (membership::conduct(membership_->kernel().degradation()).refuse_new_work) return "it is overloaded";
-  if (election_ != nullptr && election_->kernel().follows_only())
-    return "its record of votes is lost: it does not vote";
+  return {};
+}
+
+std::string ClusterNode::not_ready() const {
+  if (std::string why = unfit(); !why.empty()) return why;
+  if (election_ != nullptr) {
+    if (std::string why = election_->obstacle(); !why.empty()) return why;
+  }
   if (leader_.empty()) return "nobody is known to lead";
   return {};
 }
@@ -106,34 +130,23 @@ Result<std::string> ClusterNode::leave(const std::string& who) {
 }
 
 Result<std::string> ClusterNode::transfer(const std::string& to) {
-  if (election_ == nullptr || !election_->kernel().leads(runtime_.boot_now())) {
+  if (election_ == nullptr || !election_->leads(runtime_.boot_now())) {
     return fail(Errc::kRefused, "'" + config_.name + "' does not lead" +
                                     (leader_.empty() ? ", and nobody is known to" : ": ask '" + leader_ + "'"));
   }
-  quorum::StepDown wish{.cause = "an operator moves the leadership", .heir = quorum::kNobody};
-  if (!to.empty()) {
-    const QuorumView view = quorum();
-    const bool known =
-        std::any_of(view.voters.begin(), view.voters.end(), [&](const VoterView& one) { return one.name == to; });
-    if (!known) return fail(Errc::kInvalid, "'" + to + "' is no voter of this cluster");
-    if (to == config_.name) return fail(Errc::kInvalid, "'" + to + "' leads already");
-    wish.heir = cluster::member_id(to);
+  if (const Status begun = election_->hand_over("an operator moves the leadership", to); !begun) {
+    return tl::unexpected(begun.error());
   }
-  election_->tell(wish);
-  return "'" + config_.name + "' hands over to " + (to.empty() ? "the fittest voter" : "'" + to + "'");
+  return "'" + config_.name + "' hands over to " + (to.empty() ? "the fittest" : "'" + to + "'");
 }
 
 Result<std::string> ClusterNode::change_voters(bool add, const std::string& name) {
-  if (election_ == nullptr || !election_->kernel().leads(runtime_.boot_now())) {
+  if (election_ == nullptr || (election_->votes() && !election_->leads(runtime_.boot_now()))) {
     return fail(Errc::kRefused, "only the leader changes the voters" +
                                     (leader_.empty() ? ", and nobody is known to lead" : ": ask '" + leader_ + "'"));
   }
   if (!wire::is_name(name)) return fail(Errc::kInvalid, "'" + printable(name) + "' is no name of a node");
-  const auto kind = add ? quorum::MemberChange::Kind::kAdd : quorum::MemberChange::Kind::kRemove;
-  election_->learn(name);
-  change_refused_.clear();
-  election_->tell(quorum::ChangeMembers{{kind, cluster::member_id(name)}});
-  if (!change_refused_.empty()) return fail(Errc::kRefused, "the voters stay as they are: " + change_refused_);
+  if (const Status begun = election_->change_voters(add, name); !begun) return tl::unexpected(begun.error());
   return "the change has begun; `bellwether cluster quorum` shows when it is done";
 }
 

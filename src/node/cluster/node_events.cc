@@ -34,7 +34,7 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
   if (gone) states_.erase(event.name);
   const bool is_leader = event.name == leader_;
   if (election_ != nullptr && is_leader && (gone || event.change == MemberChange::kSuspected)) {
-    election_->tell(quorum::LeaderSuspected{cluster::member_id(event.name)});
+    election_->suspect(event.name);
   }
   if (election_ == nullptr && is_leader && gone) {
     leader_.clear();
@@ -47,6 +47,7 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
   } else if (event.change == MemberChange::kJoined) {
     peers_.succeeded(runtime_.wall_now(), place);
   }
+  compare_decisions(event);
   std::string accusers;
   for (const membership::AccuserMark mark : event.accusers) {
     const std::string name = membership_->kernel().name_of(mark);
@@ -62,12 +63,30 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
        {"accusers", accusers}});
 }
 
+// Two that leave it to different things who leads could both lead.
+void ClusterNode::compare_decisions(const membership::MemberEvent& event) {
+  using membership::MemberChange;
+  if (config_.role == wire::Role::kWorker) return;
+  if (event.change != MemberChange::kJoined && event.change != MemberChange::kUpdated) return;
+  const std::vector<Rival> others = rivals();
+  const std::string own = kind_of_decision(config_.leadership);
+  const Rival* other = other_minded(others, own);
+  if (other == nullptr || other->name != event.name) return;
+  journal_.warn(runtime_.wall_now(), "'" + event.name + "' leaves it to " + printable(other->decided_by) +
+                                         " who leads, and this node to " + own +
+                                         ": 'leadership' must be the same on all nodes");
+}
+
 void ClusterNode::on_state(const membership::StateArrived& arrived) {
   const auto state = read_state(arrived.bytes);
   if (!state) return;
   states_[arrived.name] = *state;
-  // Voters hear of the leader from the election itself.
-  if (election_ != nullptr || !state->leads || state->term < leader_term_) return;
+  // Who takes part hears of the leader from the election itself.
+  if (election_ != nullptr || state->term < leader_term_) return;
+  if (!state->leads) {
+    if (leader_ == arrived.name) on_leader_changed({}, election::Term(leader_term_), "it leads no more, as it says");
+    return;
+  }
   if (leader_ != arrived.name || leader_term_ != state->term) {
     on_leader_changed(arrived.name, election::Term(state->term), "it says so itself");
   }
@@ -94,6 +113,7 @@ void ClusterNode::on_joined(std::size_t members) {
   since_[config_.name] = runtime_.now();
   say("joined", "joined cluster '" + config_.cluster + "', " + format_count(members, "member"),
       {{"members", static_cast<int64_t>(members)}});
+  tell_health();
 }
 
 void ClusterNode::on_left() { gone_.set(); }
@@ -114,7 +134,7 @@ void ClusterNode::on_degraded(const membership::DegradationChanged& changed) {
       "this node is "s + to_string(changed.level) + " (health score " + std::to_string(changed.health_score) +
           ", loop lag " + std::to_string(changed.lag_ratio) + ")",
       {{"level", std::string(to_string(changed.level))}, {"health_score", int64_t{changed.health_score}}});
-  if (election_ != nullptr) election_->tell(health_of(changed, not_ready().empty()));
+  tell_health();
   tell_state();
 }
 
@@ -213,6 +233,12 @@ void ClusterNode::on_act(const std::string& by, const std::string& what, const s
       {{"by", by}, {"act", what}, {"outcome", outcome}});
 }
 
+void ClusterNode::tell_health() {
+  if (election_ == nullptr) return;
+  const membership::Membership& kernel = membership_->kernel();
+  election_->set_health(health_of(kernel.degradation(), kernel.health_score(), unfit().empty()));
+}
+
 // What others are told of this node with every acknowledgement.
 void ClusterNode::tell_state() {
   if (membership_ == nullptr) return;
@@ -220,6 +246,7 @@ void ClusterNode::tell_state() {
   state.leads = term_.valid_for(runtime_.boot_now()) > Duration::zero();
   state.term = state.leads ? term_.epoch.value() : leader_term_;
   state.ready = not_ready().empty();
+  state.electable = election_ != nullptr && election_->electable();
   state.health_score = membership_->kernel().health_score();
   state.degradation = static_cast<uint32_t>(membership_->kernel().degradation());
   state.cpu_percent = static_cast<uint32_t>(vital_.cpu_share * 100);

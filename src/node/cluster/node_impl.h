@@ -22,6 +22,7 @@
 #include "node/cluster/node_parts.h"
 #include "node/cluster/node_probes.h"
 #include "node/cluster/node_words.h"
+#include "node/cluster/store_election.h"
 #include "runtime/signals.h"
 #include "web/http_server.h"
 
@@ -29,8 +30,9 @@ namespace bellwether::node {
 
 class ClusterNode final : public NodeDesk,
                           public cluster::MembershipDriver::Listener,
-                          public cluster::ElectionDriver::Listener,
+                          public cluster::Leadership::Listener,
                           public cluster::ElectionDriver::Addresses,
+                          public StoreElection::Rivals,
                           public cluster::PeerLinks::Listener,
                           public jobs::JobKeeper::Listener,
                           public cluster::VitalMeter::Listener,
@@ -80,8 +82,9 @@ class ClusterNode final : public NodeDesk,
   void on_term_ended(const election::TermEnded& ended) override;
   void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;
   void on_voters_changed(const std::vector<std::string>& voters) override;
-  void on_change_refused(const std::string& why) override { change_refused_ = why; }
+  void on_retired() override { retired_ = true; }
   void on_note(bool warning, const std::string& text) override;
+  std::vector<Rival> rivals() const override;
   std::optional<cluster::PeerAddress> find(const std::string& name) const override { return membership_->find(name); }
 
   void on_refused(const cluster::PeerAddress& peer) override;
@@ -104,7 +107,12 @@ class ClusterNode final : public NodeDesk,
   runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
   runtime::task<void> remember_peers(runtime::Cancellation* cancel);
   runtime::task<void> depart();
+  runtime::task<void> resign();
   runtime::task<void> remember(std::string key, std::string value);
+  void make_election();
+  std::string unfit() const;
+  void compare_decisions(const membership::MemberEvent& event);
+  void tell_health();
   void tell_state();
   void say(std::string_view event, const std::string& text, Journal::Fields more = {});
 
@@ -117,7 +125,7 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<NodeParts> parts_;
   std::unique_ptr<cluster::PeerLinks> links_;
   std::unique_ptr<cluster::MembershipDriver> membership_;
-  std::unique_ptr<cluster::ElectionDriver> election_;
+  std::unique_ptr<cluster::Leadership> election_;  // nothing: it follows whoever says that it leads
   std::unique_ptr<jobs::JobLines> job_lines_;
   std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a voter
   std::unique_ptr<AdminService> admin_;
@@ -130,9 +138,8 @@ class ClusterNode final : public NodeDesk,
   runtime::Cancellation* joining_ = nullptr;
   runtime::Event leaving_;  // somebody wants it to go, or it must
   runtime::Event gone_;     // from the group
-  runtime::Event resigned_;
+  bool retired_ = false;    // stands for the leadership no more
   std::string leave_cause_;
-  std::string change_refused_;
 
   bool joined_ = false;
   int exit_code_ = 0;

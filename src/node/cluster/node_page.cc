@@ -56,7 +56,10 @@ web::Answer NodePage::health() const {
   out["degradation"] = desk_.degradation();
   out["health_score"] = desk_.health_score();
   out["leader"] = {{"name", leader.name}, {"term", leader.term}, {"evidence", leader.evidence}};
-  out["quorum"] = {{"voters", quorum.voters.size()}, {"needed", quorum.needed}, {"alive", quorum.alive}};
+  out["decided_by"] = quorum.decided_by;
+  if (!quorum.obstacle.empty()) out["obstacle"] = quorum.obstacle;
+  if (!quorum.voters.empty())
+    out["quorum"] = {{"voters", quorum.voters.size()}, {"needed", quorum.needed}, {"alive", quorum.alive}};
   std::map<std::string, std::size_t> states;
   for (const MemberView& member : desk_.members()) ++states[member.state];
   out["members"] = states;

@@ -1,8 +1,10 @@
 #include "node/cluster/node_parts.h"
 
+#include "base/units.h"
 #include "cluster/sqlite_kv.h"
 #include "node/cluster/secrets.h"
 #include "store/environment.h"
+#include "store/open_store.h"
 
 namespace bellwether::node {
 namespace {
@@ -37,6 +39,24 @@ task<Result<std::unique_ptr<cluster::Kv>>> open_disk(runtime::Runtime& runtime, 
   co_return kv;
 }
 
+// Workers learn who leads from those that may.
+task<Status> open_store(runtime::Runtime& runtime, const cluster::NodeConfig& config, NodeParts& parts) {
+  if (!config.delegates() || config.role == wire::Role::kWorker) co_return Status();
+  std::string url = config.leadership;
+  auto store = co_await store::open_store(runtime, std::move(url));
+  if (!store) co_return tl::unexpected(store.error());
+  parts.store = std::move(*store);
+  const Duration least = parts.store->traits().lease_min;
+  if (config.store_lease < least) {
+    co_return fail(Errc::kInvalid, "'leadership_lease' is " + format_duration(config.store_lease) + ", but " +
+                                       parts.store->describe() + " needs at least " + format_duration(least));
+  }
+  auto key = parts.store->open(leadership_key(config));
+  if (!key) co_return tl::unexpected(key.error());
+  parts.store_key = std::move(*key);
+  co_return Status();
+}
+
 // TCP and UDP share one port.
 task<Status> open_port(runtime::Runtime& runtime, const cluster::NodeConfig& config, link::ServerSettings serving,
                        NodeParts& parts) {
@@ -65,6 +85,11 @@ task<Status> open_port(runtime::Runtime& runtime, const cluster::NodeConfig& con
 
 }  // namespace
 
+// Names have no '/', so that no two clusters share a key.
+std::string leadership_key(const cluster::NodeConfig& config) {
+  return "bellwether-cluster/" + config.cluster + "/" + config.environment;
+}
+
 std::string software_name() { return "bellwether 0.1.0"; }
 
 task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, const cluster::NodeConfig& config,
@@ -87,6 +112,8 @@ task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, c
     if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
     parts->kv = std::move(*kv);
   }
+  const Status opened = co_await open_store(runtime, config, *parts);
+  if (!opened) co_return fail(opened.error().code, "leadership: " + opened.error().message);
   const Status listening = co_await open_port(runtime, config, std::move(serving), *parts);
   if (!listening) co_return tl::unexpected(listening.error());
   co_return std::move(parts);

@@ -9,6 +9,7 @@
 #include "cluster/node_config.h"
 #include "cluster/peer_links.h"
 #include "cluster/switchboard.h"
+#include "store/lease_store.h"
 #include "wire/link/datagrams.h"
 #include "wire/link/server.h"
 
@@ -20,6 +21,9 @@ struct NodeParts {
   cluster::Switchboard switchboard;
   link::DialSettings dialling;
   std::unique_ptr<cluster::Kv> kv;  // nothing: this node has nothing to remember
+  // Who decides who leads, where that is a store and this node may lead; and the key in it.
+  std::unique_ptr<store::LeaseStore> store;
+  std::unique_ptr<store::StoreKey> store_key;
   std::unique_ptr<link::Datagrams> datagrams;
   std::unique_ptr<link::Server> server;
   runtime::Endpoint local;  // where it listens
@@ -32,6 +36,9 @@ struct NodeParts {
 runtime::task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime,
                                                              const cluster::NodeConfig& config,
                                                              link::RefusalListener& listener);
+
+// The name of the key that the leader of this cluster holds in a store.
+std::string leadership_key(const cluster::NodeConfig& config);
 
 // What nodes call themselves in hellos and to people.
 std::string software_name();

@@ -51,6 +51,9 @@ struct QuorumView {
   bool follows_only = false;
   bool has_quorum = false;  // enough are alive; while voters change, of the old ones and of the new ones
   bool changing = false;
+  std::string decided_by;   // "quorum", or a store: then there are no voters
+  std::string obstacle;     // why this node can neither stand nor tell who leads
+  std::string stands_back;  // why it lets others go first
 };
 
 // What pages and operators are answered from, and what operators may do.

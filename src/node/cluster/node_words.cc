@@ -1,21 +1,32 @@
 #include "node/cluster/node_words.h"
 
 #include "proto/node.pb.h"
+#include "wire/identity.h"
 
 namespace bellwether::node {
+namespace {
+
+constexpr unsigned kPriorityMost = 8;
+
+}  // namespace
 
 std::string write_meta(const PeerMeta& meta) {
   wire::NodeMeta out;
   out.set_datacenter(meta.datacenter);
   out.set_region(meta.region);
   out.set_software(meta.software);
+  if (meta.priority) out.set_priority(*meta.priority);
+  out.set_decided_by(meta.decided_by);
   return out.SerializeAsString();
 }
 
 PeerMeta read_meta(std::string_view bytes) {
   wire::NodeMeta in;
   if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
-  return {in.datacenter(), in.region(), in.software()};
+  PeerMeta meta{in.datacenter(), in.region(), in.software(), {}, {}};
+  if (wire::is_name(in.decided_by())) meta.decided_by = in.decided_by();
+  if (in.has_priority()) meta.priority = std::min(in.priority(), kPriorityMost);
+  return meta;
 }
 
 std::string write_state(const PeerState& state) {
@@ -23,6 +34,7 @@ std::string write_state(const PeerState& state) {
   out.set_leads(state.leads);
   out.set_term(state.term);
   out.set_ready(state.ready);
+  out.set_electable(state.electable);
   out.set_health_score(static_cast<uint32_t>(state.health_score));
   out.set_degradation(state.degradation);
   out.set_cpu_percent(state.cpu_percent);
@@ -36,16 +48,17 @@ std::optional<PeerState> read_state(std::string_view bytes) {
   return PeerState{.leads = in.leads(),
                    .term = in.term(),
                    .ready = in.ready(),
+                   .electable = in.electable(),
                    .health_score = static_cast<int>(std::min(in.health_score(), 8U)),
                    .degradation = in.degradation(),
                    .cpu_percent = in.cpu_percent(),
                    .memory_percent = in.memory_percent()};
 }
 
-quorum::LocalHealth health_of(const membership::DegradationChanged& changed, bool ready) {
+quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready) {
   quorum::LocalHealth health;
-  health.score = static_cast<uint8_t>(std::min(std::max(changed.health_score, 0), 8));
-  switch (changed.level) {
+  health.score = static_cast<uint8_t>(std::min(std::max(score, 0), 8));
+  switch (level) {
     case membership::Degradation::kNormal: health.load = quorum::Load::kNormal; break;
     case membership::Degradation::kElevated: health.load = quorum::Load::kElevated; break;
     case membership::Degradation::kHigh: health.load = quorum::Load::kHigh; break;
@@ -54,6 +67,12 @@ quorum::LocalHealth health_of(const membership::DegradationChanged& changed, boo
   }
   health.ready = ready;
   return health;
+}
+
+std::string kind_of_decision(const std::string& leadership) {
+  std::string kind = leadership.substr(0, leadership.find(':'));
+  if (kind == "etcds" || kind == "rediss") kind.pop_back();
+  return kind;
 }
 
 quorum::QuorumTiming timing_named(std::string_view profile) {

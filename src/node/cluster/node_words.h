@@ -17,6 +17,8 @@ struct PeerMeta {
   std::string datacenter;
   std::string region;
   std::string software;
+  std::optional<unsigned> priority;  // to lead; nothing: it does not say
+  std::string decided_by;            // what it leaves it to who leads: "quorum", "etcd" …; empty: it does not say
 };
 std::string write_meta(const PeerMeta& meta);
 PeerMeta read_meta(std::string_view bytes);  // empty when it is something else
@@ -25,6 +27,7 @@ struct PeerState {
   bool leads = false;
   uint64_t term = 0;
   bool ready = false;
+  bool electable = false;
   int health_score = 0;
   uint32_t degradation = 0;
   uint32_t cpu_percent = 0;
@@ -34,7 +37,9 @@ std::string write_state(const PeerState& state);
 std::optional<PeerState> read_state(std::string_view bytes);
 
 // How the election should think of this node.
-quorum::LocalHealth health_of(const membership::DegradationChanged& changed, bool ready);
+quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready);
+// What decides, for others to compare: "quorum", or the kind of store, with TLS or without.
+std::string kind_of_decision(const std::string& leadership);
 // "lan", "wan", "local".
 quorum::QuorumTiming timing_named(std::string_view profile);
 
