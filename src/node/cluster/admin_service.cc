@@ -1,6 +1,9 @@
 #include "node/cluster/admin_service.h"
 
+#include <utility>
+
 #include "base/bytes.h"
+#include "node/cluster/admin_request.h"
 #include "proto/admin.pb.h"
 
 namespace bellwether::node {
@@ -58,60 +61,52 @@ void put_quorum(const QuorumView& quorum, wire::AdminAnswer::Quorum& out) {
   out.set_stands_back(quorum.stands_back);
 }
 
-Result<std::string> act_on_keys(NodeDesk& desk, const wire::AdminRequest::Keys& ask, wire::AdminAnswer::Keys& out) {
-  Result<std::string> done = std::string();
-  switch (ask.act()) {
-    case wire::AdminRequest::Keys::LEARN: done = desk.learn_secret(ask.secret()); break;
-    case wire::AdminRequest::Keys::USE: done = desk.use_secret(ask.id()); break;
-    case wire::AdminRequest::Keys::FORGET: done = desk.forget_secret(ask.id()); break;
-    default: break;
-  }
+void put_secrets(const NodeDesk& desk, wire::AdminAnswer::Keys& out) {
   for (const uint32_t id : desk.secrets()) out.add_ids(id);
-  return done;
 }
 
-// What an act is called in the audit log; empty for a question.
-std::string named(const wire::AdminRequest& request) {
-  switch (request.ask_case()) {
-    case wire::AdminRequest::kLeave: return "leave";
-    case wire::AdminRequest::kTransfer: return "transfer to '" + request.transfer().to() + "'";
-    case wire::AdminRequest::kVoters:
-      return std::string(request.voters().add() ? "add" : "remove") + " voter '" + request.voters().name() + "'";
-    case wire::AdminRequest::kKeys:
-      switch (request.keys().act()) {
-        case wire::AdminRequest::Keys::LEARN: return "learn a secret";
-        case wire::AdminRequest::Keys::USE: return "use another secret";
-        case wire::AdminRequest::Keys::FORGET: return "forget a secret";
-        default: return {};
-      }
-    default: return {};
+// Answers to questions go into `out`; what acts have come to is returned.
+struct Answering {
+  NodeDesk& desk;
+  const std::string& self;
+  const std::string& by;
+  wire::AdminAnswer& out;
+
+  Result<std::string> operator()(AskMembers&) {
+    put_members(desk, *out.mutable_members());
+    return {};
   }
-}
+  Result<std::string> operator()(AskLeader&) {
+    put_leader(desk.leader(), self, *out.mutable_leader());
+    return {};
+  }
+  Result<std::string> operator()(AskQuorum&) {
+    put_quorum(desk.quorum(), *out.mutable_quorum());
+    return {};
+  }
+  Result<std::string> operator()(AskSecrets&) { return with_secrets(std::string()); }
+  Result<std::string> operator()(Leave&) { return desk.leave(by); }
+  Result<std::string> operator()(Transfer& ask) { return desk.transfer(ask.to); }
+  Result<std::string> operator()(ChangeVoters& ask) { return desk.change_voters(ask.add, ask.name); }
+  Result<std::string> operator()(LearnSecret& ask) { return with_secrets(desk.learn_secret(std::move(ask.secret))); }
+  Result<std::string> operator()(UseSecret& ask) { return with_secrets(desk.use_secret(ask.id)); }
+  Result<std::string> operator()(ForgetSecret& ask) { return with_secrets(desk.forget_secret(ask.id)); }
+
+  Result<std::string> with_secrets(Result<std::string> done) {
+    put_secrets(desk, *out.mutable_keys());
+    return done;
+  }
+};
 
 }  // namespace
 
 Result<std::string> AdminService::answer(std::string_view bytes, const std::string& by) {
-  wire::AdminRequest request;
-  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "a request that cannot be read");
-  }
+  auto request = decode_admin_request(bytes);
+  if (!request) return tl::unexpected(request.error());
+  const std::string act = act_of(*request);
   wire::AdminAnswer answer;
-  Result<std::string> done = std::string();
-  switch (request.ask_case()) {
-    case wire::AdminRequest::kMembers: put_members(desk_, *answer.mutable_members()); break;
-    case wire::AdminRequest::kLeader: put_leader(desk_.leader(), self_, *answer.mutable_leader()); break;
-    case wire::AdminRequest::kQuorum: put_quorum(desk_.quorum(), *answer.mutable_quorum()); break;
-    case wire::AdminRequest::kLeave: done = desk_.leave(by); break;
-    case wire::AdminRequest::kTransfer: done = desk_.transfer(request.transfer().to()); break;
-    case wire::AdminRequest::kVoters:
-      done = desk_.change_voters(request.voters().add(), request.voters().name());
-      break;
-    case wire::AdminRequest::kKeys: done = act_on_keys(desk_, request.keys(), *answer.mutable_keys()); break;
-    case wire::AdminRequest::ASK_NOT_SET: return fail(Errc::kUnsupported, "a request that this version does not know");
-  }
-  if (const std::string what = named(request); !what.empty()) {
-    audit_.on_act(by, what, done ? *done : "refused: " + done.error().message);
-  }
+  const Result<std::string> done = std::visit(Answering{desk_, self_, by, answer}, *request);
+  if (!act.empty()) audit_.on_act(by, act, done ? *done : "refused: " + done.error().message);
   if (!done) return tl::unexpected(done.error());
   answer.set_done(*done);
   return answer.SerializeAsString();

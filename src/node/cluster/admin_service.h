@@ -22,11 +22,10 @@ class AdminService final : public cluster::Service {
   AdminService(NodeDesk& desk, std::string self, Audit& audit) : desk_(desk), self_(std::move(self)), audit_(audit) {}
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
-
- private:
-  // The answer as bytes; an error is what the operator is told.
+  // The answer to the request of an operator who is called `by`, as bytes; an error is what the operator is told.
   Result<std::string> answer(std::string_view request, const std::string& by);
 
+ private:
   NodeDesk& desk_;
   std::string self_;
   Audit& audit_;

@@ -8,6 +8,7 @@
 #include "cluster/message_types.h"
 #include "node/cluster/node_impl.h"
 #include "node/cluster/own_address.h"
+#include "node/cluster/quiet_protobuf.h"
 
 namespace bellwether::node {
 namespace {
@@ -261,6 +262,7 @@ task<int> ClusterNode::run() {
 }
 
 int run_node(runtime::EpollRuntime& runtime, const NodeOptions& options) {
+  quiet_protobuf();
   // A core dump would hold the cluster's secret and the keys made of it.
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);

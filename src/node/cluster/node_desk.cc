@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/printable.h"
 #include "node/cluster/node_figures.h"
 #include "node/cluster/node_impl.h"
 
@@ -145,7 +144,6 @@ Result<std::string> ClusterNode::change_voters(bool add, const std::string& name
     return fail(Errc::kRefused, "only the leader changes the voters" +
                                     (leader_.empty() ? ", and nobody is known to lead" : ": ask '" + leader_ + "'"));
   }
-  if (!wire::is_name(name)) return fail(Errc::kInvalid, "'" + printable(name) + "' is no name of a node");
   if (const Status begun = election_->change_voters(add, name); !begun) return tl::unexpected(begun.error());
   return "the change has begun; `bellwether cluster quorum` shows when it is done";
 }

@@ -3,6 +3,7 @@
 #include "base/bytes.h"
 #include "cluster/message_types.h"
 #include "node/cluster/node_parts.h"
+#include "node/cluster/quiet_protobuf.h"
 #include "proto/admin.pb.h"
 #include "runtime/scope.h"
 
@@ -27,6 +28,7 @@ task<void> run(link::Connection* connection, runtime::Cancellation* cancel) {
 
 Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, wire::Keyring keyring,
                                             const std::string& by) {
+  quiet_protobuf();
   OperatorClient client(std::move(keyring));
   client.dialling_.handshake.self.identity = {config.cluster, config.environment, config.datacenter, by,
                                               wire::Role::kOperator};

@@ -1,0 +1,47 @@
+// What an operator asks of a node (proto/admin.proto), decoded and checked before anything acts on it: what is here can
+// be asked. Pure.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "base/result.h"
+
+namespace bellwether::node {
+
+inline constexpr std::size_t kAdminRequestMax = 4096;  // bytes
+
+struct AskMembers {};
+struct AskLeader {};
+struct AskQuorum {};
+struct AskSecrets {};
+struct Leave {};
+struct Transfer {
+  std::string to;  // empty: to the fittest
+};
+struct ChangeVoters {
+  bool add = false;  // else: remove
+  std::string name;
+};
+struct LearnSecret {
+  std::string secret;
+};
+struct UseSecret {
+  uint32_t id = 0;
+};
+struct ForgetSecret {
+  uint32_t id = 0;
+};
+
+using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, AskSecrets, Leave, Transfer, ChangeVoters,
+                                  LearnSecret, UseSecret, ForgetSecret>;
+
+// Errors are for the operator: kProtocol (not a request), kTooLarge, kUnsupported (of another version), kInvalid.
+Result<AdminRequest> decode_admin_request(std::string_view bytes);
+// What it is called in the audit log, without any secret; empty for a question, which changes nothing.
+std::string act_of(const AdminRequest& request);
+
+}  // namespace bellwether::node
