@@ -6,7 +6,10 @@
 #include <nlohmann/json.hpp>
 
 #include "base/units.h"
+#include "cli/budget_cluster.h"
+#include "cli/budget_words.h"
 #include "cli/commands.h"
+#include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "election/lease_timing.h"
@@ -35,18 +38,9 @@ struct BudgetOptions {
   std::string retry;
   std::string store_p99 = "50ms";
   bool json = false;
+  bool of_cluster = false;
+  ClusterBudgetOptions cluster;
 };
-
-double seconds(Duration span) { return static_cast<double>(span.ns()) / 1e9; }
-
-// For people: to a tenth of a second, rounded up, for these are promises.
-std::string about(Duration span) {
-  const Duration tenth = span < Duration::seconds(1) ? Duration::millis(10) : Duration::millis(100);
-  const int64_t steps = (span + tenth - Duration::nanos(1)) / tenth;
-  char text[32];
-  std::snprintf(text, sizeof text, "%gs", seconds(tenth * steps));
-  return text;
-}
 
 json to_json(const Sum& sum) {
   return {{"seconds", seconds(sum.total)}, {"formula", sum.formula()}, {"arithmetic", sum.arithmetic()}};
@@ -168,19 +162,6 @@ int budget_of_policy(const BudgetOptions& options, Duration operation) {
   return holds ? kExitOk : kExitPromiseBroken;
 }
 
-void print_sum(const char* title, const Sum& sum) {
-  std::printf("  %-22s %-8s %s\n  %-22s %-8s = %s\n", title, about(sum.total).c_str(), sum.formula().c_str(), "", "",
-              sum.arithmetic().c_str());
-}
-
-void print_budget(const FailoverBudget& budget) {
-  print_sum("crash, worst", budget.crash_worst);
-  print_sum("crash, typical", budget.crash_typical);
-  if (budget.hang_worst) print_sum("hang, worst", *budget.hang_worst);
-  print_sum("release, worst", budget.release_worst);
-  print_sum("release, typical", budget.release_typical);
-}
-
 int budget_of_profile(const BudgetOptions& options, Duration operation, const election::Mechanism& mechanism) {
   const auto profile = lead::find_profile(options.profile);
   if (!profile) {
@@ -214,7 +195,7 @@ int budget_of_profile(const BudgetOptions& options, Duration operation, const el
               options.profile.c_str(), std::string(mechanism.name).c_str(), format_duration(profile->lease).c_str(),
               format_duration(profile->heartbeat).c_str(), format_duration(profile->stale_after).c_str(),
               format_duration(profile->watchdog).c_str(), safety_margin(*profile));
-  print_budget(budget);
+  print_failover(budget);
   std::printf("  %-22s %-8s stale after + watchdog\n", "frozen, restarted", about(frozen).c_str());
   std::printf("  A second election within %s waits up to %s more, later ones up to %s.\n",
               format_duration(backoff.window).c_str(), format_duration(backoff_worst(backoff, 1)).c_str(),
@@ -258,8 +239,25 @@ int budget_of_candidate(const BudgetOptions& options, Duration operation, const 
   std::printf("%s: TTL %s, renew every %s until %s, retry (poll) %s\n", std::string(mechanism.name).c_str(),
               format_duration(timing.lease).c_str(), format_duration(timing.renew_every).c_str(),
               format_duration(timing.renew_deadline).c_str(), format_duration(timing.retry).c_str());
-  print_budget(budget);
+  print_failover(budget);
   return kExitOk;
+}
+
+int run_cluster_budget(const BudgetOptions& options, Duration operation) {
+  ClusterBudgetOptions wanted = options.cluster;
+  wanted.profile = options.profile;
+  wanted.via = options.via;
+  wanted.operation = operation;
+  wanted.json = options.json;
+  if (!options.ttl.empty()) {
+    const auto ttl = parse_duration(options.ttl);
+    if (!ttl) {
+      std::fprintf(stderr, "bellwether budget: --ttl: %s\n", ttl.error().message.c_str());
+      return kExitUsage;
+    }
+    wanted.lease = *ttl;
+  }
+  return budget_of_cluster(wanted);
 }
 
 int run_budget(const BudgetOptions& options) {
@@ -269,6 +267,7 @@ int run_budget(const BudgetOptions& options) {
                  options.store_p99.c_str());
     return kExitUsage;
   }
+  if (options.of_cluster && options.via.empty()) return run_cluster_budget(options, *operation);
   election::Mechanism mechanism = election::mechanism_of(options.profile.empty() ? "" : "file");
   if (!options.via.empty()) {
     const auto url = store::parse_store_url(options.via);
@@ -278,10 +277,15 @@ int run_budget(const BudgetOptions& options) {
     }
     mechanism = election::mechanism_of(url->scheme);
   }
+  if (options.of_cluster) return run_cluster_budget(options, *operation);
+  if (!options.profile.empty() && !options.ttl.empty()) {
+    std::fprintf(stderr, "bellwether budget: --profile and --ttl: a profile has a lease of its own\n");
+    return kExitUsage;
+  }
   if (!options.file.empty()) return budget_of_policy(options, *operation);
   if (!options.profile.empty()) return budget_of_profile(options, *operation, mechanism);
   if (!options.ttl.empty()) return budget_of_candidate(options, *operation, mechanism);
-  std::fprintf(stderr, "bellwether budget: give a policy sheet, --profile NAME, or --via URL --ttl TIME\n");
+  std::fprintf(stderr, "bellwether budget: give a policy sheet, --profile NAME, --via URL --ttl TIME, or --cluster\n");
   return kExitUsage;
 }
 
@@ -291,8 +295,9 @@ void add_budget(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BudgetOptions>();
   CLI::App* command = app.add_subcommand("budget", "How long is a key without a holder? Asked before anything runs");
   CLI::Option* file = command->add_option("POLICY", options->file, "Policy sheet (YAML)");
-  CLI::Option* profile =
-      command->add_option("--profile", options->profile, "production, high-availability or lenient (fleets of agents)");
+  CLI::Option* profile = command->add_option(
+      "--profile", options->profile,
+      "production, high-availability or lenient (fleets of agents); with --cluster lan, wan or local");
   command->add_option("--via", options->via, "Store, where the sheet names none")->type_name("URL");
   CLI::Option* ttl = command->add_option("--ttl", options->ttl, "Of a single candidate: its lease")->type_name("TIME");
   command->add_option("--renew", options->renew, "Renew so often (default TTL / 3)")->type_name("TIME")->needs(ttl);
@@ -300,13 +305,21 @@ void add_budget(CLI::App& app, int& exit_code) {
   command->add_option("--store-p99", options->store_p99, "One operation of the store, 99 of 100 times (default 50ms)")
       ->type_name("TIME");
   command->add_flag("--json", options->json, "One JSON document instead of the table; times in seconds");
-  file->excludes(profile)->excludes(ttl);
-  profile->excludes(ttl);
+  CLI::Option* cluster = command->add_flag("--cluster", options->of_cluster, "Of a cluster of nodes");
+  ClusterBudgetOptions& of_cluster = options->cluster;
+  command->add_option("-c,--config", of_cluster.file, "A node's settings, as YAML")->type_name("FILE")->needs(cluster);
+  command->add_option("--nodes", of_cluster.nodes, "So many (default as many as vote, at least 5)")->needs(cluster);
+  command->add_option("--voters", of_cluster.voters, "So many vote (default those of --config, or 5)")->needs(cluster);
+  add_duration(command, "--rtt", of_cluster.round_trip, "Between voters (default 2ms, wan 250ms)");
+  add_duration(command, "--sync", of_cluster.sync, "Of a voter's disk, 99 of 100 times (default 10ms)");
+  for (const char* name : {"--rtt", "--sync"}) command->get_option(name)->needs(cluster);
+  file->excludes(profile)->excludes(ttl)->excludes(cluster);
   command->footer(
       "Examples:\n"
       "  bellwether budget examples/leadership/policy.yaml\n"
       "  bellwether budget --profile high-availability\n"
-      "  bellwether budget --via redis://127.0.0.1:6379 --ttl 15s\n\n"
+      "  bellwether budget --via redis://127.0.0.1:6379 --ttl 15s\n"
+      "  bellwether budget --cluster --config examples/cluster/m1.yaml --nodes 100\n\n"
       "Exit codes: 0 every promise can be kept, 1 a takeover_slo or stale_window cannot hold (with the arithmetic and\n"
       "values that would), 104 wrong sheet or command line.");
   command->callback([options, &exit_code] { exit_code = run_budget(*options); });

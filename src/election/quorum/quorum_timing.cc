@@ -60,7 +60,7 @@ QuorumBudget budget_of(const QuorumTiming& timing, const QuorumBudgetInput& inpu
   budget.crash_worst.add("(members + 1) x step", timing.step * (members + 1));
   campaign(budget.crash_worst, true);
   budget.crash_typical.add("lease x (1 + drift)", timing.promise(timing.lease));
-  budget.crash_typical.add("-heartbeat / 2", -(timing.heartbeat / 2));
+  budget.crash_typical.add("- heartbeat / 2", -(timing.heartbeat / 2));
   budget.crash_typical.add("step x 3/2", timing.step * 3 / 2);
   campaign(budget.crash_typical, true);
   budget.transfer.add("rtt / 2", input.round_trip / 2);

@@ -1,0 +1,189 @@
+#include "cli/budget_cluster.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/units.h"
+#include "cli/budget_words.h"
+#include "cli/commands.h"
+#include "cli/node_settings.h"
+#include "election/lease_timing.h"
+#include "election/quorum/quorum_timing.h"
+#include "membership/profile.h"
+#include "node/cluster/node_words.h"
+#include "store/store_url.h"
+
+namespace bellwether::cli {
+namespace {
+
+using election::Sum;
+using Json = nlohmann::ordered_json;
+
+constexpr std::size_t kUsualVoters = 5;
+constexpr std::size_t kMostVoters = 9;
+// What the profiles are made for.
+constexpr Duration kNear = Duration::millis(2);
+constexpr Duration kFar = Duration::millis(250);
+
+// A cluster, as far as its times depend on it.
+struct Shape {
+  std::string profile;
+  membership::Figures figures;
+  std::size_t nodes = 0;
+  std::size_t voters = 0;  // 0: a store decides
+  std::string store;
+  Duration lease;  // of that store
+  Duration round_trip;
+  Duration sync = quorum::QuorumBudgetInput().sync;
+};
+
+int refuse(const std::string& text) {
+  std::fprintf(stderr, "bellwether budget: %s\n", text.c_str());
+  return kExitUsage;
+}
+
+Status read_file(const std::string& file, Shape& shape) {
+  const ReadSettings read = read_node_settings({.file = file, .assignments = {}});
+  if (!read.config) return fail(Errc::kInvalid, "no node could start with '" + file + "'");
+  shape.profile = read.config->profile;
+  shape.voters = read.config->voters.size();
+  if (read.config->delegates()) {
+    shape.store = read.config->leadership;
+    shape.lease = read.config->store_lease;
+  }
+  return {};
+}
+
+Result<Shape> shape_of(const ClusterBudgetOptions& options) {
+  Shape shape{.profile = "lan", .figures = {}, .store = {}};
+  if (!options.file.empty()) {
+    if (const Status good = read_file(options.file, shape); !good) return tl::unexpected(good.error());
+  }
+  if (!options.profile.empty()) shape.profile = options.profile;
+  const auto figures = membership::figures_named(shape.profile);
+  if (!figures) {
+    return fail(Errc::kInvalid, "--cluster: there is no profile '" + shape.profile + "'; there are lan, wan and local");
+  }
+  shape.figures = *figures;
+  if (!options.via.empty()) {
+    shape.store = options.via;
+    shape.lease = cluster::usual_store_lease(shape.profile);
+  }
+  if (options.lease) shape.lease = *options.lease;
+  if (!shape.store.empty()) {
+    if (options.voters) return fail(Errc::kInvalid, "--voters: where a store decides who leads, nobody votes");
+    const Status good = election::LeaseTiming::of(shape.lease).validate();
+    if (!good) return fail(Errc::kInvalid, "the lease " + format_duration(shape.lease) + ": " + good.error().message);
+    shape.voters = 0;
+  } else {
+    if (options.lease) return fail(Errc::kInvalid, "--ttl is of stores: the lease of votes is that of the profile");
+    shape.voters = options.voters.value_or(shape.voters == 0 ? kUsualVoters : shape.voters);
+    if (shape.voters == 0 || shape.voters > kMostVoters) return fail(Errc::kInvalid, "--voters is from 1 to 9");
+  }
+  shape.nodes = options.nodes.value_or(std::max(shape.voters, kUsualVoters));
+  if (shape.nodes < std::max<std::size_t>(shape.voters, 2) || shape.nodes > shape.figures.max_members) {
+    return fail(Errc::kInvalid,
+                "--nodes is from 2, or the number of voters, to " + std::to_string(shape.figures.max_members));
+  }
+  shape.round_trip = options.round_trip.value_or(shape.profile == "wan" ? kFar : kNear);
+  if (options.sync) shape.sync = *options.sync;
+  return shape;
+}
+
+struct Detection {
+  Sum first_worst;  // 99 of 100
+  Sum first_typical;
+  Sum all_worst;
+};
+
+Detection detection_of(const Shape& shape) {
+  const membership::DetectionBudget budget = membership::detection_budget(shape.figures, shape.nodes);
+  Detection out;
+  const auto rest = [&](Sum& sum) {
+    sum.add("verdict", budget.verdict);
+    sum.add("suspicion", budget.suspicion);
+  };
+  out.first_worst.add("2 x interval", budget.first_probe_p99);
+  rest(out.first_worst);
+  out.first_typical.add("2 x interval / e", budget.first_probe_mean);
+  rest(out.first_typical);
+  out.all_worst = out.first_worst;
+  out.all_worst.add("spread", budget.spread);
+  return out;
+}
+
+Json to_json(const Sum& sum) {
+  return {{"seconds", seconds(sum.total)}, {"formula", sum.formula()}, {"arithmetic", sum.arithmetic()}};
+}
+
+Json to_json(const quorum::QuorumBudget& budget) {
+  return {{"crash", {{"worst", to_json(budget.crash_worst)}, {"typical", to_json(budget.crash_typical)}}},
+          {"transfer", to_json(budget.transfer)},
+          {"cut_off_stops", to_json(budget.cut_off_stops)}};
+}
+
+Json to_json(const election::FailoverBudget& budget) {
+  return {{"crash", {{"worst", to_json(budget.crash_worst)}, {"typical", to_json(budget.crash_typical)}}},
+          {"transfer", to_json(budget.release_worst)}};
+}
+
+void print(const quorum::QuorumBudget& budget) {
+  print_sum("crash, worst", budget.crash_worst);
+  print_sum("crash, typical", budget.crash_typical);
+  print_sum("hand-over", budget.transfer);
+  print_sum("cut off, has stopped", budget.cut_off_stops);
+}
+
+election::FailoverBudget store_budget(const Shape& shape, Duration operation) {
+  const auto url = store::parse_store_url(shape.store);
+  const auto timing = election::LeaseTiming::of(shape.lease);
+  return election::budget_of({.mechanism = election::mechanism_of(url ? url->scheme : std::string()),
+                              .poll = timing.retry,
+                              .lease = timing.lease,
+                              .renew_every = timing.renew_every,
+                              .operation = operation});
+}
+
+}  // namespace
+
+int budget_of_cluster(const ClusterBudgetOptions& options) {
+  const auto shape = shape_of(options);
+  if (!shape) return refuse(shape.error().message);
+  const Detection detection = detection_of(*shape);
+  const bool votes = shape->store.empty();
+  const auto votes_budget =
+      quorum::budget_of(node::timing_named(shape->profile),
+                        {.members = shape->voters, .round_trip = shape->round_trip, .sync = shape->sync});
+  const election::FailoverBudget of_store = store_budget(*shape, options.operation);
+  if (options.json) {
+    Json out{{"format", "bellwether.budget/1"}, {"profile", shape->profile}, {"nodes", shape->nodes}};
+    out["voters"] = votes ? Json(shape->voters) : Json(nullptr);
+    out["decided_by"] = votes ? "quorum" : shape->store;
+    out["membership"] = {
+        {"first", {{"worst", to_json(detection.first_worst)}, {"typical", to_json(detection.first_typical)}}},
+        {"all", {{"worst", to_json(detection.all_worst)}}}};
+    out["election"] = votes ? to_json(votes_budget) : to_json(of_store);
+    std::printf("%s\n", out.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
+    return kExitOk;
+  }
+  std::printf("Profile %s, %zu nodes. A node that falls silent is known to be dead:\n", shape->profile.c_str(),
+              shape->nodes);
+  print_sum("to the first, worst", detection.first_worst);
+  print_sum("to the first, typical", detection.first_typical);
+  print_sum("to all, worst", detection.all_worst);
+  std::printf("  One whose machine refuses a new connection is known to be dead at once.\n\n");
+  if (votes) {
+    std::printf("%zu voters, round trip %s, disk %s. The cluster is without a leader:\n", shape->voters,
+                format_duration(shape->round_trip).c_str(), format_duration(shape->sync).c_str());
+    print(votes_budget);
+  } else {
+    std::printf("%s decides who leads, lease %s, an operation %s. The cluster is without a leader:\n",
+                shape->store.c_str(), format_duration(shape->lease).c_str(),
+                format_duration(options.operation).c_str());
+    print_failover(of_store);
+  }
+  return kExitOk;
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,29 @@
+// bellwether budget --cluster: how long until the nodes of a cluster know that one of them is gone, and until another
+// one leads.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+
+#include "base/time.h"
+
+namespace bellwether::cli {
+
+struct ClusterBudgetOptions {
+  std::string file;               // of a node's settings; empty: those that are usual
+  std::string profile;            // "lan", "wan", "local"; empty: that of the file, or lan
+  std::string via;                // the URL of a store that decides who leads; empty: what the file says, or votes
+  std::optional<Duration> lease;  // of that store
+  std::optional<std::size_t> nodes;
+  std::optional<std::size_t> voters;
+  std::optional<Duration> round_trip;
+  std::optional<Duration> sync;
+  Duration operation;  // of a store, p99
+  bool json = false;
+};
+
+// The exit code of the command.
+int budget_of_cluster(const ClusterBudgetOptions& options);
+
+}  // namespace bellwether::cli

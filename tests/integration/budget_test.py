@@ -1,0 +1,94 @@
+#!/usr/bin/env python3
+"""How long a cluster is without a leader, and how long until it knows of a death: sums that come out, from settings."""
+
+import json
+import re
+
+from lib import product
+
+EXAMPLE = product.ROOT / "examples/cluster/m1.yaml"
+
+
+def sums(found):
+    """All sums of a document, wherever they are."""
+    if isinstance(found, dict):
+        if "arithmetic" in found:
+            yield found
+        else:
+            for value in found.values():
+                yield from sums(value)
+
+
+class ClusterBudget(product.Test):
+    def budget(self, *arguments):
+        run = self.bellwether("budget", "--cluster", *arguments, "--json")
+        self.assertEqual(run.code, 0, run)
+        found = json.loads(run.out)
+        self.assertEqual(found["format"], "bellwether.budget/1")
+        return found
+
+    def test_every_total_is_what_its_parts_add_up_to(self):
+        for profile in ("lan", "wan", "local"):
+            found = list(sums(self.budget("--profile", profile, "--nodes", "300", "--voters", "7")))
+            self.assertEqual(len(found), 7)
+            for one in found:
+                parts, _, total = one["arithmetic"].partition(" = ")
+                signs = re.findall(r"(^|[+-] )([0-9.]+)s", parts)
+                added = sum(-float(number) if sign == "- " else float(number) for sign, number in signs)
+                self.assertAlmostEqual(added, one["seconds"], delta=0.01, msg=one)
+                self.assertAlmostEqual(float(total.rstrip("s")), one["seconds"], delta=0.002)
+                self.assertEqual(len(signs), 1 + len(re.findall(r" [+-] (?![^(]*\))", one["formula"])), one)
+
+    def test_what_the_profiles_promise_holds(self):
+        lan = self.budget("--profile", "lan")
+        self.assertLessEqual(lan["membership"]["all"]["worst"]["seconds"], 4, "the death of a worker, confirmed")
+        self.assertLessEqual(lan["election"]["crash"]["worst"]["seconds"], 1.5)
+        wan = self.budget("--profile", "wan")
+        self.assertLessEqual(wan["membership"]["all"]["worst"]["seconds"], 30)
+        for one, other in zip(sums(lan), sums(wan)):
+            self.assertLess(one["seconds"], other["seconds"])
+
+    def test_the_settings_of_a_node_say_who_votes_and_by_which_profile(self):
+        self.assertEqual(self.budget("--config", EXAMPLE)["voters"], 3)
+        text = EXAMPLE.read_text()
+        path = self.write("wan.yaml", text + "profile: wan\n")
+        found = self.budget("--config", path, "--nodes", "100")
+        self.assertEqual((found["profile"], found["nodes"], found["voters"]), ("wan", 100, 3))
+        self.assertEqual(found["election"], self.budget("--profile", "wan", "--voters", "3")["election"])
+        self.assertEqual(self.budget("--config", path, "--profile", "lan")["profile"], "lan")
+        store = re.sub(r"(?m)^voters:.*$", "leadership: etcd://10.0.0.5", text)
+        found = self.budget("--config", self.write("etcd.yaml", store))
+        self.assertEqual((found["voters"], found["decided_by"]), (None, "etcd://10.0.0.5"))
+        self.assertEqual(found, self.budget("--via", "etcd://10.0.0.5"))
+        self.assertIn("TTL", found["election"]["crash"]["worst"]["formula"])
+
+    def test_slower_disks_and_networks_cost_what_they_cost(self):
+        usual = self.budget()["election"]
+        slow = self.budget("--rtt", "12ms", "--sync", "110ms")["election"]
+        self.assertAlmostEqual(slow["crash"]["worst"]["seconds"] - usual["crash"]["worst"]["seconds"], 0.23, places=6)
+        self.assertAlmostEqual(slow["transfer"]["seconds"] - usual["transfer"]["seconds"], 0.225, places=6)
+        self.assertEqual(slow["cut_off_stops"], usual["cut_off_stops"])
+
+    def test_the_table_shows_formulas_and_totals(self):
+        run = self.bellwether("budget", "--cluster", "--nodes", "100")
+        self.assertEqual(run.code, 0, run)
+        self.assertIn("Profile lan, 100 nodes", run.out)
+        self.assertRegex(run.out, r"to all, worst +[0-9.]+s +2 x interval \+ verdict \+ suspicion \+ spread")
+        self.assertRegex(run.out, r"crash, worst +[0-9.]+s +lease x \(1 \+ drift\)")
+
+    def test_what_cannot_be_is_refused_with_the_reason(self):
+        for arguments, reason in ((["--profile", "slow"], "lan, wan and local"), (["--voters", "10"], "1 to 9"),
+                                  (["--nodes", "1"], "--nodes is from"), (["--ttl", "3s"], "that of the profile"),
+                                  (["--via", "etcd://h", "--voters", "3"], "nobody votes"),
+                                  (["--via", "etcd://h", "--ttl", "9000h"], "longer than a year"),
+                                  (["--config", "none.yaml"], "none.yaml"), (["--rtt", "x"], "no duration")):
+            run = self.bellwether("budget", "--cluster", *arguments)
+            self.assertEqual(run.code, 104, run)
+            self.assertIn(reason, run.err)
+        run = self.bellwether("budget", "--nodes", "3")
+        self.assertEqual(run.code, 104, run)
+        self.assertIn("--cluster", run.err)
+
+
+if __name__ == "__main__":
+    product.main()
