@@ -53,6 +53,15 @@ TEST(LeadershipCodec, each_message_comes_back_as_it_was) {
   }
 }
 
+// A voter that once had no record must know that also after its next start: it may have voted before.
+TEST(LeadershipCodec, a_record_that_was_lost_stays_lost) {
+  const Record record{.version = 1, .lost = true};
+  const auto read = decode_record(encode_record(record));
+  ASSERT_TRUE(read);
+  EXPECT_TRUE(read->lost);
+  EXPECT_EQ(*read, record);
+}
+
 TEST(LeadershipCodec, a_record_comes_back_as_it_was) {
   const Record record{.version = 3,
                       .term = Term(9),

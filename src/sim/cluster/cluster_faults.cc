@@ -1,4 +1,6 @@
 // What goes wrong in a simulated cluster.
+#include <algorithm>
+
 #include "base/probe.h"
 #include "base/units.h"
 #include "sim/cluster/cluster_run.h"
@@ -13,7 +15,7 @@ constexpr Duration kWallStep = Duration::hours(1);
 }  // namespace
 
 void ClusterWorld::something_goes_wrong() {
-  switch (prng().below(11)) {
+  switch (prng().below(12)) {
     case 0:
     case 1:
     case 2: return strike(any_node());
@@ -27,6 +29,7 @@ void ClusterWorld::something_goes_wrong() {
     case 7: return spoil_disk(any_node());
     case 8: return any_node().set_drift(prng().between(-kDriftPpm, kDriftPpm));
     case 9: return set_wall(any_node());
+    case 10: return replace_disk(any_place());
     default: return bother();
   }
 }
@@ -124,6 +127,18 @@ void ClusterWorld::spoil_links() {
       format_duration(link.latency_max));
   world_.network().set_links(link);
   world_.after(draw(Duration::millis(500), Duration::seconds(8)), [this] { world_.network().set_links({}); });
+}
+
+// Its voter follows from then on. Fewer than half of the voters may lose theirs, as is assumed.
+void ClusterWorld::replace_disk(ClusterPlace& place) {
+  const auto lost = std::count_if(places_.begin(), places_.end(), [](const auto& one) { return one->lost; });
+  if (place.lost || (static_cast<std::size_t>(lost) + 1) * 2 >= places_.size()) return;
+  BW_PROBE("cluster world: a disk is replaced");
+  say("the disk of " + place.name + " is replaced");
+  node_of(place).lose_power();
+  place.stored->replace();
+  place.lost = true;
+  start_later(node_of(place));
 }
 
 void ClusterWorld::spoil_disk(Node& node) {

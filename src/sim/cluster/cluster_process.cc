@@ -83,7 +83,7 @@ task<Result<cluster::Joining::Way>> ClusterProcess::find_cluster(runtime::Cancel
   discovery::BootstrapSettings settings;
   settings.seeds = place_.seeds;
   settings.self.push_back({place_.at.address.to_string(), place_.at.port});
-  const bool first = place_.founds && !place_.stored->has(kRecord);
+  const bool first = place_.founds && !place_.stored->has(kRecord) && !place_.lost;
   settings.founding = first ? discovery::Founding::kAtOnce : discovery::Founding::kWhenAlone;
   cluster::Joining joining(runtime_, dialling_, keyring_, refusals_, discovery_);
   auto way = co_await joining.find(std::move(settings), {}, cancel);
@@ -107,7 +107,7 @@ task<void> ClusterProcess::make_drivers() {
   settings.voters = place_.voters;
   settings.timing = quorum::QuorumTiming::lan();
   // A person says it again as long as nothing has ever been written, and so nothing said.
-  settings.first_start = !place_.stored->has(kRecord);
+  settings.first_start = !place_.stored->has(kRecord) && !place_.lost;
   election_ = std::make_unique<cluster::ElectionDriver>(runtime_, kv_, *links_, switchboard_, *this,
                                                         std::move(settings), runtime_.prng().next(), *this);
 }

@@ -34,6 +34,7 @@ struct ClusterPlace {
   std::vector<HostPort> seeds;
   std::vector<std::string> voters;
   bool founds = false;  // an operator says that this is the first node, when it starts for the first time
+  bool lost = false;    // its disk was replaced: what it had voted is not known any more
   ClusterMistake mistake = ClusterMistake::kNone;
   StoredKeys* stored = nullptr;
   Watcher* watcher = nullptr;

@@ -43,6 +43,7 @@ class ClusterWorld final : private ClusterPlace::Watcher {
   void something_goes_wrong();
   void strike(Node& node);
   void set_wall(Node& node);
+  void replace_disk(ClusterPlace& place);
   void cut();
   void spoil_links();
   void spoil_disk(Node& node);

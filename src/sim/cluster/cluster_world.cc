@@ -99,6 +99,9 @@ void ClusterWorld::look() {
   ++run_.events;
   const ClusterPlace* acting = nullptr;
   for (const auto& place : places_) {
+    if (place->lost && place->process != nullptr && place->process->takes_part()) {
+      fail(place->name + " votes although nobody knows what it voted for on the disk that it had");
+    }
     if (!may_act(*place)) continue;
     if (acting != nullptr) fail(acting->name + " and " + place->name + " may act at once");
     acting = place.get();
@@ -151,6 +154,11 @@ void ClusterWorld::expect_calm() {
 
 void ClusterWorld::expect_takeover() {
   ClusterPlace* chief = leader();
+  const auto voters = std::count_if(places_.begin(), places_.end(), [&](const auto& place) {
+    return place.get() != chief && place->process->takes_part();
+  });
+  // Who has lost its disk is as good as gone already.
+  if (static_cast<std::size_t>(voters) < quorum::majority_of(places_.size())) return;
   const uint64_t term = chief->process->term();
   say(chief->name + " loses its power");
   node_of(*chief).lose_power();

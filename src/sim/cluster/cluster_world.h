@@ -3,8 +3,8 @@
 // no two may act at once; then all is made whole, and they must agree on who is there and who leads, stay with that,
 // and have another leader soon when this one's power fails.
 //
-// What does not break is what docs/cluster/election.md assumes: a disk keeps what it has confirmed, and clocks keep
-// within the declared drift.
+// What does not break is what docs/cluster/election.md assumes: a disk keeps what it has confirmed or is seen to be
+// another one, fewer than half of the voters lose theirs, and clocks keep within the declared drift.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ struct ClusterRun {
   uint64_t events = 0;
   Duration lived;     // how much time passed in the world
   Duration agreed;    // from when all was whole until all agreed
-  Duration takeover;  // from the loss of a leader's power to the next one
+  Duration takeover;  // from the loss of a leader's power to the next one; 0: too few could vote for one
   Duration rejoined;  // from its start after that until all agreed again
   std::string trace;  // when asked for: what happened, a line each
 };

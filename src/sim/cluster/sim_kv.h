@@ -23,6 +23,8 @@ class StoredKeys {
   StoredKeys& operator=(const StoredKeys&) = delete;
 
   bool has(const std::string& key) const { return table_.contains(key); }
+  // Another disk, with nothing on it, is put in its place. REQUIRES that no process has it open.
+  void replace() { table_.clear(); }
 
  private:
   friend class SimKv;

@@ -39,8 +39,8 @@ TEST(ClusterWorld, reaches_every_kind_of_fault) {
         "cluster world: a link is cut one way", "cluster world: a link is cut", "cluster world: two sides",
         "cluster world: the network is slow and loses packets", "cluster world: a disk fails",
         "cluster world: what a disk had not confirmed is lost", "cluster world: a wall clock is set",
-        "cluster world: a leader is asked to hand over", "cluster world: a node is asked to leave",
-        "cluster world: a process is proven to have ended"}) {
+        "cluster world: a disk is replaced", "cluster world: a leader is asked to hand over",
+        "cluster world: a node is asked to leave", "cluster world: a process is proven to have ended"}) {
     EXPECT_GT(Probe::hits_of(probe), 0u) << probe;
   }
 }
