@@ -78,8 +78,10 @@ void Elector::on_tick(Instant now, Effects& out) {
   wake_ = Instant::never();
   if (state_ == State::kFollowing) {
     if (seen_any_) verdict_ = rule_.assess(now, seen_, token_, floor_);
-    if (seen_any_ && !must_look_ && verdict_.kind == Verdict::Kind::kFree && config_.campaign &&
-        (!vacancy_from_ || *vacancy_from_ <= now)) {
+    const bool free = seen_any_ && !must_look_ && verdict_.kind == Verdict::Kind::kFree;
+    const bool stands = config_.campaign && !config_.evidence.against(now, false);
+    // Who does not stand looks on: somebody else takes the key meanwhile.
+    if (free && stands && (!vacancy_from_ || *vacancy_from_ <= now)) {
       consider(now, out);
     } else {
       look(out);

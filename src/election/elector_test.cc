@@ -271,6 +271,21 @@ TEST(Elector, a_holder_counts_as_one_for_its_lease_since_it_was_seen_to_renew) {
   EXPECT_EQ(a.elector.seen_at(), seen) << "no answer shows nothing";
 }
 
+TEST(Elector, who_does_not_stand_for_a_free_key_sees_who_takes_it) {
+  Register reg;
+  Bench a(reg, config("a"));
+  a.tell(BadEvidence{EvidenceKind::kSelf, "not its turn"});
+  a.tell(Start{});
+  a.pass_to(Duration::minutes(1));
+  Bench b(reg, config("b"), 2);
+  b.now = a.now;
+  b.tell(Start{});
+  ASSERT_EQ(b.elector.state(), Elector::State::kLeading);
+  a.pass_to(Duration::seconds(63));
+  EXPECT_EQ(a.elector.seen().record.holder, "b");
+  EXPECT_TRUE(a.of<Elected>().empty());
+}
+
 TEST(Elector, an_error_of_the_store_never_elects) {
   Register reg;
   Bench a(reg, config("a"));
