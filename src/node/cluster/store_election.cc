@@ -140,7 +140,7 @@ void StoreElection::review() {
   const Elector& elector = candidate_->elector();
   if (elector.seen_at() >= trouble_at_) trouble_.clear();
   // What a store does not show is no vacancy.
-  const bool vacant = elector.seen_at() > began_ && obstacle().empty() && elector.holder_until() <= now;
+  const bool vacant = elector.seen_at() >= began_ && obstacle().empty() && elector.holder_until() <= now;
   if (!vacant) {
     vacant_since_.reset();
   } else if (!vacant_since_) {
