@@ -125,6 +125,10 @@ Status ElectionDriver::hand_over(const std::string& cause, const std::string& he
     if (heir == settings_.self) return fail(Errc::kInvalid, "'" + heir + "' leads already");
     wish.heir = member_id(heir);
   }
+  if (!kernel_.has_heir(runtime_.boot_now())) {
+    return fail(Errc::kRefused,
+                "'" + settings_.self + "' goes on leading: no other voter answers that could take over");
+  }
   tell(wish);
   return {};
 }

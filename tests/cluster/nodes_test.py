@@ -30,6 +30,9 @@ class Joining(nodes.Test):
         self.assertEqual(cluster.agreed()[0], "a")
         self.assertEqual(cluster.page("a", "/livez")[0], 200)
         self.assertIn("a role is what any holder of the secret says", cluster.said("a", "warning")[0]["text"])
+        code, text = cluster.operator("a", "transfer")
+        self.assertEqual(code, 1)
+        self.assertIn("no other voter answers", text)
 
     def test_strangers_are_refused_without_a_word_and_counted(self):
         cluster = self.cluster(1, workers=3).start("a")

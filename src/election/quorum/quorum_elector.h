@@ -80,6 +80,8 @@ class QuorumElector {
   // Its last promise to a leader: to whom, and which life of it.
   MemberId promised_to() const { return promised_to_; }
   uint64_t promised_life() const { return leader_life_; }
+  // Of a leader: somebody else could take over right now.
+  bool has_heir(Instant now) const { return heir(now, false) != nullptr; }
   const QuorumConfig& config() const { return config_; }
   int failed_rounds() const { return failed_rounds_; }
 

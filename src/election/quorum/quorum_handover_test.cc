@@ -20,6 +20,19 @@ TEST(QuorumHandOver, reaches_the_heir_within_a_round_trip_and_the_time_of_its_di
   EXPECT_EQ(group.last<TermEnded>(first)->reason, EndReason::kResigned);
 }
 
+TEST(QuorumHandOver, needs_somebody_who_answers) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  EXPECT_TRUE(group[first].has_heir(group.now));
+  for (uint64_t id = 1; id <= 3; ++id) {
+    if (id != first) group.stop(id);
+  }
+  group.run(QuorumTiming::lan().lease);
+  EXPECT_FALSE(group[first].has_heir(group.now));
+  Group one(1);
+  EXPECT_FALSE(one[one.lead()].has_heir(one.now));
+}
+
 TEST(QuorumHandOver, waits_for_the_work_to_stop) {
   Group group(3);
   group.work_stops_at_once = false;
