@@ -31,6 +31,9 @@ class ServedJobs:
     def all_up(self):
         start_all(*[member for member in self.cluster.members if not member.runs()])
 
+    def forget_owners(self):
+        self.cluster.etcdctl("del", "--prefix", "bellwether/jobs/flock/test/owner/")
+
     def restart_in_turn(self):
         for member in self.cluster.members:
             member.restart()

@@ -34,7 +34,8 @@ class EtcdWorld final : public World {
     open(which, *node);
     return node;
   }
-  void end_second_life(std::size_t, std::unique_ptr<Node> node) override { close(*node); }
+  void reach_first_life(std::size_t) override {}
+  void end_second_life(std::unique_ptr<Node> node) override { close(*node); }
   bool obey(const std::string& what) override {
     const auto control = job_conformance_settings().control;
     return control != nullptr && control(what);

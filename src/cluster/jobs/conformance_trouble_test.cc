@@ -41,8 +41,7 @@ TEST_F(JobConformance, a_write_of_a_deposed_owner_is_refused_by_those_who_keep_t
   ASSERT_TRUE(taken) << taken.error().message;
   EXPECT_EQ(taken->value, "of the first life");
   ASSERT_TRUE(two->write("of the second life"));
-  two.reset();
-  world_->end_second_life(0, std::move(again));
+  world_->reach_first_life(0);
   EXPECT_TRUE(one.held());
   const auto late = one.write("of one that was deposed");
   ASSERT_FALSE(late);
@@ -50,11 +49,44 @@ TEST_F(JobConformance, a_write_of_a_deposed_owner_is_refused_by_those_who_keep_t
   EXPECT_FALSE(one.held());
   one.loss();
   EXPECT_EQ(one.losses(), 1u);
+  two.reset();
+  world_->end_second_life(std::move(again));
   Owner three(node(1), key("job"));
   const auto after = three.take();
   ASSERT_TRUE(after) << after.error().message;
   EXPECT_EQ(after->value, "of the second life");
   EXPECT_GT(after->fence, taken->fence);
+}
+
+// Somebody has removed what says who owns the jobs (`etcdctl del`); the lease itself goes on.
+TEST_F(JobConformance, an_owner_that_was_removed_by_hand_writes_nothing_any_more) {
+  begin(kLong);
+  Owner one(node(0), key("job"));
+  const auto first = one.take();
+  ASSERT_TRUE(first);
+  ASSERT_TRUE(one.write("while it owned the job"));
+  OBEY("forget-owners");
+  EXPECT_TRUE(one.held());
+  const auto late = one.write("while nobody did");
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().error.code, Errc::kRefused) << late.error().error.message;
+  EXPECT_FALSE(one.held());
+  EXPECT_EQ(one.loss().fence, first->fence);
+  Owner two(node(1), key("job"));
+  const auto second = two.take();
+  ASSERT_TRUE(second) << second.error().message;
+  EXPECT_EQ(second->value, "while it owned the job");
+  EXPECT_GT(second->fence, first->fence);
+}
+
+TEST_F(JobConformance, an_owner_that_was_removed_by_hand_learns_it_when_it_renews) {
+  begin(kShort);
+  Owner one(node(0), key("job"));
+  const auto first = one.take();
+  ASSERT_TRUE(first);
+  OBEY("forget-owners");
+  EXPECT_EQ(one.loss().fence, first->fence);
+  EXPECT_FALSE(one.held());
 }
 
 TEST_F(JobConformance, a_job_is_kept_for_as_long_as_its_owner_lives) {

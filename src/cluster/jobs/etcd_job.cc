@@ -137,6 +137,8 @@ task<Result<TakenJob>> EtcdJob::take(std::shared_ptr<EtcdJob> self, Instant dead
 
 task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
   while (true) {
+    // News may come before the answer that it has made old.
+    const uint64_t known = news_;
     auto seen = co_await look(time);
     if (!seen) co_return tl::unexpected(seen.error());
     const auto content = parse_content(seen->record.value);
@@ -145,7 +147,7 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
     // A claim under the own name is one of an earlier life.
     if (seen->owner && seen->owner->name != store_.self_) {
       const std::string holder = seen->owner->name;
-      co_await wait_until_free(time);
+      co_await wait_until_free(known, time);
       if (time.over()) co_return fail(time.why(), "it was not taken in time: '" + holder + "' holds it");
       continue;
     }
@@ -158,8 +160,9 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
 }
 
 // Etcd tells when an owner's key goes; whoever missed that looks all the same.
-task<void> EtcdJob::wait_until_free(Time& time) {
+task<void> EtcdJob::wait_until_free(uint64_t known, Time& time) {
   store_.begin_to_watch();
+  if (news_ != known) co_return;
   const Duration most = store_.settings_.lease / 6;
   const Duration span = Duration::nanos(store_.prng_.between(most.ns() / 2, most.ns()));
   runtime::Event freed;

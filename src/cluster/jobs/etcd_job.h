@@ -54,6 +54,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
   void end();
   // Perhaps the job is free now.
   void wake() {
+    ++news_;
     if (freed_ != nullptr) freed_->set();
   }
 
@@ -85,7 +86,8 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
   Error late(const Time& time, const std::string& why) const;
 
   runtime::task<Result<TakenJob>> wait_and_claim(Time& time);
-  runtime::task<void> wait_until_free(Time& time);
+  // Until there is other news than `known`, or it is time to look again.
+  runtime::task<void> wait_until_free(uint64_t known, Time& time);
   // Nothing: somebody was faster, or it is not known what happened.
   runtime::task<Result<std::optional<TakenJob>>> claim(View seen, Time& time);
   static runtime::task<Written> change(std::shared_ptr<EtcdJob> self, std::string content, bool retire,
@@ -107,6 +109,7 @@ class EtcdJob : public std::enable_shared_from_this<EtcdJob> {
   runtime::Cancellation closing_;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Event* freed_ = nullptr;
+  uint64_t news_ = 0;
   bool taking_ = false;
   bool keeping_ = false;
   store::Turns turns_{1};  // writes and reads, one after the other

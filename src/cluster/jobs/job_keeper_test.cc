@@ -238,6 +238,21 @@ TEST_F(JobKeeperTest, the_register_of_a_retired_job_goes_away_after_a_while) {
   EXPECT_TRUE(kv_.kept.contains("jobs/other"));
 }
 
+// A peer that has missed the end of a job is told of it.
+TEST_F(JobKeeperTest, a_register_goes_away_when_a_peer_says_so_unless_somebody_owns_the_job_since) {
+  start();
+  auto job = open("job");
+  ASSERT_TRUE(take(*job));
+  ASSERT_TRUE(runtime_->run(job->give_back(soon(), nullptr)));
+  const JobFence first = job->fence();
+  ASSERT_TRUE(take(*job));
+  lines_->send(lines_->self(), Gone{"job", first});
+  EXPECT_EQ(keeper_->jobs(), 1u);
+  EXPECT_TRUE(write(*job, "goes on"));
+  lines_->send(lines_->self(), Gone{"job", job->fence()});
+  EXPECT_EQ(keeper_->jobs(), 0u);
+}
+
 TEST_F(JobKeeperTest, other_peers_than_before_are_refused_unless_no_job_is_left) {
   start();
   {

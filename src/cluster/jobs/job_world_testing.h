@@ -195,8 +195,9 @@ class World {
   virtual Node& node(std::size_t which) = 0;
   // A second process under the name of a node, which does not know of the first one.
   virtual std::unique_ptr<Node> second_life(std::size_t which) = 0;
-  // The second one is gone: whatever is said to that name reaches the first again.
-  virtual void end_second_life(std::size_t which, std::unique_ptr<Node> node) = 0;
+  // Whatever is said to that name reaches the first one again.
+  virtual void reach_first_life(std::size_t which) = 0;
+  virtual void end_second_life(std::unique_ptr<Node> node) = 0;
   // "minority-down", "majority-down" of those who keep registers, "all-up", "restart-in-turn", "restart-all". False:
   // it cannot be done here.
   virtual bool obey(const std::string& what) = 0;

@@ -151,10 +151,10 @@ class QuorumWorld final : public World {
     node->store = second_->store.get();
     return node;
   }
-  void end_second_life(std::size_t which, std::unique_ptr<Node> node) override {
+  void reach_first_life(std::size_t which) override { book_.set(name(which), peers_[which]->at()); }
+  void end_second_life(std::unique_ptr<Node> node) override {
     node->run([this] { return second_->stop(true); });
     node->act([this] { second_.reset(); });
-    book_.set(name(which), peers_[which]->at());
   }
 
   bool obey(const std::string& what) override {
