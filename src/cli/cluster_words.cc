@@ -61,6 +61,11 @@ std::string votes_text(const AdminAnswer::Quorum& quorum) {
           std::to_string(quorum.needed()) + " needed: " + (quorum.has_quorum() ? "there is a quorum" : "NO QUORUM") +
           "\n";
   if (quorum.changing()) text += "the voters are changing: majorities of the old and of the new ones are needed\n";
+  if (!quorum.jobs_unable().empty()) {
+    text += "this node takes no part in keeping jobs: " + printable(quorum.jobs_unable()) + "\n";
+  } else if (quorum.jobs() > 0) {
+    text += "this node keeps the registers of " + std::to_string(quorum.jobs()) + " jobs\n";
+  }
   if (quorum.follows_only()) text += "this node has lost its record of votes: it follows, and does not vote\n";
   return text;
 }
@@ -118,6 +123,8 @@ Json quorum_json(const AdminAnswer::Quorum& quorum) {
           {"follows_only", quorum.follows_only()},
           {"has_quorum", quorum.has_quorum()},
           {"changing", quorum.changing()},
+          {"jobs", quorum.jobs()},
+          {"jobs_unable", quorum.jobs_unable()},
           {"decided_by", votes(quorum) ? "quorum" : quorum.decided_by()},
           {"obstacle", quorum.obstacle()},
           {"stands_back", quorum.stands_back()}};

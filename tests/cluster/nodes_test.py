@@ -17,6 +17,7 @@ class Joining(nodes.Test):
         self.assertIn(leader, cluster.voters)
         quorum = cluster.ask("w1", "quorum")
         self.assertEqual((len(quorum["voters"]), quorum["needed"], quorum["alive"]), (3, 2, 3))
+        self.assertEqual({cluster.ask(name, "quorum")["jobs_unable"] for name in cluster.voters}, {""})
         self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
         for name in cluster.names:
             self.assertEqual(cluster.page(name, "/readyz"), (200, "ok\n"), name)

@@ -56,6 +56,8 @@ void put_quorum(const QuorumView& quorum, wire::AdminAnswer::Quorum& out) {
   out.set_follows_only(quorum.follows_only);
   out.set_has_quorum(quorum.has_quorum);
   out.set_changing(quorum.changing);
+  out.set_jobs(static_cast<uint32_t>(quorum.jobs));
+  out.set_jobs_unable(quorum.jobs_unable);
   out.set_decided_by(quorum.decided_by);
   out.set_obstacle(quorum.obstacle);
   out.set_stands_back(quorum.stands_back);

@@ -81,6 +81,10 @@ QuorumView ClusterNode::quorum() const {
   view.alive = static_cast<std::size_t>(
       std::count_if(view.voters.begin(), view.voters.end(), [](const VoterView& one) { return one.alive; }));
   view.has_quorum = majority(&VoterView::joining) && majority(&VoterView::leaving);
+  if (job_keeper_ != nullptr) {
+    view.jobs = job_keeper_->jobs();
+    view.jobs_unable = job_keeper_->unable();
+  }
   return view;
 }
 

@@ -51,6 +51,8 @@ struct QuorumView {
   bool follows_only = false;
   bool has_quorum = false;  // enough are alive; while voters change, of the old ones and of the new ones
   bool changing = false;
+  std::size_t jobs = 0;     // whose registers this node keeps
+  std::string jobs_unable;  // why it takes no part in that, although it is a voter; else empty
   std::string decided_by;   // "quorum", or a store: then there are no voters
   std::string obstacle;     // why this node can neither stand nor tell who leads
   std::string stands_back;  // why it lets others go first
