@@ -1,8 +1,6 @@
 #!/usr/bin/env python3
 """What breaks a cluster, and what must hold then: one leader at a time, and one again when all is whole."""
 
-import struct
-
 from lib import nodes
 from lib.world import fill, until
 
@@ -131,93 +129,5 @@ class Majorities(nodes.Test):
         self.assertEqual(cluster.agreed()[1], third, "who comes back follows")
 
 
-class Disturbed(nodes.Test):
-    def two_at_once(self, cluster):
-        """Two nodes that may act at the same time: one before and after the other."""
-        for one in cluster.voters:
-            before = cluster.leads_now(one)
-            if before is None:
-                continue
-            others = [name for name in cluster.voters if name != one and cluster.leads_now(name) is not None]
-            if others and cluster.leads_now(one) == before:
-                return [one, *others]
-        return []
-
-    def test_doubled_and_overtaken_messages_change_nothing(self):
-        cluster = self.cluster(3, workers=1).start()
-        leader = cluster.settled()
-        cluster.world.set("*", "*", delay="3ms", jitter="3ms", duplicate="50%", reorder="50%", reorder_by="20ms")
-        before = cluster.changes(leader[0])
-        received = 'bellwether_datagrams_total{direction="received"}'
-        start = cluster.metric("w1", received)
-        until("some time of the nodes", lambda: cluster.metric("w1", received) > start + 60)
-        self.assertGreater(cluster.metric("w1", 'bellwether_refused_total{reason="replayed"}'), 10)
-        cluster.world.clear()
-        cluster.all_alive()
-        self.assertEqual((cluster.agreed(), cluster.changes(leader[0])), (leader, before))
-
-    def test_a_leader_that_gets_little_of_the_processor_never_leads_beside_another(self):
-        cluster = self.cluster(3).start()
-        leader, _ = cluster.settled()
-        rest = [name for name in cluster.names if name != leader]
-        # It stands still for longer than its lease again and again.
-        cluster.running[leader].starve(share=0.3, period=2)
-        cluster.agreed(rest, other_than=leader)
-        for _ in range(30):
-            self.assertEqual(self.two_at_once(cluster), [])
-        cluster.running[leader].feed()
-        cluster.all_alive(seconds=60)
-        cluster.agreed()
-
-    def test_a_follower_that_gets_little_of_the_processor_deposes_nobody(self):
-        cluster = self.cluster(3).start()
-        leader, term = cluster.settled()
-        slow = next(name for name in cluster.names if name != leader)
-        cluster.running[slow].starve(share=0.2, period=0.3)
-        heard = 'bellwether_datagrams_total{direction="received"}'
-        start = cluster.metric(leader, heard)
-        until("some time of the nodes", lambda: cluster.metric(leader, heard) > start + 60)
-        cluster.running[slow].feed()
-        cluster.all_alive(seconds=60)
-        self.assertEqual(cluster.agreed(), (leader, term))
-
-
-class Clocks(nodes.Test):
-    def step(self, cluster, name, seconds):
-        with open(cluster.folder / f"{name}.clock", "r+b") as file:
-            file.write(struct.pack("q", seconds))
-
-    def test_wall_clocks_that_are_set_change_nothing(self):
-        cluster = self.cluster(3, workers=1)
-        for name in cluster.names:
-            file = cluster.folder / f"{name}.clock"
-            file.write_bytes(bytes(8))
-            cluster.environments[name] = {"LD_PRELOAD": str(self.clock), "STEPPED_CLOCK": str(file)}
-        cluster.start()
-        leader, term = cluster.settled()
-        follower = next(name for name in cluster.voters if name != leader)
-        for seconds in (-7200, 90_000):
-            self.step(cluster, leader, seconds)
-            self.step(cluster, follower, -seconds)
-            sent = 'bellwether_datagrams_total{direction="sent"}'
-            start = cluster.metric(leader, sent)
-            until("some time of the nodes", lambda start=start: cluster.metric(leader, sent) > start + 20)
-            cluster.all_alive()
-            self.assertEqual(cluster.agreed(), (leader, term))
-        # Who starts again with its clock far behind is let in by those who knew its earlier life, and votes.
-        self.step(cluster, leader, -86_400)
-        cluster.running[leader].kill()
-        second, _ = cluster.agreed([name for name in cluster.names if name != leader], other_than=leader)
-        cluster.start(leader, first=False)
-        cluster.all_alive()
-        gone = next(name for name in cluster.voters if name not in (leader, second))
-        cluster.running[gone].kill()
-        rest = [name for name in cluster.names if name != gone]
-        self.assertEqual(cluster.agreed(rest)[0], second)
-        code, text = cluster.operator(second, "transfer", "--to", leader)
-        self.assertEqual(code, 0, text)
-        self.assertEqual(cluster.agreed(rest, other_than=second)[0], leader)
-
-
 if __name__ == "__main__":
-    nodes.main("clock")
+    nodes.main()
