@@ -194,6 +194,24 @@ TEST_F(JobConformance, keys_are_bytes_within_limits_and_a_node_has_one_handle_of
   });
 }
 
+TEST_F(JobConformance, a_store_that_closes_ends_all_calls_and_gives_back_what_is_held) {
+  begin(Duration::minutes(5));
+  Owner one(node(0), key("held"));
+  Owner waits(node(0), key("wanted"));
+  Owner holds(node(1), key("wanted"));
+  ASSERT_TRUE(one.take());
+  ASSERT_TRUE(holds.take());
+  auto waiting = waits.begin_take();
+  node(0).run([this] { return closed(node(0).store); });
+  EXPECT_EQ(waiting.get().error().code, Errc::kClosed);
+  EXPECT_FALSE(one.held());
+  EXPECT_EQ(one.losses(), 0u);
+  EXPECT_EQ(one.write("too late").error().error.code, Errc::kClosed);
+  EXPECT_EQ(one.take().error().code, Errc::kClosed);
+  Owner two(node(1), key("held"));
+  EXPECT_TRUE(two.take());
+}
+
 TEST_F(JobConformance, a_thousand_jobs_have_one_owner) {
   begin(kLong);
   constexpr int kJobs = 1000;

@@ -52,11 +52,7 @@ class EtcdWorld final : public World {
     node.store = stores_.back().get();
   }
   void close(Node& node) {
-    const auto end = [](JobStore* store) -> runtime::task<int> {
-      co_await store->close(Duration::seconds(3));
-      co_return 0;
-    };
-    node.run([&] { return end(node.store); });
+    node.run([&] { return closed(node.store); });
     node.act([&] { std::erase_if(stores_, [&](const auto& store) { return store.get() == node.store; }); });
   }
   JobSettings settings_;

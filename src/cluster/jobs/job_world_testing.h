@@ -113,6 +113,11 @@ class Node {
   std::thread thread_;
 };
 
+inline runtime::task<int> closed(JobStore* store) {
+  co_await store->close(Duration::seconds(3));
+  co_return 0;
+}
+
 // A handle on a node, with what it was told.
 class Owner final : private JobHandle::Listener {
  public:
