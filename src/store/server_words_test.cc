@@ -86,6 +86,37 @@ TEST(EtcdWatch, tells_changes_of_the_queue_and_of_nothing_else) {
   EXPECT_TRUE(parse_watch(R"({"result":{"events":[7,{"kv":8},{"kv":{"key":9}},null]}})", "job"));
 }
 
+TEST(EtcdWatch, names_that_were_removed_are_told_and_those_that_were_written_are_not) {
+  const auto event = [](const std::string& type, const std::string& name) {
+    return R"({"type":")" + type + R"(","kv":{"key":")" + base64_of(name) + R"("}})";
+  };
+  // What is written has no type: the gateway leaves out what is zero.
+  const std::string put = R"({"kv":{"key":")" + base64_of("c") + R"("}})";
+  const auto removals = parse_removals(R"({"result":{"events":[)" + event("DELETE", "a") + "," + put + "," +
+                                       event("DELETE", std::string("b\0", 2)) + R"(,7,{"type":"DELETE"}]}})");
+  ASSERT_TRUE(removals);
+  EXPECT_EQ(removals->names, (std::vector<std::string>{"a", std::string("b\0", 2)}));
+  EXPECT_FALSE(removals->begins || removals->over);
+  EXPECT_TRUE(parse_removals(R"({"result":{"created":true}})")->begins);
+  EXPECT_TRUE(parse_removals(R"({"result":{"canceled":true}})")->over);
+  EXPECT_FALSE(parse_removals("{"));
+}
+
+TEST(EtcdJson, what_a_transaction_shows_is_all_that_was_asked_for) {
+  const std::string one = R"({"response_range":{"kvs":[{"key":"YQ==","mod_revision":"4"}]}})";
+  const std::string body = R"({"header":{"revision":"9"},"succeeded":true,"responses":[{"response_put":{}},)" + one +
+                           R"(,{"response_range":{}}]})";
+  const auto shown = parse_shown(body, 2);
+  ASSERT_TRUE(shown);
+  EXPECT_TRUE(shown->succeeded);
+  ASSERT_EQ(shown->entries.size(), 2u);
+  ASSERT_EQ(shown->entries[0].size(), 1u);
+  EXPECT_EQ(shown->entries[0][0].key, "a");
+  EXPECT_EQ(shown->entries[0][0].modified, 4u);
+  EXPECT_TRUE(shown->entries[1].empty());
+  EXPECT_FALSE(parse_shown(body, 4));
+}
+
 TEST(KubeWatch, an_event_names_the_lease_and_its_version) {
   const std::string object = R"("object":{"metadata":{"name":"job","uid":"u","resourceVersion":"7"}}})";
   const auto changed = parse_kube_event(R"({"type":"MODIFIED",)" + object);

@@ -203,7 +203,8 @@ Result<EtcdRemovals> parse_removals(std::string_view line) {
   if (!events.is_array()) return removals;
   for (const Json& event : events) {
     if (!event.is_object() || text(event, "type") != "DELETE" || !member(event, "kv").is_object()) continue;
-    removals.names.push_back(bytes_of_base64(text(member(event, "kv"), "key")));
+    std::string name = bytes_of_base64(text(member(event, "kv"), "key"));
+    if (!name.empty()) removals.names.push_back(std::move(name));
   }
   return removals;
 }
