@@ -1,5 +1,6 @@
 #include "node/cluster/node_words.h"
 
+#include "base/printable.h"
 #include "proto/node.pb.h"
 #include "wire/identity.h"
 
@@ -23,8 +24,11 @@ std::string write_meta(const PeerMeta& meta) {
 PeerMeta read_meta(std::string_view bytes) {
   wire::NodeMeta in;
   if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
-  PeerMeta meta{in.datacenter(), in.region(), in.software(), {}, {}};
-  if (wire::is_name(in.decided_by())) meta.decided_by = in.decided_by();
+  // What is shown to people is as it should be, or left out.
+  const auto name = [](const std::string& text) { return wire::is_name(text) ? text : std::string(); };
+  const std::string& software = in.software();
+  PeerMeta meta{name(in.datacenter()), name(in.region()), printable(software) == software ? software : std::string(),
+                std::nullopt, name(in.decided_by())};
   if (in.has_priority()) meta.priority = std::min(in.priority(), kPriorityMost);
   return meta;
 }
