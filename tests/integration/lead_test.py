@@ -301,6 +301,12 @@ class LeftBehind(leading.Test):
         os.kill(candidate.guardian, signal.SIGKILL)
         until("the end of the command", lambda: not any(lives(pid) for pid in pids))
 
+    def test_when_the_guardian_is_killed_before_it_can_say_that_it_has_started_anything(self):
+        for _ in range(5):
+            candidate = self.lead(command=["sh", "-c", "kill -9 $PPID; setsid sleep 1000 & echo $!; exec sleep 1000"])
+            candidate.wait()
+            self.assertEqual([pid for pid in numbers(candidate.out) if lives(pid)], [])
+
     def test_when_the_leader_is_killed(self):
         candidate = self.lead(command=["sh", "-c", "setsid sleep 1000 & echo $!; sleep 1000 & echo $!; sleep 1000"])
         pids = [*self.children(candidate, 2), candidate.command]

@@ -84,7 +84,9 @@ runtime::task<Result<std::unique_ptr<GuardedCommand>>> GuardedCommand::start(run
     const int reason = static_cast<int>(parse_u64(word(text)).value_or(0));
     co_return fail(errc_from_errno(reason), std::string(text));
   }
+  // It may have started the command and died, or been stopped, before it could say so.
   (void)command->guardian_->signal(SIGKILL);
+  while (!command->kill_ourselves()) co_await runtime.sleep(kAgain);
   co_return fail(Errc::kIo, "the guardian did not start the command");
 }
 
@@ -122,11 +124,12 @@ runtime::task<std::string> GuardedCommand::hear(Instant deadline, runtime::Cance
 // A guardian that was stopped does not act, one that was killed has taken only the command itself with it. SIGKILL
 // reaches everything, whatever state it is in. True when nothing is left.
 bool GuardedCommand::kill_ourselves() const {
-  ::kill(static_cast<pid_t>(-pid_), SIGKILL);
+  const auto group = static_cast<pid_t>(pid_ > 0 ? pid_ : -1);  // unknown when the guardian never told it
+  if (group > 0) ::kill(-group, SIGKILL);
   // The group may have members that nobody collects, and what has left it, for example into a session of its own, is
   // to be ended as well.
   bool empty = true;
-  for (const pid_t pid : living_of(static_cast<pid_t>(pid_), mark_)) {
+  for (const pid_t pid : living_of(group, mark_)) {
     if (pid == guardian_->pid()) continue;
     empty = false;
     ::kill(pid, SIGKILL);
