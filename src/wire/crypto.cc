@@ -1,5 +1,6 @@
 #include "wire/crypto.h"
 
+#include <bit>
 #include <limits>
 #include <openssl/crypto.h>
 #include <openssl/evp.h>
