@@ -35,11 +35,10 @@ MembershipDriver::MembershipDriver(runtime::Runtime& runtime, link::Datagrams& d
 
 MembershipDriver::~MembershipDriver() { switchboard_.disconnect(message_type::kMembershipStream); }
 
-task<void> MembershipDriver::run(std::vector<runtime::Endpoint> seeds, std::vector<Update> remembered,
-                                 runtime::Cancellation* cancel) {
+task<void> MembershipDriver::run(std::vector<runtime::Endpoint> seeds, bool founds, runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   scope_ = &scope;
-  Start start{.remembered = std::move(remembered)};
+  Start start{.seeds = {}, .founds = founds, .remembered = {}};
   for (const runtime::Endpoint& seed : seeds) start.seeds.push_back(from_runtime(seed));
   step(start);
   scope.spawn(listen(scope.cancellation()));

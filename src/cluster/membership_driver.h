@@ -43,9 +43,9 @@ class MembershipDriver final : private Service, private link::DatagramHandler {
   MembershipDriver(const MembershipDriver&) = delete;
   MembershipDriver& operator=(const MembershipDriver&) = delete;
 
-  // Joins through `seeds`, or is the first of a new group when there are none, and takes part until cancelled.
-  runtime::task<void> run(std::vector<runtime::Endpoint> seeds, std::vector<membership::Update> remembered,
-                          runtime::Cancellation* cancel);
+  // Joins through `seeds`, or is the first of a new group when there are none or it `founds` (membership::Start), and
+  // takes part until cancelled.
+  runtime::task<void> run(std::vector<runtime::Endpoint> seeds, bool founds, runtime::Cancellation* cancel);
   // What happened. Before run() it is dropped.
   void tell(membership::Event event);
 

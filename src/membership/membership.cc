@@ -115,7 +115,7 @@ void Membership::on_start(const Start& start, Effects& out) {
   next_island_ = now_ + jittered(figures.island_interval);
   next_reap_ = now_ + jittered(figures.tombstone_ttl / 8);
   state_ = State::kJoining;
-  if (islands_.empty() || !start.remembered.empty()) return joined(out);
+  if (start.founds || islands_.empty() || !start.remembered.empty()) return joined(out);
   join_somebody(out);
 }
 

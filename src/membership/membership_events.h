@@ -18,10 +18,12 @@ namespace bellwether::membership {
 
 // --- events ----------------------------------------------------------------------------------------------------------
 
-// Join through any of `seeds` (none: be the first of a new group). `remembered`: the view of an earlier life, as
+// Join through any of `seeds`. Without any, or if it `founds`, it is the first of a new group; seeds are then only
+// asked from time to time whether there was one after all. `remembered`: the view of an earlier life, as
 // Membership::remember() gave it; its members count as alive until they prove otherwise.
 struct Start {
   std::vector<Endpoint> seeds;
+  bool founds = false;
   std::vector<Update> remembered;
 };
 struct Tick {};  // the time of wake() has come

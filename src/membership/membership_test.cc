@@ -299,6 +299,19 @@ TEST(Membership, islands_that_forgot_each_other_find_together_again) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group[i].table().present(), 5U) << i;
 }
 
+TEST(Membership, who_founded_a_group_in_error_joins_the_one_that_its_seeds_are_in) {
+  Figures figures = lan();
+  figures.island_interval = Duration::seconds(10);
+  SmallGroup group = five(figures);
+  const std::size_t founder = group.add("m5", {});
+  group.kill(founder);
+  group.begin(founder, {.seeds = {SmallGroup::where(2)}, .founds = true, .remembered = {}}, 2);
+  group.run(Duration::millis(50));
+  EXPECT_EQ(group[founder].table().present(), 1U) << "it is the first of its own";
+  group.run(Duration::seconds(30));
+  for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(group[i].table().present(), 6U) << i;
+}
+
 TEST(Membership, what_gossip_lost_a_comparison_of_views_brings) {
   SmallGroup group = five();
   // m0 hears of m9 from nobody: its record is put into the others' views only.

@@ -29,6 +29,11 @@ class SmallGroup {
   }
   void start(std::size_t index, std::vector<std::size_t> seeds, uint32_t life, uint32_t incarnation = 0,
              std::vector<Update> remembered = {}) {
+    Start begin{.seeds = {}, .founds = false, .remembered = std::move(remembered)};
+    for (const std::size_t seed : seeds) begin.seeds.push_back(where(seed));
+    this->begin(index, begin, life, incarnation);
+  }
+  void begin(std::size_t index, const Start& start, uint32_t life, uint32_t incarnation = 0) {
     nodes_[index].kernel =
         std::make_unique<Membership>(MembershipConfig{.name = nodes_[index].name,
                                                       .profile = {.endpoint = where(index), .role = 0, .meta = {}},
@@ -36,9 +41,7 @@ class SmallGroup {
                                                       .incarnation = incarnation,
                                                       .figures = figures_},
                                      directory_, 77 + index);
-    Start begin{.seeds = {}, .remembered = std::move(remembered)};
-    for (const std::size_t seed : seeds) begin.seeds.push_back(where(seed));
-    step(index, begin);
+    step(index, start);
   }
   void kill(std::size_t index) { nodes_[index].kernel.reset(); }
   void cut(std::size_t from, std::size_t to) { cut_.insert({from, to}); }

@@ -137,14 +137,12 @@ task<std::vector<runtime::Endpoint>> ClusterNode::resolve_seeds() {
 task<void> ClusterNode::take_part(cluster::Joining::Way way) {
   runtime::Scope scope;
   scope_ = &scope;
-  std::vector<runtime::Endpoint> seeds;
-  if (way.through) {
-    // All seeds, and not only the one that answered first: of nodes that start at the same time each may have joined
-    // through one that knew nobody either.
-    seeds = co_await resolve_seeds();
-    if (std::find(seeds.begin(), seeds.end(), *way.through) == seeds.end()) seeds.push_back(*way.through);
-  }
-  scope.spawn(membership_->run(std::move(seeds), {}, scope.cancellation()));
+  // All seeds, and not only the one that answered first: of nodes that start at the same time each may have joined
+  // through one that knew nobody either. Who founds a cluster asks them later, for it may have been cut off.
+  std::vector<runtime::Endpoint> seeds = co_await resolve_seeds();
+  const bool founds = !way.through;
+  if (!founds && std::find(seeds.begin(), seeds.end(), *way.through) == seeds.end()) seeds.push_back(*way.through);
+  scope.spawn(membership_->run(std::move(seeds), founds, scope.cancellation()));
   scope.spawn(meter_.run(scope.cancellation()));
   if (parts_->kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
   if (election_ != nullptr) scope.spawn(election_->run(scope.cancellation()));

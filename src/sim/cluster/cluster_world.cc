@@ -14,7 +14,7 @@ constexpr int kFaultsMax = 16;
 constexpr Duration kHandOver = Duration::seconds(1);
 constexpr Duration kLongestDrawn = Duration::seconds(2);  // between faults
 // The dead are asked again each five seconds, and links wait up to five seconds to be made again. One that began a
-// cluster of its own because it was cut off is found later: each of the others asks one of its seeds a minute.
+// cluster of its own because it was cut off is found later: each asks one of its seeds a minute.
 constexpr Duration kAgreeWithin = Duration::minutes(6);
 // The worst that budget_of() says, and rounds in which two stand at once.
 constexpr Duration kTakeOverWithin = Duration::seconds(5);
