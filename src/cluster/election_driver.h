@@ -41,6 +41,7 @@ class ElectionDriver final : public Leadership, private Service {
   bool leads(Instant now) const override { return kernel_.leads(now); }
   void work_stopped() override { tell(quorum::WorkStopped{}); }
   void set_health(const quorum::LocalHealth& health) override { tell(health); }
+  void synced() override { tell(quorum::Synced{}); }
   void suspect(const std::string& leader) override { tell(quorum::LeaderSuspected{member_id(leader)}); }
   Status hand_over(const std::string& cause, const std::string& heir) override;
   void leave(const std::string& cause) override;

@@ -57,6 +57,8 @@ class Leadership {
   virtual bool leads(Instant now) const = 0;
   virtual void work_stopped() = 0;
   virtual void set_health(const quorum::LocalHealth& health) = 0;
+  // This node has the state of its group, and may lead before those that have not.
+  virtual void synced() {}
   // Membership suspects this node, who leads. Never a proof.
   virtual void suspect(const std::string& leader) = 0;
   // Begins to hand over to `heir`; to the fittest when it is empty. kRefused and kInvalid say why not.

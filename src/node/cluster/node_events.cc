@@ -174,6 +174,8 @@ void ClusterNode::on_leader_changed(const std::string& leader, election::Term te
   leader_term_ = term.value();
   leader_since_ = runtime_.now();
   leader_evidence_ = evidence;
+  // Who leads is all the state of a group that a node has to learn before it may lead itself.
+  if (election_ != nullptr && !leader.empty()) election_->synced();
   say("leader",
       leader.empty() ? "nobody leads: " + evidence
                      : "'" + leader + "' leads, term " + std::to_string(term.value()) + ": " + evidence,

@@ -67,11 +67,9 @@ task<void> ClusterProcess::run() {
   for (const HostPort& seed : place_.seeds) {
     const auto address = runtime::IpAddress::parse(seed.host);
     check(address.has_value(), "seeds are addresses");
-    if (way->through && !(seed.port == place_.at.port && *address == place_.at.address)) {
-      seeds.push_back({*address, seed.port});
-    }
+    if (seed.port != place_.at.port || *address != place_.at.address) seeds.push_back({*address, seed.port});
   }
-  scope_.spawn(membership_->run(std::move(seeds), {}, scope_.cancellation()));
+  scope_.spawn(membership_->run(std::move(seeds), !way->through, scope_.cancellation()));
   scope_.spawn(election_->run(scope_.cancellation()));
   co_await over_.wait();
   scope_.cancel();
@@ -216,6 +214,7 @@ task<void> ClusterProcess::stop_work(ClusterProcess* self, uint64_t work, Durati
 
 void ClusterProcess::on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) {
   say("sees leader '" + leader + "' in term " + std::to_string(term.value()) + ": " + evidence);
+  if (!leader.empty()) election_->synced();
 }
 
 void ClusterProcess::on_note(bool warning, const std::string& text) { say((warning ? "warns: " : "notes: ") + text); }
