@@ -118,18 +118,24 @@ void QuorumWorld::expect_hand_over(QuorumRun& run) {
 void QuorumWorld::expect_takeover(QuorumRun& run) {
   QuorumMember* chief = leader();
   if (chief == nullptr) return checker_.fail("I13: the leader is gone although nothing was broken", now());
-  const quorum::Configuration& voters = chief->elector->members();
-  const auto left = std::count_if(members_.begin(), members_.end(), [&](const QuorumMember& m) {
-    return &m != chief && m.up && m.elector->takes_part() && voters.has(m.id);
-  });
+  const quorum::Configuration voters = chief->elector->members();
+  const auto enough_are_left = [&] {
+    const auto left = std::count_if(members_.begin(), members_.end(), [&](const QuorumMember& m) {
+      return &m != chief && m.up && m.elector->takes_part() && voters.has(m.id);
+    });
+    return static_cast<std::size_t>(left) >= quorum::majority_of(voters.voters.size());
+  };
   // Who has lost its record is as good as gone already.
-  if (static_cast<std::size_t>(left) < quorum::majority_of(voters.voters.size())) return;
+  if (!enough_are_left()) return;
   const quorum::Term term = chief->elector->term();
   const auto sum = quorum::budget_of(timing_, {declared_.size() + 1, usually_slowest_ * 2, timing_.step});
   const Duration budget = Duration::from_seconds_f(sum.crash_worst.total.seconds_f() / (1 - worst_drift_));
   const Instant crashed = now();
   crash(*chief, true);
   if (!run_until_other_leads(term, now() + budget + slack())) {
+    // What is left of two processes under one id may be the one that others take for the past one: it is silenced once
+    // it meets them.
+    if (clones_ > 0 && !enough_are_left()) return;
     return checker_.fail("I13: no takeover within " + format_duration(budget + slack()), now());
   }
   run.takeover = now() - crashed;
