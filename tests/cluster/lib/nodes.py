@@ -67,7 +67,8 @@ class Cluster:
 
     def said(self, name, event=None):
         """What a node has said so far, all its lives together."""
-        lines = (self.folder / f"{name}.log").read_text(errors="replace").splitlines()
+        # The last line may be on its way still.
+        lines = (self.folder / f"{name}.log").read_text(errors="replace").rpartition("\n")[0].splitlines()
         all_of_it = [json.loads(line) for line in lines if line.startswith("{")]
         return [one for one in all_of_it if event in (None, one["event"])]
 
