@@ -15,6 +15,7 @@ import signal
 import statistics
 import threading
 import time
+from pathlib import Path
 
 from lib import leading, product
 from lib.cut import TO_CLIENT, TO_SERVER, Cut
@@ -118,8 +119,19 @@ class Lane(threading.Thread):
         leader.wait()
         self.successor(epoch)
 
+    def stop_between_writes(self, pid):
+        """Who is stopped in the middle of one keeps the lock of its file from everybody for as long as that lasts."""
+        while True:
+            os.kill(pid, signal.SIGSTOP)
+            time.sleep(0.01)
+            locks = [line.split() for line in Path("/proc/locks").read_text().splitlines()]
+            if not any(lock[1] == "FLOCK" and lock[4] == str(pid) for lock in locks):
+                return
+            os.kill(pid, signal.SIGCONT)
+            time.sleep(0.01)
+
     def pause(self, pid, leases):
-        os.kill(pid, signal.SIGSTOP)
+        self.stop_between_writes(pid)
         time.sleep(leases * self.ttl)
         if leases > 2:
             until("a successor while the leader is stopped",
