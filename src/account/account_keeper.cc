@@ -75,11 +75,12 @@ void AccountKeeper::make_room() {
       best = i;
       fewest = span;
     }
-    if (best == kept_.size() || !merge_at(best)) return;
+    if (best == kept_.size()) return;
+    merge_at(best);
   }
 }
 
-bool AccountKeeper::merge_at(std::size_t at) {
+void AccountKeeper::merge_at(std::size_t at) {
   BW_PROBE("account: seconds are merged to save memory");
   Kept& left = kept_[at];
   Kept& right = kept_[at + 1];
@@ -99,7 +100,6 @@ bool AccountKeeper::merge_at(std::size_t at) {
   left.delta.last = right.delta.last;
   bytes_ += left.delta.window.size();
   kept_.erase(kept_.begin() + static_cast<std::ptrdiff_t>(at) + 1);
-  return true;
 }
 
 }  // namespace bellwether::account

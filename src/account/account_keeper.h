@@ -55,7 +55,7 @@ class AccountKeeper {
     bool ever_sent = false;  // perhaps applied as it is: never to be merged
   };
   void make_room();
-  bool merge_at(std::size_t at);
+  void merge_at(std::size_t at);
 
   Shape shape_;
   std::size_t bytes_most_;

@@ -1,8 +1,6 @@
 // Windows for tests: small, random, and comparable.
 #pragma once
 
-#include <string>
-
 #include "account/window_codec.h"
 #include "base/prng.h"
 
@@ -45,8 +43,5 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
   window.cpu = Duration::millis(5);
   return window;
 }
-
-// Equal windows have equal texts, and different ones different texts.
-inline std::string text_of(const metrics::Window& window) { return encode_window(window); }
 
 }  // namespace bellwether::account

@@ -1,7 +1,9 @@
 // The whole way of an account: workers measure, messages are lost, doubled and come in any order, owners die and others
 // go on from the copy that was made last. In the end the account is what was measured, bit for bit, however the load
 // was split.
+#include <algorithm>
 #include <gtest/gtest.h>
+#include <optional>
 #include <rapidcheck/gtest.h>
 #include <vector>
 

@@ -133,8 +133,8 @@ class Reader {
   void step(const wire::StepDelta& from, metrics::StepWindow& to) {
     to.count = count(from.count());
     to.failed = count(from.failed());
-    to.bytes_sent = from.bytes_sent() <= kMostBytes ? from.bytes_sent() : (fail("bytes that cannot be"), 0);
-    to.bytes_received = from.bytes_received() <= kMostBytes ? from.bytes_received() : (fail("bytes that cannot be"), 0);
+    to.bytes_sent = bytes(from.bytes_sent());
+    to.bytes_received = bytes(from.bytes_received());
     to.censored = count(from.censored());
     histogram(from.service(), to.service);
     histogram(from.response(), to.response);
@@ -168,6 +168,10 @@ class Reader {
  private:
   static constexpr uint64_t kMostBytes = uint64_t{1} << 50;
 
+  uint64_t bytes(uint64_t value) {
+    if (value > kMostBytes) fail("bytes that cannot be");
+    return value;
+  }
   int64_t gauge(int64_t value) {
     if (value < 0 || static_cast<uint64_t>(value) > kMostCount) fail("a number of virtual users that cannot be");
     return value;

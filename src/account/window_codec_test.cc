@@ -97,6 +97,9 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   delta.add_steps()->set_count(kMostCount + 1);
   EXPECT_THAT(refusal(delta), HasSubstr("a count"));
   delta.mutable_steps(0)->set_count(1);
+  delta.mutable_steps(0)->set_bytes_received(uint64_t{1} << 51);
+  EXPECT_THAT(refusal(delta), HasSubstr("bytes"));
+  delta.mutable_steps(0)->clear_bytes_received();
   delta.mutable_steps(0)->add_status()->set_key(metrics::kStatusMax);
   EXPECT_THAT(refusal(delta), HasSubstr("status"));
   delta.mutable_steps(0)->clear_status();

@@ -12,6 +12,7 @@
 #include "cli/durations.h"
 #include "cli/sources.h"
 #include "cli/table.h"
+#include "cli/verb.h"
 #include "election/lease_timing.h"
 #include "lead/agents/profile.h"
 #include "lead/policy/loop_budget.h"
@@ -293,7 +294,7 @@ int run_budget(const BudgetOptions& options) {
 
 void add_budget(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<BudgetOptions>();
-  CLI::App* command = app.add_subcommand("budget", "How long is a key without a holder? Asked before anything runs");
+  CLI::App* command = new_verb(app, "budget", "How long is a key without a holder? Asked before anything runs");
   CLI::Option* file = command->add_option("POLICY", options->file, "Policy sheet (YAML)");
   CLI::Option* profile = command->add_option(
       "--profile", options->profile,

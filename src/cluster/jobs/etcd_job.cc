@@ -7,6 +7,7 @@
 #include "cluster/jobs/job_codec.h"
 #include "cluster/jobs/job_content.h"
 #include "cluster/peer_names.h"
+#include "resilience/retry.h"
 
 namespace bellwether::jobs {
 namespace {
@@ -19,19 +20,6 @@ constexpr Duration kAgainAfter = Duration::millis(200);
 constexpr Duration kOneTryMost = Duration::seconds(5);
 
 int64_t seconds_of(Duration span) { return (span.ms() + 999) / 1000; }
-
-// That etcd, or its network, may be able to do soon. A connection that is refused has no code of its own.
-bool passes(Errc code) {
-  switch (code) {
-    case Errc::kTimeout:
-    case Errc::kRefused:
-    case Errc::kReset:
-    case Errc::kClosed:
-    case Errc::kUnreachable:
-    case Errc::kExhausted: return true;
-    default: return false;
-  }
-}
 
 tl::unexpected<NotWritten> not_written(Error error, bool perhaps) {
   return tl::unexpected(NotWritten{std::move(error), perhaps});
@@ -66,7 +54,7 @@ task<Result<std::string>> EtcdJob::call(const char* path, std::string body, bool
     const Duration most = std::min(kOneTryMost, store_.settings_.lease / 6);
     const Instant until = std::min(time.deadline(), now + most);
     auto answer = co_await store_.api_.call(path, body, repeatable, until, time.cancellation());
-    if (answer || !repeatable || !passes(answer.error().code)) co_return answer;
+    if (answer || !repeatable || !resilience::is_retryable(answer.error().code)) co_return answer;
     const bool again = co_await pause(time);
     if (!again) co_return answer;
   }
@@ -195,7 +183,7 @@ task<Result<std::optional<TakenJob>>> EtcdJob::claim(View seen, Time& time) {
       asked_at + Duration::from_seconds_f(store_.settings_.lease.seconds_f() * (1 - store_.settings_.drift));
   if (!got_it || store_.runtime_.boot_now() >= ends) {
     store_.abandon(*lease);
-    if (!taken && !passes(taken.error().code)) co_return tl::unexpected(taken.error());
+    if (!taken && !resilience::is_retryable(taken.error().code)) co_return tl::unexpected(taken.error());
     co_return std::nullopt;
   }
   if (seen.owner) store_.abandon(seen.owner->lease);
@@ -284,7 +272,7 @@ task<Written> EtcdJob::put(std::string content, uint64_t tombstone, Time& time) 
     unsure_ = sent = true;
     const auto done = co_await transact(std::move(change), false, time);
     if (!done) {
-      if (!passes(done.error().code)) co_return not_written(done.error(), true);
+      if (!resilience::is_retryable(done.error().code)) co_return not_written(done.error(), true);
       const bool again = co_await pause(time);
       if (!again) co_return not_written(done.error(), true);
       continue;

@@ -25,15 +25,18 @@
 
 namespace bellwether::quorum {
 
+// From this health score on a member is not fit to lead while others are.
+inline constexpr uint8_t kFitBelow = 5;
+
 struct QuorumConfig {
   MemberId self;
   QuorumTiming timing;
-  std::vector<MemberId> bootstrap;  // the declared members of a new group; empty: to be told by a leader
-  uint8_t priority = 0;             // 0 stands first
-  bool witness = false;             // votes, and never stands
-  uint8_t fit_below = 5;            // from this health score on a member stands only after others have failed
-  int patience = 3;                 // rounds without a leader after which anybody stands
-  int severe_checks = 3;            // in a row, after which a leader looks for a better one
+  std::vector<MemberId> bootstrap;               // the declared members of a new group; empty: to be told by a leader
+  uint8_t priority = 0;                          // 0 stands first
+  bool witness = false;                          // votes, and never stands
+  uint8_t fit_below = kFitBelow;                 // who is not fit stands only after others have failed
+  int patience = 3;                              // rounds without a leader after which anybody stands
+  int severe_checks = 3;                         // in a row, after which a leader looks for a better one
   Duration drain_limit = Duration::seconds(30);  // for the work of a leader that steps down to stop in good order
 };
 

@@ -13,7 +13,6 @@
 namespace bellwether::node {
 namespace {
 
-constexpr const char* kIncarnation = "membership/incarnation";
 constexpr const char* kPeers = "discovery/peers";
 constexpr Duration kLeaveMost = Duration::seconds(10);
 constexpr Duration kHandOverMost = Duration::seconds(2);

@@ -9,10 +9,6 @@ namespace bellwether::node {
 using namespace std::string_literals;
 using runtime::task;
 
-namespace {
-constexpr const char* kIncarnation = "membership/incarnation";
-}
-
 void ClusterNode::say(std::string_view event, const std::string& text, Journal::Fields more) {
   more.insert(more.begin(), {"node", config_.name});
   journal_.transition(runtime_.wall_now(), event, text, more);

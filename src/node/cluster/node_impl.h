@@ -28,6 +28,8 @@
 
 namespace bellwether::node {
 
+inline constexpr const char* kIncarnation = "membership/incarnation";  // of this node, in its Kv
+
 class ClusterNode final : public NodeDesk,
                           public cluster::MembershipDriver::Listener,
                           public cluster::Leadership::Listener,

@@ -11,22 +11,6 @@ namespace {
 
 using runtime::task;
 
-Status set_up_tls(const cluster::NodeConfig& config, link::DialSettings& dialling, link::ServerSettings& serving) {
-  if (!config.has_tls()) return {};
-  runtime::TlsClientOptions client;
-  client.check_name = config.verify_hostname;
-  client.ca_file = config.ca;
-  client.certificate_file = config.certificate;
-  client.key_file = config.key;
-  auto dial_tls = runtime::TlsContext::client(client);
-  if (!dial_tls) return tl::unexpected(dial_tls.error());
-  dialling.tls = std::move(*dial_tls);
-  auto serve_tls = runtime::TlsContext::server({config.certificate, config.key, {}, config.ca});
-  if (!serve_tls) return tl::unexpected(serve_tls.error());
-  serving.tls = std::move(*serve_tls);
-  return {};
-}
-
 task<Result<std::unique_ptr<cluster::Kv>>> open_disk(runtime::Runtime& runtime, std::string folder) {
   const Status made = co_await runtime.make_directory(folder, 0700);
   if (!made) co_return tl::unexpected(made.error());
@@ -90,6 +74,23 @@ std::string leadership_key(const cluster::NodeConfig& config) {
   return "bellwether-cluster/" + config.cluster + "/" + config.environment;
 }
 
+Result<link::DialSettings> dialling_as(const cluster::NodeConfig& config, const std::string& name, wire::Role role) {
+  link::DialSettings dialling;
+  dialling.handshake.self.identity = {config.cluster, config.environment, config.datacenter, name, role};
+  dialling.handshake.self.software = software_name();
+  if (auto good = wire::check_identity(dialling.handshake.self.identity); !good) return tl::unexpected(good.error());
+  if (!config.has_tls()) return dialling;
+  runtime::TlsClientOptions options;
+  options.check_name = config.verify_hostname;
+  options.ca_file = config.ca;
+  options.certificate_file = config.certificate;
+  options.key_file = config.key;
+  auto tls = runtime::TlsContext::client(options);
+  if (!tls) return tl::unexpected(tls.error());
+  dialling.tls = std::move(*tls);
+  return dialling;
+}
+
 std::string software_name() { return "bellwether 0.1.0"; }
 
 task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, const cluster::NodeConfig& config,
@@ -98,14 +99,15 @@ task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, c
   if (!keyring) co_return tl::unexpected(keyring.error());
   auto parts = std::make_unique<NodeParts>(std::move(*keyring), listener);
 
-  parts->dialling.handshake.self.identity = {config.cluster, config.environment, config.datacenter, config.name,
-                                             config.role};
-  parts->dialling.handshake.self.software = software_name();
-  if (auto good = wire::check_identity(parts->dialling.handshake.self.identity); !good) {
-    co_return tl::unexpected(good.error());
-  }
+  auto dialling = dialling_as(config, config.name, config.role);
+  if (!dialling) co_return tl::unexpected(dialling.error());
+  parts->dialling = std::move(*dialling);
   link::ServerSettings serving;
-  if (auto good = set_up_tls(config, parts->dialling, serving); !good) co_return tl::unexpected(good.error());
+  if (config.has_tls()) {
+    auto tls = runtime::TlsContext::server({config.certificate, config.key, {}, config.ca});
+    if (!tls) co_return tl::unexpected(tls.error());
+    serving.tls = std::move(*tls);
+  }
 
   if (!config.data.empty()) {
     auto kv = co_await open_disk(runtime, config.data);

@@ -37,6 +37,9 @@ runtime::task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& r
                                                              const cluster::NodeConfig& config,
                                                              link::RefusalListener& listener);
 
+// How to reach nodes of this cluster as somebody with this name and role: the node itself, or an operator.
+Result<link::DialSettings> dialling_as(const cluster::NodeConfig& config, const std::string& name, wire::Role role);
+
 // The name of the key that the leader of this cluster holds in a store.
 std::string leadership_key(const cluster::NodeConfig& config);
 

@@ -30,22 +30,9 @@ Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, w
                                             const std::string& by) {
   quiet_protobuf();
   OperatorClient client(std::move(keyring));
-  client.dialling_.handshake.self.identity = {config.cluster, config.environment, config.datacenter, by,
-                                              wire::Role::kOperator};
-  client.dialling_.handshake.self.software = software_name();
-  if (auto good = wire::check_identity(client.dialling_.handshake.self.identity); !good) {
-    return tl::unexpected(good.error());
-  }
-  if (config.has_tls()) {
-    runtime::TlsClientOptions tls;
-    tls.check_name = config.verify_hostname;
-    tls.ca_file = config.ca;
-    tls.certificate_file = config.certificate;
-    tls.key_file = config.key;
-    auto context = runtime::TlsContext::client(tls);
-    if (!context) return tl::unexpected(context.error());
-    client.dialling_.tls = std::move(*context);
-  }
+  auto dialling = dialling_as(config, by, wire::Role::kOperator);
+  if (!dialling) return tl::unexpected(dialling.error());
+  client.dialling_ = std::move(*dialling);
   return client;
 }
 

@@ -7,6 +7,7 @@
 #include "base/periodic.h"
 #include "base/printable.h"
 #include "base/units.h"
+#include "election/quorum/quorum_elector.h"
 
 namespace bellwether::node {
 namespace {
@@ -19,14 +20,13 @@ using runtime::task;
 constexpr const char* kEpoch = "leadership/epoch";
 // A leader that is not fit gives way, but not oftener than this.
 constexpr Duration kStableFor = Duration::seconds(30);
-constexpr uint8_t kUnfitScore = 5;
 
 std::string quoted(const std::string& name) { return "'" + printable(name) + "'"; }
 
 std::string unfit(const quorum::LocalHealth& health) {
   if (!health.ready) return "this node is not ready";
   if (health.load == quorum::Load::kCritical) return "this node is overloaded";
-  if (health.score >= kUnfitScore) return "the health score of this node is " + std::to_string(health.score);
+  if (health.score >= quorum::kFitBelow) return "the health score of this node is " + std::to_string(health.score);
   return {};
 }
 
