@@ -1,5 +1,6 @@
 #include "plan/plan.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "base/check.h"
@@ -23,6 +24,11 @@ uint64_t arrivals_before(Duration duration, double rate_per_s) {
   return count;
 }
 
+// How many of the first `total` arrivals belong to a part.
+uint64_t arrivals_of(uint64_t total, uint32_t part, uint32_t parts) {
+  return total > part ? (total - part - 1) / parts + 1 : 0;
+}
+
 }  // namespace
 
 Share share_of(uint32_t total, uint32_t part, uint32_t parts) {
@@ -38,13 +44,17 @@ ArrivalSchedule::ArrivalSchedule(double rate_per_s, Duration duration, uint32_t 
     : rate_per_s_(rate_per_s), part_(part), parts_(parts) {
   check(rate_per_s > 0 && std::isfinite(rate_per_s), "the rate was validated");
   check(part < parts, "a part is one of its parts");
-  const uint64_t total = arrivals_before(duration, rate_per_s);
-  count_ = total > part ? (total - part - 1) / parts + 1 : 0;
+  count_ = arrivals_of(arrivals_before(duration, rate_per_s), part, parts);
 }
 
 Duration ArrivalSchedule::due(uint64_t index) const {
   check(index < count_, "there are only count() arrivals");
   return Duration::nanos(due_ns(index * parts_ + part_, rate_per_s_));
+}
+
+uint64_t ArrivalSchedule::due_before(Duration offset) const {
+  if (offset <= Duration::zero()) return 0;
+  return std::min(count_, arrivals_of(arrivals_before(offset, rate_per_s_), part_, parts_));
 }
 
 }  // namespace bellwether::plan

@@ -246,6 +246,8 @@ class ArrivalSchedule {
   uint64_t count() const { return count_; }
   // Offset from the start at which this part's arrival `index` is due. REQUIRES index < count().
   Duration due(uint64_t index) const;
+  // How many of this part's arrivals are due before `offset` from the start: the index of the first that is not.
+  uint64_t due_before(Duration offset) const;
 
  private:
   double rate_per_s_;

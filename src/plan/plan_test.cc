@@ -93,6 +93,16 @@ TEST(ArrivalSchedule, the_parts_together_are_the_schedule_of_one_generator) {
     }
     std::sort(merged.begin(), merged.end());
     RC_ASSERT(merged == expected);
+    const Duration offset = Duration::micros(*rc::gen::inRange<int64_t>(-1, 2'500'000));
+    uint64_t before = 0;
+    for (uint32_t part = 0; part < parts; ++part) {
+      const ArrivalSchedule schedule(rate, duration, part, parts);
+      const uint64_t first = schedule.due_before(offset);
+      RC_ASSERT((first == 0 || schedule.due(first - 1) < offset));
+      RC_ASSERT((first == schedule.count() || schedule.due(first) >= offset));
+      before += first;
+    }
+    RC_ASSERT(before == static_cast<uint64_t>(std::ranges::lower_bound(expected, offset) - expected.begin()));
     RC_ASSERT(expected.empty() || expected.back() < duration);
   }));
 }

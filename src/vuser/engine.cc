@@ -3,28 +3,41 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/check.h"
 #include "vuser/engine_state.h"
 
 namespace bellwether::vuser {
 
 using runtime::task;
 
-Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, uint32_t part, uint32_t parts, WindowSink& sink,
+Tally& Tally::operator+=(const Tally& other) {
+  requests += other.requests;
+  failed += other.failed;
+  iterations += other.iterations;
+  dropped += other.dropped;
+  vus_active += other.vus_active;
+  return *this;
+}
+
+Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
                metrics::PagePool& pool, metrics::Window* first)
     : runtime_(runtime),
       plan_(plan),
-      part_(part),
-      parts_(parts),
+      share_(share),
       sink_(sink),
       pool_(pool),
       window_(first),
       stopped_(&killed_),
-      client_(runtime) {}
+      client_(runtime) {
+  check(share.part < share.parts, "a part is one of its parts");
+  check(!share.workflow || *share.workflow < plan.workflows.size(), "the workflow is one of the plan");
+}
 
 Engine::~Engine() = default;
 
 Status Engine::prepare() {
   for (std::size_t i = 0; i < plan_.workflows.size(); ++i) {
+    if (share_.workflow && *share_.workflow != i) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_);
     const bool open_model = std::holds_alternative<plan::ConstantArrivalRate>(workflow.executor);
@@ -38,10 +51,11 @@ Status Engine::prepare() {
   return {};
 }
 
-task<void> Engine::run(Instant start) {
+task<void> Engine::run(Instant start, Duration resume_at) {
+  check(resume_at >= Duration::zero(), "nobody goes on before the beginning");
   std::vector<task<void>> workflows;
-  for (std::size_t i = 0; i < runs_.size(); ++i) workflows.push_back(run_workflow(i, start));
-  task<void> ticker = tick(start);
+  for (std::size_t i = 0; i < runs_.size(); ++i) workflows.push_back(run_workflow(i, start, start + resume_at));
+  task<void> ticker = tick(start, static_cast<uint64_t>(resume_at / Duration::seconds(1)));
   for (task<void>& workflow : workflows) co_await workflow;
   ended_.cancel();
   co_await ticker;
@@ -57,9 +71,22 @@ void Engine::stop() {
 
 void Engine::kill() { killed_.cancel(); }
 
-// Hands over a window each second, and the last one when everything has ended.
-task<void> Engine::tick(Instant start) {
-  uint64_t second = 0;
+Tally Engine::tally() const {
+  Tally sum = handed_over_;
+  for (const metrics::StepWindow& step : window_->steps) {
+    sum.requests += step.count;
+    sum.failed += step.failed;
+  }
+  for (const metrics::WorkflowWindow& workflow : window_->workflows) {
+    sum.iterations += workflow.iterations;
+    sum.dropped += workflow.dropped;
+  }
+  for (const auto& run : runs_) sum.vus_active += run->active;
+  return sum;
+}
+
+// Hands over a window each second from `second` on, and the last one when everything has ended.
+task<void> Engine::tick(Instant start, uint64_t second) {
   bool going = true;
   while (going) {
     going = co_await runtime_.sleep_until(start + Duration::seconds(static_cast<int64_t>(second) + 1), &ended_);
@@ -70,34 +97,41 @@ task<void> Engine::tick(Instant start) {
       counts.vus_active = std::exchange(run->active_most, run->active);
       counts.vus_allocated = static_cast<int64_t>(run->vus.size());
     }
+    Tally so_far = tally();
+    so_far.vus_active = 0;
     metrics::Window* next = sink_.exchange(window_);
     while (!going && next == nullptr) {  // the last one must not be lost
       co_await runtime_.sleep(Duration::millis(1));
       next = sink_.exchange(window_);
     }
-    if (next != nullptr) window_ = next;
+    if (next != nullptr) {
+      window_ = next;
+      handed_over_ = so_far;
+    }
     pool_.top_up();
   }
 }
 
-task<void> Engine::run_workflow(std::size_t index, Instant start) {
+task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) {
   WorkflowRun& run = *runs_[index];
   run.start = start + run.workflow.start_time;
-  const bool time_came = co_await runtime_.sleep_until(run.start, &stopped_);
+  run.from = std::max(run.start, from);
+  const bool time_came = co_await runtime_.sleep_until(run.from, &stopped_);
   if (!time_came) co_return;
   if (const auto* vus = std::get_if<plan::ConstantVus>(&run.workflow.executor)) {
     co_await constant_vus(run, *vus);
   } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&run.workflow.executor)) {
     co_await arrivals(run, *rate);
-  } else if (part_ == 0) {
+  } else if (share_.part == 0) {
     co_await once(run);
   }
   run.overtime.disarm();
 }
 
 task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
-  const plan::Share share = plan::share_of(executor.vus, part_, parts_);
+  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
   run.end = run.start + executor.duration;
+  if (run.from >= run.end) co_return;
   if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.end + run.workflow.graceful_stop);
   run.vus.reserve(share.count);
   std::vector<task<void>> loops;

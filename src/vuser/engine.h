@@ -1,9 +1,14 @@
 // The load of one core: the virtual users of its share, their iterations and steps, and what is counted about them. One
 // engine, one runtime, one thread; engines share nothing but the immutable plan.
+//
+// The parts of a plan are independent of each other: each has its own virtual users and every n-th arrival, and knows
+// them without asking anybody. So the parts may run in one process or on many machines, and a part whose machine died
+// is gone on with elsewhere, from a point of its clock on.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -28,24 +33,51 @@ class WindowSink {
   virtual void abort_run(std::string_view step) = 0;
 };
 
+// What an engine runs of a plan: part `part` of `parts` of each workflow, or of the one that is named. Its windows have
+// the shape of the whole plan either way.
+struct EngineShare {
+  uint32_t part = 0;
+  uint32_t parts = 1;
+  std::optional<uint16_t> workflow;
+};
+
+// What an engine has done so far.
+struct Tally {
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t iterations = 0;  // completed
+  uint64_t dropped = 0;     // arrivals
+  int64_t vus_active = 0;   // inside an iteration at this moment
+  bool operator==(const Tally&) const = default;
+  Tally& operator+=(const Tally& other);
+};
+
 class Engine {
  public:
-  // This engine runs part `part` of `parts` of the plan. Everything given must outlive it. `pool` feeds the windows'
-  // histograms; `first` is the window to start with.
-  Engine(runtime::Runtime& runtime, const plan::Plan& plan, uint32_t part, uint32_t parts, WindowSink& sink,
+  // Everything given must outlive it. `pool` feeds the windows' histograms; `first` is the window to start with.
+  // REQUIRES a part of its parts, and a workflow of the plan.
+  Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
          metrics::PagePool& pool, metrics::Window* first);
   ~Engine();
 
   // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file.
   Status prepare();
-  // Runs the plan from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
+  // Runs its share from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
   // before it returns.
-  runtime::task<void> run(Instant start);
+  //
+  // `resume_at`: it goes on in the place of one that died so long after `start`, which then usually lies in the past.
+  // What was due before `start + resume_at` is neither issued nor counted, and everything ends when it would have ended
+  // anyway. Windows carry the seconds since `start`, so the first of them may be a part of a second. Virtual users keep
+  // their numbers, and count their iterations from 0 again.
+  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
 
   // No new iterations; those running may finish within their workflow's graceful_stop.
   void stop();
   // Everything ends now.
   void kill();
+
+  // Looks at every step: for a few times a second.
+  Tally tally() const;
 
   // The loop was busy for this long between two waits.
   void note_turn(Duration busy) { window_->loop_lag.record(busy); }
@@ -55,8 +87,8 @@ class Engine {
   struct WorkflowRun;
   enum class Flow : uint8_t { kGoOn, kEndIteration, kEndVu };
 
-  runtime::task<void> tick(Instant start);
-  runtime::task<void> run_workflow(std::size_t index, Instant start);
+  runtime::task<void> tick(Instant start, uint64_t second);
+  runtime::task<void> run_workflow(std::size_t index, Instant start, Instant from);
   runtime::task<void> constant_vus(WorkflowRun& run, const plan::ConstantVus& executor);
   runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, Instant end, std::optional<Duration> pacing);
   runtime::task<void> arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& executor);
@@ -77,11 +109,11 @@ class Engine {
 
   runtime::Runtime& runtime_;
   const plan::Plan& plan_;
-  uint32_t part_;
-  uint32_t parts_;
+  EngineShare share_;
   WindowSink& sink_;
   metrics::PagePool& pool_;
   metrics::Window* window_;
+  Tally handed_over_;              // of all windows before
   runtime::Cancellation killed_;   // ends everything at once
   runtime::Cancellation stopped_;  // ends waiting between iterations, and think time
   runtime::Cancellation ended_;    // ends the ticker

@@ -18,11 +18,13 @@ constexpr Duration kLate = Duration::millis(10);
 
 task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& executor) {
   run.end = run.start + executor.duration;
+  if (run.from >= run.end) co_return;
   if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.end + run.workflow.graceful_stop);
-  run.schedule.emplace(executor.rate_per_s, executor.duration, part_, parts_);
+  run.schedule.emplace(executor.rate_per_s, executor.duration, share_.part, share_.parts);
+  run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
   run.wait_max = executor.wait_max;
-  const plan::Share most = plan::share_of(executor.vus_max, part_, parts_);
-  const plan::Share first = plan::share_of(executor.vus_preallocated, part_, parts_);
+  const plan::Share most = plan::share_of(executor.vus_max, share_.part, share_.parts);
+  const plan::Share first = plan::share_of(executor.vus_preallocated, share_.part, share_.parts);
   std::vector<task<void>> users;
   const auto hire = [&] {
     run.vus.push_back(

@@ -32,6 +32,7 @@ struct Engine::WorkflowRun {
   std::size_t index;
   const plan::Workflow& workflow;
   Instant start;
+  Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
   Instant end;
   std::vector<PreparedStep> steps;
   std::vector<std::unique_ptr<Vu>> vus;

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <sys/resource.h>
 
+#include "runtime/scope.h"
 #include "runtime/thread.h"
 
 namespace bellwether::node {
@@ -28,15 +29,21 @@ struct LoadThread::Gate {
   bool cancelled = false;
 };
 
-LoadThread::LoadThread(const plan::Plan& plan, uint32_t part, uint32_t parts, std::optional<int> cpu, uint64_t seed,
-                       runtime::EpollRuntime& control, Listener& listener)
+// Written by the load thread, some times a second, and read by others.
+struct LoadThread::SharedTally {
+  std::atomic<uint64_t> requests{0};
+  std::atomic<uint64_t> failed{0};
+  std::atomic<uint64_t> iterations{0};
+  std::atomic<uint64_t> dropped{0};
+  std::atomic<int64_t> vus_active{0};
+};
+
+LoadThread::LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener)
     : plan_(plan),
-      part_(part),
-      parts_(parts),
-      cpu_(cpu),
-      seed_(seed),
+      options_(options),
       control_(control),
       listener_(listener),
+      tally_(std::make_unique<SharedTally>()),
       gate_(std::make_unique<Gate>()) {}
 
 LoadThread::~LoadThread() {
@@ -55,19 +62,20 @@ Status LoadThread::prepare() {
   return *gate_->prepared;
 }
 
-void LoadThread::start(Instant start) {
+void LoadThread::start(Instant start, Duration resume_at) {
   {
     const std::lock_guard lock(gate_->mutex);
     start_ = start;
+    resume_at_ = resume_at;
     gate_->open = true;
   }
   gate_->changed.notify_all();
 }
 
 void LoadThread::main() {
-  runtime::set_up_thread("load-" + std::to_string(part_), cpu_);
+  runtime::set_up_thread("load-" + std::to_string(options_.share.part), options_.cpu);
   Status prepared;
-  auto runtime = runtime::EpollRuntime::create({.seed = seed_});
+  auto runtime = runtime::EpollRuntime::create({.seed = options_.seed});
   if (runtime) {
     runtime_ = std::move(*runtime);
     for (std::size_t i = 0; i < kWindows; ++i) {
@@ -75,7 +83,7 @@ void LoadThread::main() {
           std::make_unique<metrics::Window>(plan_.steps.size(), plan_.workflows.size(), plan_.checks.size(), &pool_));
       if (i > 0) empty_.push(windows_.back().get());
     }
-    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, part_, parts_, *this, pool_, windows_.front().get());
+    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, pool_, windows_.front().get());
     prepared = engine_->prepare();
   } else {
     prepared = tl::unexpected(runtime.error());
@@ -95,12 +103,48 @@ void LoadThread::main() {
   runtime_->observe_turns([](void* engine, Duration busy) { static_cast<vuser::Engine*>(engine)->note_turn(busy); },
                           engine_.get());
   runtime_->read_clock();
-  runtime_->run(engine_->run(start_));
+  runtime_->run(drive());
   ended_ = runtime_->read_clock();
   post_to_control([](void* self) {
     auto* thread = static_cast<LoadThread*>(self);
     thread->listener_.thread_ended(*thread);
   });
+}
+
+runtime::task<void> LoadThread::drive() {
+  runtime::Scope scope;
+  if (options_.tally_every > Duration::zero()) scope.spawn(tell_tally(scope.cancellation()));
+  co_await engine_->run(start_, resume_at_);
+  scope.cancel();
+  co_await scope.join();
+  publish_tally();
+}
+
+runtime::task<void> LoadThread::tell_tally(runtime::Cancellation* cancel) {
+  while (true) {
+    const bool time_came = co_await runtime_->sleep(options_.tally_every, cancel);
+    if (!time_came) co_return;
+    publish_tally();
+  }
+}
+
+void LoadThread::publish_tally() {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  const vuser::Tally now = engine_->tally();
+  tally_->requests.store(now.requests, kRelaxed);
+  tally_->failed.store(now.failed, kRelaxed);
+  tally_->iterations.store(now.iterations, kRelaxed);
+  tally_->dropped.store(now.dropped, kRelaxed);
+  tally_->vus_active.store(now.vus_active, kRelaxed);
+}
+
+vuser::Tally LoadThread::tally() const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return {.requests = tally_->requests.load(kRelaxed),
+          .failed = tally_->failed.load(kRelaxed),
+          .iterations = tally_->iterations.load(kRelaxed),
+          .dropped = tally_->dropped.load(kRelaxed),
+          .vus_active = tally_->vus_active.load(kRelaxed)};
 }
 
 void LoadThread::post_to_control(void (*call)(void*)) {

@@ -54,15 +54,20 @@ class LoadThread final : public vuser::WindowSink {
     virtual void thread_ended(LoadThread& thread) = 0;
   };
 
-  // `cpu`: the processor to run on, or none. All references must outlive the thread.
-  LoadThread(const plan::Plan& plan, uint32_t part, uint32_t parts, std::optional<int> cpu, uint64_t seed,
-             runtime::EpollRuntime& control, Listener& listener);
+  struct Options {
+    vuser::EngineShare share;
+    std::optional<int> cpu;  // the processor to run on
+    uint64_t seed = 0;
+    Duration tally_every;  // how often tally() is made anew; zero: never
+  };
+  // All references must outlive the thread.
+  LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener);
   ~LoadThread() override;
 
   // Starts the thread; returns when its engine is prepared, or with what keeps it from that.
   Status prepare();
-  // Lets it run, from `start` on.
-  void start(Instant start);
+  // Lets it run, see vuser::Engine.
+  void start(Instant start, Duration resume_at);
   // See vuser::Engine. From the control thread, after start().
   void stop();
   void kill();
@@ -70,21 +75,24 @@ class LoadThread final : public vuser::WindowSink {
   // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
   metrics::Window* next_full() { return full_.pop(); }
   void release(metrics::Window* window);
+  // What it has done, as of up to `tally_every` ago. From any thread; the figures may be of different moments, but for
+  // those of a thread that has ended.
+  vuser::Tally tally() const;
   // After thread_ended.
   Instant ended() const { return ended_; }
 
  private:
   static constexpr std::size_t kWindows = 3;
   void main();
+  runtime::task<void> drive();
+  runtime::task<void> tell_tally(runtime::Cancellation* cancel);
+  void publish_tally();
   void post_to_control(void (*call)(void*));
   metrics::Window* exchange(metrics::Window* full) override;
   void abort_run(std::string_view step) override;
 
   const plan::Plan& plan_;
-  uint32_t part_;
-  uint32_t parts_;
-  std::optional<int> cpu_;
-  uint64_t seed_;
+  Options options_;
   runtime::EpollRuntime& control_;
   Listener& listener_;
   std::unique_ptr<runtime::EpollRuntime> runtime_;
@@ -95,10 +103,13 @@ class LoadThread final : public vuser::WindowSink {
   Handover<metrics::Window, 4> empty_;
   Duration cpu_counted_;
   std::string aborted_by_;  // written before the post that tells of it
+  struct SharedTally;
+  std::unique_ptr<SharedTally> tally_;
 
   struct Gate;
   std::unique_ptr<Gate> gate_;
   Instant start_;
+  Duration resume_at_;
   Instant ended_;
   std::thread thread_;
 };

@@ -1,9 +1,8 @@
-// A run on this machine: load threads, one for each core, and a control thread (the caller's) that merges what they
+// A run on this machine: the load of all parts of a plan, and a control thread (the caller's) that adds up what they
 // count, watches thresholds and decides when to stop.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,11 +12,10 @@
 #include "aggregate/verdict.h"
 #include "base/result.h"
 #include "metrics/window.h"
-#include "node/local/load_thread.h"
+#include "node/local/load_group.h"
 #include "plan/plan.h"
 #include "report/run_report.h"
 #include "runtime/epoll_runtime.h"
-#include "runtime/event.h"
 
 namespace bellwether::node {
 
@@ -27,7 +25,7 @@ struct LocalOptions {
   uint64_t seed = 0;     // 0: from the operating system
 };
 
-class LocalRun final : public LoadThread::Listener {
+class LocalRun final : public LoadGroup::Listener {
  public:
   // Told on the control thread.
   class Observer {
@@ -38,7 +36,6 @@ class LocalRun final : public LoadThread::Listener {
 
   // All must outlive the run. `observer` may be nullptr.
   LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options, Observer* observer);
-  ~LocalRun() override;
 
   // Makes the threads and prepares them. Fails on anything that can be known before the first request.
   Status prepare();
@@ -53,33 +50,25 @@ class LocalRun final : public LoadThread::Listener {
   aggregate::Ending ending() const { return ending_; }
   const std::vector<report::Event>& events() const { return events_; }
   WallTime started_at() const { return started_at_; }
-  Duration elapsed() const { return elapsed_; }
-  uint32_t cores() const { return options_.cores; }
+  Duration elapsed() const { return group_.elapsed(); }
+  uint32_t cores() const { return cores_; }
 
  private:
-  void window_ready(LoadThread& thread) override;
+  void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
-  void thread_ended(LoadThread& thread) override;
-  void close_seconds(uint64_t complete_to);
   void note(std::string kind, std::string detail);
 
   runtime::EpollRuntime& control_;
   const plan::Plan& plan_;
-  LocalOptions options_;
+  uint32_t cores_;
   Observer* observer_;
   aggregate::Totals totals_;
-  std::vector<std::unique_ptr<LoadThread>> threads_;
-  std::map<const LoadThread*, uint64_t> delivered_;                    // seconds each thread has handed over
-  std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
-  std::vector<std::unique_ptr<metrics::Window>> spare_;
+  LoadGroup group_;
   std::vector<report::Event> events_;
-  runtime::Event all_ended_;
-  std::size_t running_ = 0;
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
   int interrupts_ = 0;
   Instant start_;
   WallTime started_at_;
-  Duration elapsed_;
 };
 
 }  // namespace bellwether::node

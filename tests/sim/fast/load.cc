@@ -31,7 +31,7 @@ runtime::task<void> generate_load(runtime::Runtime& runtime, void* context) {
   metrics::PagePool pool;
   Window window(1, 1, 0, &pool);
   Sink sink(load);
-  vuser::Engine engine(runtime, load.plan, 0, 1, sink, pool, &window);
+  vuser::Engine engine(runtime, load.plan, {}, sink, pool, &window);
   const Status prepared = engine.prepare();
   check(prepared.has_value(), "this plan is right");
   co_await engine.run(runtime.now());

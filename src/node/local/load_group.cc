@@ -1,0 +1,120 @@
+#include "node/local/load_group.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+
+namespace bellwether::node {
+
+LoadGroup::LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener)
+    : control_(control), plan_(plan), options_(std::move(options)), listener_(listener) {
+  check(
+      options_.threads > 0 && options_.threads <= options_.parts && options_.first <= options_.parts - options_.threads,
+      "a group runs parts that there are");
+}
+
+LoadGroup::~LoadGroup() = default;
+
+Status LoadGroup::prepare() {
+  const uint64_t seed = options_.seed != 0 ? options_.seed : control_.prng().next();
+  for (uint32_t i = 0; i < options_.threads; ++i) {
+    LoadThread::Options one;
+    one.share = {.part = options_.first + i, .parts = options_.parts, .workflow = options_.workflow};
+    if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
+    one.seed = seed + one.share.part;
+    one.tally_every = options_.tally_every;
+    threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
+    if (auto prepared = threads_.back()->prepare(); !prepared) return prepared;
+  }
+  return {};
+}
+
+runtime::task<void> LoadGroup::run(Instant start, Duration resume_at) {
+  start_ = start;
+  resume_at_ = resume_at;
+  next_second_ = static_cast<uint64_t>(resume_at / Duration::seconds(1));
+  running_ = threads_.size();
+  for (const auto& thread : threads_) {
+    delivered_[thread.get()] = next_second_;
+    thread->start(start, resume_at);
+  }
+  co_await all_ended_.wait();
+
+  Instant last = start_;
+  for (const auto& thread : threads_) last = std::max(last, thread->ended());
+  elapsed_ = last - start_;
+  close_seconds(UINT64_MAX);
+}
+
+void LoadGroup::stop() {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->stop();
+}
+
+void LoadGroup::kill() {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->kill();
+}
+
+vuser::Tally LoadGroup::tally() const {
+  vuser::Tally sum;
+  for (const auto& thread : threads_) sum += thread->tally();
+  return sum;
+}
+
+void LoadGroup::window_ready(LoadThread& thread) {
+  while (metrics::Window* window = thread.next_full()) {
+    std::unique_ptr<metrics::Window>& second = open_seconds_[window->second];
+    if (second == nullptr) {
+      second = empty_window();
+      second->second = window->second;
+    }
+    second->merge(*window);
+    delivered_[&thread] = window->second + 1;
+    thread.release(window);
+  }
+  uint64_t complete_to = UINT64_MAX;
+  for (const auto& [ignored, second] : delivered_) complete_to = std::min(complete_to, second);
+  // The last second of a run is a short one: it is closed when all threads have ended and its length is known.
+  const Duration lived = std::max(Duration::zero(), control_.now() - start_);
+  close_seconds(std::min(complete_to, static_cast<uint64_t>(lived / Duration::seconds(1))));
+}
+
+std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
+  if (spare_.empty()) {
+    return std::make_unique<metrics::Window>(plan_.steps.size(), plan_.workflows.size(), plan_.checks.size(), nullptr);
+  }
+  auto window = std::move(spare_.back());
+  spare_.pop_back();
+  return window;
+}
+
+// Tells the seconds before `complete_to`, which no thread will add to any more. A thread that was held up for seconds
+// tells of them in one window: the others of them are there, and empty.
+void LoadGroup::close_seconds(uint64_t complete_to) {
+  while (next_second_ < complete_to) {
+    const auto found = open_seconds_.find(next_second_);
+    if (found == open_seconds_.end() && open_seconds_.empty()) break;
+    auto window = found == open_seconds_.end() ? empty_window() : std::move(found->second);
+    if (found != open_seconds_.end()) open_seconds_.erase(found);
+    window->second = next_second_;
+    listener_.second_over(*window, covered(next_second_));
+    window->clear();
+    spare_.push_back(std::move(window));
+    ++next_second_;
+  }
+}
+
+Duration LoadGroup::covered(uint64_t second) const {
+  const Duration begins = Duration::seconds(static_cast<int64_t>(second));
+  Duration ends = begins + Duration::seconds(1);
+  if (!running()) ends = std::min(ends, elapsed_);
+  return std::clamp(ends - std::max(begins, resume_at_), Duration::nanos(1), Duration::seconds(1));
+}
+
+void LoadGroup::thread_ended(LoadThread& thread) {
+  delivered_.erase(&thread);
+  if (--running_ == 0) all_ended_.set();
+}
+
+}  // namespace bellwether::node

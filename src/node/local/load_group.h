@@ -1,0 +1,90 @@
+// The load of some parts of a plan in this process: a load thread for each of them, and the merging of what they count,
+// second by second, on the control thread.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/result.h"
+#include "metrics/window.h"
+#include "node/local/load_thread.h"
+#include "plan/plan.h"
+#include "runtime/epoll_runtime.h"
+#include "runtime/event.h"
+#include "vuser/engine.h"
+
+namespace bellwether::node {
+
+struct GroupOptions {
+  // Parts [first, first + threads) of `parts`, a thread each; of all workflows, or of one.
+  uint32_t first = 0;
+  uint32_t threads = 1;
+  uint32_t parts = 1;
+  std::optional<uint16_t> workflow;
+  std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
+  uint64_t seed = 0;     // of the whole run: each part draws its own from it. 0: from the operating system
+  Duration tally_every;  // how often tally() is made anew; zero: never
+};
+
+class LoadGroup final : public LoadThread::Listener {
+ public:
+  // Told on the control thread. May call stop() and kill().
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // All that the threads counted in a second of the run; nothing more comes for it. In the order of the seconds, and
+    // each of them, also where nothing was counted. `covered`: how much of it the load has lived through, a whole
+    // second but at the ends. `window` is good during the call.
+    virtual void second_over(const metrics::Window& window, Duration covered) = 0;
+    // A step with `on_error: abort` failed. At least once then; the load goes on until it is stopped.
+    virtual void aborted_by(const std::string& step) = 0;
+  };
+
+  // All must outlive the group. REQUIRES at least one thread, and no part beyond `parts`.
+  LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener);
+  ~LoadGroup() override;
+
+  // Makes the threads and prepares them. Fails on anything that can be known before the first request.
+  Status prepare();
+  // Runs to the end, see vuser::Engine; the last second has been told then. Once, after prepare().
+  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
+
+  // Some thread still makes load. While the last seconds are told, none does.
+  bool running() const { return running_ > 0; }
+  // See vuser::Engine. Without effect unless running().
+  void stop();
+  void kill();
+
+  vuser::Tally tally() const;
+  // From the start to the end of the last thread; after run().
+  Duration elapsed() const { return elapsed_; }
+
+ private:
+  void window_ready(LoadThread& thread) override;
+  void aborted_by(const std::string& step) override { listener_.aborted_by(step); }
+  void thread_ended(LoadThread& thread) override;
+  std::unique_ptr<metrics::Window> empty_window();
+  void close_seconds(uint64_t complete_to);
+  Duration covered(uint64_t second) const;
+
+  runtime::EpollRuntime& control_;
+  const plan::Plan& plan_;
+  GroupOptions options_;
+  Listener& listener_;
+  std::vector<std::unique_ptr<LoadThread>> threads_;
+  std::map<const LoadThread*, uint64_t> delivered_;                    // the second that each thread is to tell next
+  std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
+  std::vector<std::unique_ptr<metrics::Window>> spare_;
+  uint64_t next_second_ = 0;  // to be told
+  runtime::Event all_ended_;
+  std::size_t running_ = 0;
+  Instant start_;
+  Duration resume_at_;
+  Duration elapsed_;
+};
+
+}  // namespace bellwether::node
