@@ -28,6 +28,7 @@ ROOMS = [
     ("src/wire/link/*", "link", "wire proto runtime base", False),
     ("src/wire/*", "wire", "proto base", True),
     ("src/membership/*", "membership", "proto base", True),
+    ("src/dispatch/codec/*", "dispatch_codec", "proto dispatch account scenario plan election base", True),
     ("src/dispatch/*", "dispatch", "election base", True),
     ("src/resilience/*", "resilience", "base", True),
     ("src/health/*", "health", "base", True),

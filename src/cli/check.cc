@@ -38,15 +38,16 @@ int run_check(const CheckOptions& options) {
     std::fprintf(stderr, "bellwether check: %s\n", sets.error().message.c_str());
     return kExitUsage;
   }
-  auto plan = load_plan(options.file, std::move(*sets), {});
-  if (!plan) {
-    std::fprintf(stderr, "bellwether check: %s\n", plan.error().message.c_str());
+  const auto bundled = load_scenario(options.file, std::move(*sets), {});
+  if (!bundled) {
+    std::fprintf(stderr, "bellwether check: %s\n", bundled.error().message.c_str());
     return kExitUsage;
   }
+  const plan::Plan& plan = bundled->plan;
   std::printf("%s: ok\n", options.file.c_str());
-  for (const plan::Workflow& workflow : plan->workflows) std::printf("%s\n", describe(workflow).c_str());
-  std::printf("  %s, %s\n", format_count(plan->checks.size(), "check").c_str(),
-              format_count(plan->thresholds.size(), "threshold").c_str());
+  for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(workflow).c_str());
+  std::printf("  %s, %s\n", format_count(plan.checks.size(), "check").c_str(),
+              format_count(plan.thresholds.size(), "threshold").c_str());
   return kExitOk;
 }
 

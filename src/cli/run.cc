@@ -11,17 +11,19 @@
 #include "cli/run_session.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
-#include "plan/quick.h"
+#include "plan/bundle.h"
 
 namespace bellwether::cli {
 namespace {
+
+constexpr uint64_t kCaBytesMax = 4ull << 20;
 
 struct RunArguments {
   std::string what;
   std::vector<std::string> sets;
   std::vector<std::string> outs;
   std::vector<std::string> headers;
-  std::string vus, duration, rate, method, body, body_file, pin, ca_file;
+  std::string vus, duration, rate, method, body, pin, ca_file;
   std::string ui = "ci";
   uint32_t cores = 0;
   uint64_t seed = 0;
@@ -55,8 +57,8 @@ Result<scenario::Overrides> parse_overrides(const RunArguments& arguments) {
   return overrides;
 }
 
-Result<plan::Plan> plan_of_url(const RunArguments& arguments, const scenario::Overrides& overrides) {
-  plan::QuickRun quick;
+Result<plan::Bundled> bundle_of_url(const RunArguments& arguments, const scenario::Overrides& overrides) {
+  scenario::QuickRun quick;
   quick.url = arguments.what;
   if (!arguments.method.empty()) quick.method = arguments.method;
   for (const std::string& header : arguments.headers) {
@@ -70,16 +72,22 @@ Result<plan::Plan> plan_of_url(const RunArguments& arguments, const scenario::Ov
   if (overrides.rate_per_s && !overrides.vus) quick.vus = 100;  // an open model needs hands; unused ones cost nothing
   quick.rate_per_s = overrides.rate_per_s;
   quick.tls_verify = !arguments.insecure;
-  quick.tls_ca_file = arguments.ca_file;
-  return plan::make_plan(quick);
+  if (!arguments.ca_file.empty()) {
+    auto pem = read_whole_file(arguments.ca_file, kCaBytesMax);
+    if (!pem) return fail(pem.error().code, "--cacert: " + pem.error().message);
+    if (pem->empty()) return fail(Errc::kInvalid, "--cacert: '" + arguments.ca_file + "' is empty");
+    quick.tls_ca = std::move(*pem);
+    quick.tls_ca_name = arguments.ca_file;
+  }
+  return plan::bundle_url(std::move(quick));
 }
 
-Result<plan::Plan> plan_of(const RunArguments& arguments) {
+Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   auto overrides = parse_overrides(arguments);
   if (!overrides) return tl::unexpected(overrides.error());
   if (is_url(arguments.what)) {
     if (!arguments.sets.empty()) return fail(Errc::kInvalid, "--set belongs to a scenario file, not to a URL");
-    return plan_of_url(arguments, *overrides);
+    return bundle_of_url(arguments, *overrides);
   }
   if (!arguments.method.empty() || !arguments.body.empty() || !arguments.headers.empty() || arguments.insecure ||
       !arguments.ca_file.empty()) {
@@ -91,10 +99,10 @@ Result<plan::Plan> plan_of(const RunArguments& arguments) {
   }
   auto sets = parse_sets(arguments.sets);
   if (!sets) return tl::unexpected(sets.error());
-  auto plan = load_plan(arguments.what, std::move(*sets), *overrides);
+  auto bundled = load_scenario(arguments.what, std::move(*sets), *overrides);
   const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml");
-  if (plan || plan.error().code != Errc::kNotFound || names_a_file) return plan;
-  return fail(Errc::kNotFound, plan.error().message + "; a URL needs its scheme: http://" + arguments.what);
+  if (bundled || bundled.error().code != Errc::kNotFound || names_a_file) return bundled;
+  return fail(Errc::kNotFound, bundled.error().message + "; a URL needs its scheme: http://" + arguments.what);
 }
 
 Result<RunSettings> settings_of(const RunArguments& arguments) {
@@ -122,12 +130,13 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
 
 int run_command(const RunArguments& arguments) {
   auto settings = settings_of(arguments);
-  auto plan = settings ? plan_of(arguments) : Result<plan::Plan>(tl::unexpected(settings.error()));
-  if (!plan) {
-    std::fprintf(stderr, "bellwether run: %s\n", plan.error().message.c_str());
+  auto bundled = settings ? bundle_of(arguments) : Result<plan::Bundled>(tl::unexpected(settings.error()));
+  if (!bundled) {
+    std::fprintf(stderr, "bellwether run: %s\n", bundled.error().message.c_str());
     return kExitUsage;
   }
-  return run_session(*plan, *settings);
+  bundled->bundle = {};  // a run on this machine needs the plan only
+  return run_session(bundled->plan, *settings);
 }
 
 }  // namespace

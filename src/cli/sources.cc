@@ -7,7 +7,6 @@
 #include <sys/stat.h>
 
 #include "base/units.h"
-#include "plan/load.h"
 #include "scenario/document.h"
 
 namespace bellwether::cli {
@@ -67,8 +66,8 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::v
   return sets;
 }
 
-Result<plan::Plan> load_plan(const std::string& path, std::vector<std::pair<std::string, std::string>> sets,
-                             scenario::Overrides overrides) {
+Result<plan::Bundled> load_scenario(const std::string& path, std::vector<std::pair<std::string, std::string>> sets,
+                                    scenario::Overrides overrides) {
   auto text = read_whole_file(path, kScenarioBytesMax);
   if (!text) return tl::unexpected(text.error());
   const Machine machine(path);
@@ -78,12 +77,12 @@ Result<plan::Plan> load_plan(const std::string& path, std::vector<std::pair<std:
   sources.sets = std::move(sets);
   sources.outside = &machine;
   sources.overrides = overrides;
-  auto plan = plan::load(sources);
-  if (plan) return std::move(*plan);
-  for (const scenario::Diagnostic& diagnostic : plan.error()) {
+  auto bundled = plan::bundle_scenario(std::move(sources));
+  if (bundled) return std::move(*bundled);
+  for (const scenario::Diagnostic& diagnostic : bundled.error()) {
     std::fprintf(stderr, "%s\n", scenario::format(diagnostic).c_str());
   }
-  return fail(Errc::kInvalid, path + ": " + format_count(plan.error().size(), "error") + "; nothing was sent");
+  return fail(Errc::kInvalid, path + ": " + format_count(bundled.error().size(), "error") + "; nothing was sent");
 }
 
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings) {

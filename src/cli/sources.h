@@ -7,7 +7,7 @@
 
 #include "base/result.h"
 #include "lead/policy/policy.h"
-#include "plan/plan.h"
+#include "plan/bundle.h"
 #include "scenario/sources.h"
 
 namespace bellwether::cli {
@@ -18,10 +18,10 @@ Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max)
 // "NAME=VALUE" pairs as given to --set. Error: kInvalid.
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts);
 
-// The plan of a scenario file. What is wrong with it goes to stderr, one diagnostic after the other, and the result is
-// an Error that counts them.
-Result<plan::Plan> load_plan(const std::string& path, std::vector<std::pair<std::string, std::string>> sets,
-                             scenario::Overrides overrides);
+// The plan of a scenario file, with all that it was made from. What is wrong with it goes to stderr, one diagnostic
+// after the other, and the result is an Error that counts them.
+Result<plan::Bundled> load_scenario(const std::string& path, std::vector<std::pair<std::string, std::string>> sets,
+                                    scenario::Overrides overrides);
 
 // The policy sheet of a file. What is wrong with it goes to stderr as above; what to warn of goes to `warnings`.
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings);

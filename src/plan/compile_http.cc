@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "plan/certificates.h"
 #include "plan/compile_step.h"
 #include "plan/url.h"
 
@@ -34,6 +35,23 @@ std::string beside(const std::string& scenario_file, const std::string& path) {
   return scenario_file.substr(0, slash + 1) + path;
 }
 
+// Each file once: steps that trust the same certificates share them.
+std::shared_ptr<const std::string> certificates_of(const scenario::Text& path, Compiling& compiling) {
+  const auto known = compiling.certificates.find(path.text);
+  if (known != compiling.certificates.end()) return known->second;
+  std::shared_ptr<const std::string>& made = compiling.certificates[path.text];
+  auto pem = read_file(path, kCaFileBytesMax, compiling);
+  if (!pem) return nullptr;
+  if (!holds_certificate(*pem)) {
+    compiling.reading.diagnostics.add(path.mark,
+                                      {.message = "the file " + in_quotes(path.text) + " holds no certificate",
+                                       .expected = "PEM, from -----BEGIN CERTIFICATE----- on"});
+    return nullptr;
+  }
+  made = std::make_shared<const std::string>(std::move(*pem));
+  return made;
+}
+
 void apply_options(const scenario::HttpOptions& step, Compiling& compiling, HttpCall& call) {
   const scenario::HttpOptions& defaults = compiling.source.http.options;
   apply(call.timeout, step.timeout, defaults.timeout);
@@ -47,8 +65,9 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
   apply(redirects, step.redirects, defaults.redirects);
   call.redirects_max = static_cast<uint16_t>(redirects);
   const std::optional<scenario::Text>& ca = step.tls_ca ? step.tls_ca : defaults.tls_ca;
-  if (ca && read_file(*ca, kCaFileBytesMax, compiling)) {
-    call.tls_ca_file = beside(compiling.sources.file_name, ca->text);
+  if (ca) {
+    call.tls_ca = certificates_of(*ca, compiling);
+    call.tls_ca_name = beside(compiling.sources.file_name, ca->text);
   }
 }
 

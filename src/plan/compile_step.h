@@ -1,6 +1,8 @@
 // One step of a scenario as one step of a plan.
 #pragma once
 
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +20,8 @@ struct Compiling {
   const scenario::Sources& sources;
   scenario::Reading& reading;
   std::size_t plan_bytes = 0;  // constant text so far, bounded by kPlanBytesMax
+  // Certificates to trust, by the path as written; null: they are of no use, and that was reported.
+  std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
 };
 
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling);

@@ -166,7 +166,7 @@ workflows:
                connect_timeout: 2s, tls_timeout: 3s, first_byte_timeout: 4s, tls: {verify: true, ca: ca.pem}}
 )yaml");
   sources.file_name = "load/shop.yaml";
-  sources.world.files["ca.pem"] = "certificate";
+  sources.world.files["ca.pem"] = "-----BEGIN CERTIFICATE-----\n";
   const Plan plan = plan_of(sources);
   const HttpCall& a = call_of(plan, 0);
   EXPECT_EQ(a.url.text(), "http://host/api/x");
@@ -185,7 +185,10 @@ workflows:
   EXPECT_EQ(b.redirects_max, 0);
   EXPECT_TRUE(b.compressed);
   EXPECT_TRUE(b.tls_verify);
-  EXPECT_EQ(b.tls_ca_file, "load/ca.pem");
+  EXPECT_EQ(b.tls_ca_name, "load/ca.pem");
+  ASSERT_NE(b.tls_ca, nullptr);
+  EXPECT_EQ(*b.tls_ca, "-----BEGIN CERTIFICATE-----\n");
+  EXPECT_EQ(a.tls_ca, nullptr) << "the certificates of the system";
   ASSERT_EQ(b.headers.size(), 2u);
   EXPECT_EQ(b.headers[0].name, "X-Team");
   EXPECT_EQ(b.headers[1].value.text(), "text/html");

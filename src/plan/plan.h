@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -89,7 +90,9 @@ struct HttpCall {
   uint16_t redirects_max = 10;  // 0: a redirect is a plain response
   bool compressed = false;      // send Accept-Encoding: gzip, br
   bool tls_verify = true;
-  std::string tls_ca_file;                // empty: the system's
+  // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
+  std::shared_ptr<const std::string> tls_ca;
+  std::string tls_ca_name;                // the file they came from, for messages
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
 };
 

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "base/bytes.h"
+#include "plan/certificates.h"
 #include "plan/template.h"
 #include "plan/url.h"
 #include "scenario/model.h"
@@ -38,7 +39,14 @@ Result<HttpCall> make_call(const QuickRun& run) {
   }
   if (run.body) append_literal(call.body.emplace(), *run.body);
   call.tls_verify = run.tls_verify;
-  call.tls_ca_file = run.tls_ca_file;
+  if (!run.tls_ca.empty()) {
+    if (!holds_certificate(run.tls_ca)) {
+      return fail(Errc::kInvalid, "the file " + scenario::in_quotes(run.tls_ca_name) +
+                                      " holds no certificate; expected: PEM, from -----BEGIN CERTIFICATE----- on");
+    }
+    call.tls_ca = std::make_shared<const std::string>(run.tls_ca);
+    call.tls_ca_name = run.tls_ca_name;
+  }
   return call;
 }
 

@@ -16,7 +16,7 @@ struct TlsClientOptions {
   bool verify = true;
   bool check_name = true;        // the certificate must be for the name that is connected to; false: any trusted one
   std::string ca_file;           // PEM; empty: the system's certificates
-  std::string ca_pem;            // the certificates themselves, instead of a file
+  std::string ca_pem;            // the certificates themselves; ca_file then only names them in messages
   std::string certificate_file;  // PEM, with its chain: what this client shows when it is asked; empty: nothing
   std::string key_file;          // PEM, of that certificate
   std::string certificate_pem;   // the same themselves, instead of files

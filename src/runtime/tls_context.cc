@@ -85,7 +85,8 @@ bool trust_pem(SSL_CTX* context, const std::string& pem) {
 Status trust(SSL_CTX* context, const TlsClientOptions& options) {
   if (!options.ca_pem.empty()) {
     if (trust_pem(context, options.ca_pem)) return {};
-    return fail(Errc::kTls, "the CA certificates that were given cannot be read: " + tls_error_text());
+    const std::string which = options.ca_file.empty() ? "that were given" : "in '" + options.ca_file + "'";
+    return fail(Errc::kTls, "the CA certificates " + which + " cannot be read: " + tls_error_text());
   }
   const bool loaded = options.ca_file.empty()
                           ? SSL_CTX_set_default_verify_paths(context) == 1

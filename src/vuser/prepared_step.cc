@@ -58,7 +58,7 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool open_mod
                        .first_byte_timeout = call.first_byte_timeout,
                        .body_bytes_max = call.body_bytes_max,
                        .redirects_max = call.redirects_max};
-  prepared.tls_settings_ = {call.tls_verify, call.tls_ca_file};
+  prepared.tls_settings_ = {call.tls_verify, call.tls_ca, call.tls_ca_name};
   prepared.mentions_time_ = call_mentions_time(call);
 
   if (call.url.constant()) {

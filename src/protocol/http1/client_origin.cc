@@ -35,7 +35,8 @@ Result<std::shared_ptr<runtime::TlsContext>> OriginTable::context_for(const TlsS
   }
   runtime::TlsClientOptions options;
   options.verify = settings.verify;
-  options.ca_file = settings.ca_file;
+  options.ca_file = settings.ca_name;
+  if (settings.ca_pem != nullptr) options.ca_pem = *settings.ca_pem;
   options.alpn = {"http/1.1"};
   auto context = runtime::TlsContext::client(options);
   if (context) contexts_.emplace_back(settings, *context);

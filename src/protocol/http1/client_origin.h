@@ -17,7 +17,9 @@ namespace bellwether::http1 {
 
 struct TlsSettings {
   bool verify = true;
-  std::string ca_file;  // empty: the system's
+  // PEM; null: the system's. The same certificates are one object: settings are compared for each request.
+  std::shared_ptr<const std::string> ca_pem = nullptr;
+  std::string ca_name = {};  // for messages
   bool operator==(const TlsSettings&) const = default;
 };
 
@@ -34,8 +36,8 @@ struct Origin {
 
 class OriginTable {
  public:
-  // The origin of these settings, made at first use. Fails when the CA file cannot be read. Looking up a known origin
-  // allocates nothing.
+  // The origin of these settings, made at first use. Fails when the CA certificates cannot be read. Looking up a known
+  // origin allocates nothing.
   Result<Origin*> find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings);
 
  private:

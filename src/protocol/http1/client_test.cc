@@ -176,10 +176,10 @@ TEST_F(ClientTest, a_body_nobody_wants_is_only_counted) {
 TEST_F(ClientTest, origins_are_made_once) {
   OriginTable table;
   const Origin* made = *table.find(false, "Host", 80, {});
-  EXPECT_EQ(*table.find(false, "hOST", 80, {true, "ignored without TLS"}), made);
+  EXPECT_EQ(*table.find(false, "hOST", 80, {false}), made);  // without TLS, its settings are nothing
   EXPECT_NE(*table.find(false, "Host", 81, {}), made);
-  EXPECT_NE(*table.find(true, "Host", 80, {false, ""}), made);
-  EXPECT_NE(*table.find(true, "Host", 80, {false, ""}), *table.find(true, "Host", 80, {true, ""}));
+  EXPECT_NE(*table.find(true, "Host", 80, {false}), made);
+  EXPECT_NE(*table.find(true, "Host", 80, {false}), *table.find(true, "Host", 80, {true}));
   EXPECT_TRUE((*table.find(false, "::1", 80, {}))->literal);
 }
 

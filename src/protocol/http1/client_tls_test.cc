@@ -2,7 +2,6 @@
 
 #include "protocol/http1/client.h"
 #include "protocol/http1/client_testing.h"
-#include "runtime/temporary_testing.h"
 
 namespace bellwether::http1 {
 namespace {
@@ -14,7 +13,7 @@ class TlsClientTest : public ClientTest {
  protected:
   void serve(const std::vector<std::string>& names) {
     auto context = runtime::TlsContext::self_signed_server(names, {"http/1.1"});
-    ca_ = folder_.file("ca.pem", (*context)->certificate_pem());
+    ca_ = std::make_shared<const std::string>((*context)->certificate_pem());
     secure_ = std::make_unique<TestServer>(*runtime_, *context);
   }
   Response get_securely(const TlsSettings& settings, const std::string& host = "127.0.0.1") {
@@ -22,8 +21,7 @@ class TlsClientTest : public ClientTest {
     what.origin = *client_->origins().find(true, host, secure_->port(), settings);
     return call(what);
   }
-  runtime::TemporaryFolder folder_;
-  std::string ca_;
+  std::shared_ptr<const std::string> ca_;
   std::unique_ptr<TestServer> secure_;
 };
 
@@ -43,17 +41,17 @@ TEST_F(TlsClientTest, a_trusted_server_is_talked_to_and_its_handshake_timed) {
 TEST_F(TlsClientTest, a_server_that_cannot_be_trusted_is_not_sent_anything) {
   serve({"other.test"});
   EXPECT_EQ(get_securely({true, ca_}, "both.test").error, ErrorKind::kTls);
-  EXPECT_EQ(get_securely({true, ""}, "both.test").error, ErrorKind::kTls);
+  EXPECT_EQ(get_securely({true}, "both.test").error, ErrorKind::kTls);
   EXPECT_EQ(get_securely({true, ca_}).error, ErrorKind::kTls);
   EXPECT_TRUE(secure_->requests.empty());
-  EXPECT_EQ(get_securely({false, ""}, "both.test").error, ErrorKind::kNone);
+  EXPECT_EQ(get_securely({false}, "both.test").error, ErrorKind::kNone);
 }
 
 TEST_F(TlsClientTest, a_silent_server_is_a_tls_timeout) {
   serve({"both.test"});
   const auto listening = runtime_->listen({runtime::IpAddress::loopback(), 0}, {});
   Request what = request("GET", "/");
-  what.origin = *client_->origins().find(true, "127.0.0.1", (*listening)->local().port, {false, ""});
+  what.origin = *client_->origins().find(true, "127.0.0.1", (*listening)->local().port, {false});
   limits_.tls_timeout = Duration::millis(10);
   EXPECT_EQ(call(what).error, ErrorKind::kTlsTimeout);
 }
@@ -64,8 +62,11 @@ TEST_F(TlsClientTest, a_cut_connection_is_not_taken_for_the_end_of_the_body) {
   EXPECT_EQ(get_securely({true, ca_}).body, "until the end");
 }
 
-TEST_F(TlsClientTest, a_ca_file_that_cannot_be_read_is_told_before_any_request) {
-  EXPECT_EQ(client_->origins().find(true, "h", 443, {true, "/nowhere/ca.pem"}).error().code, Errc::kTls);
+TEST_F(TlsClientTest, certificates_that_cannot_be_read_are_told_before_any_request) {
+  const auto garbage = std::make_shared<const std::string>("-----BEGIN CERTIFICATE-----\n?");
+  const auto refused = client_->origins().find(true, "h", 443, {true, garbage, "shop-ca.pem"});
+  EXPECT_EQ(refused.error().code, Errc::kTls);
+  EXPECT_THAT(refused.error().message, testing::HasSubstr("in 'shop-ca.pem'"));
 }
 
 }  // namespace

@@ -1,0 +1,48 @@
+#include "plan/bundle.h"
+
+#include "base/check.h"
+#include "plan/load.h"
+#include "plan/quick.h"
+
+namespace bellwether::plan {
+namespace {
+
+Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {
+  const scenario::ReplayingOutside outside(record);
+  auto plan = load(scenario::sources_of(record, outside));
+  if (plan) return std::move(*plan);
+  std::string text;
+  for (const scenario::Diagnostic& diagnostic : plan.error()) {
+    text += (text.empty() ? "" : "\n") + scenario::format(diagnostic);
+  }
+  return fail(Errc::kInvalid, std::move(text));
+}
+
+}  // namespace
+
+tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenario::Sources sources) {
+  check(sources.outside != nullptr, "the scenario may ask for a file or a variable");
+  scenario::RecordedScenario record;
+  const scenario::RecordingOutside outside(*sources.outside, record);
+  sources.outside = &outside;
+  auto plan = load(sources);
+  if (!plan) return tl::unexpected(std::move(plan.error()));
+  record.file_name = std::move(sources.file_name);
+  record.text = std::move(sources.text);
+  record.sets = std::move(sources.sets);
+  record.overrides = sources.overrides;
+  return Bundled{std::move(record), std::move(*plan)};
+}
+
+Result<Bundled> bundle_url(scenario::QuickRun run) {
+  auto plan = make_plan(run);
+  if (!plan) return tl::unexpected(std::move(plan.error()));
+  return Bundled{std::move(run), std::move(*plan)};
+}
+
+Result<Plan> plan_of(const scenario::Bundle& bundle) {
+  if (const auto* record = std::get_if<scenario::RecordedScenario>(&bundle)) return plan_of_scenario(*record);
+  return make_plan(std::get<scenario::QuickRun>(bundle));
+}
+
+}  // namespace bellwether::plan

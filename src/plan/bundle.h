@@ -1,0 +1,29 @@
+// Plans of bundles: one machine reads a scenario, and each machine that has its bundle makes the same plan of it.
+#pragma once
+
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "scenario/bundle.h"
+#include "scenario/document.h"
+#include "scenario/sources.h"
+
+namespace bellwether::plan {
+
+struct Bundled {
+  scenario::Bundle bundle;
+  Plan plan;
+};
+
+// Reads a scenario, and keeps what it was made from. Errors as load() tells them. REQUIRES sources.outside.
+tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenario::Sources sources);
+// The same for a URL. Errors as make_plan() tells them.
+Result<Bundled> bundle_url(scenario::QuickRun run);
+
+// The plan with which the bundle was made. Fails only for a bundle that some other version made, or that was made up:
+// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds.
+Result<Plan> plan_of(const scenario::Bundle& bundle);
+
+}  // namespace bellwether::plan
