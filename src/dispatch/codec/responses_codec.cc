@@ -1,0 +1,240 @@
+// The answers of letters_codec.h.
+#include <optional>
+
+#include "account/window_codec.h"
+#include "base/host_port.h"
+#include "dispatch/codec/letters_codec.h"
+#include "dispatch/codec/share_fields.h"
+#include "dispatch/codec/sheet_codec.h"
+#include "proto/dispatch.pb.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+using Wire = wire::DispatchResponse;
+
+// --- writing ---------------------------------------------------------------------------------------------------------
+
+struct Writer {
+  Wire& to;
+
+  void operator()(const Noted&) const { to.mutable_noted(); }
+  void operator()(const Refusal& from) const {
+    Wire::Refused& refused = *to.mutable_refused();
+    refused.set_kind(static_cast<uint32_t>(from.kind));
+    refused.set_why(fit_text(from.why));
+    refused.set_owner(from.owner);
+    refused.set_owner_at(from.owner_at);
+    refused.set_fence(from.fence.value());
+    refused.set_again_after_ns(from.again_after.ns());
+  }
+  void operator()(const Applied& from) const {
+    to.mutable_applied()->set_applied(from.applied);
+    to.mutable_applied()->set_durable(from.durable);
+    to.mutable_applied()->set_excess(from.excess);
+  }
+  void operator()(const Adopted& from) const {
+    to.mutable_adopted();
+    for (const ShareSight& one : from.shares) {
+      Wire::Adopted::Sight& sight = *to.mutable_adopted()->add_shares();
+      sight.set_share(one.share.value());
+      sight.set_phase(static_cast<uint32_t>(one.phase));
+      sight.set_clock_ns(one.clock.ns());
+      sight.set_from(one.from);
+      sight.set_measured(one.measured);
+      if (one.phase == SharePhase::kEnded) put(one.end, *sight.mutable_end());
+    }
+  }
+  void operator()(const Submitted& from) const {
+    to.mutable_submitted()->set_job(from.job);
+    to.mutable_submitted()->set_state(static_cast<uint32_t>(from.state));
+    to.mutable_submitted()->set_position(from.position);
+  }
+  void operator()(const Watched& from) const {
+    Wire::Watched& watched = *to.mutable_watched();
+    watched.set_sheet(sheet_bytes(from.sheet));
+    watched.set_position(from.position);
+    watched.set_owner(from.owner);
+    watched.set_life(from.life);
+    watched.set_seconds(from.seconds);
+    watched.set_totals(from.totals);
+    for (const SecondOver& one : from.news) {
+      Wire::Watched::Second& second = *watched.add_news();
+      second.set_covered_ns(one.covered.ns());
+      second.set_amends(one.amends);
+      second.set_window(one.window);
+    }
+    watched.set_final(from.final);
+  }
+  void operator()(const JobList& from) const {
+    to.mutable_jobs()->set_cut(from.cut);
+    for (const JobLine& one : from.jobs) {
+      Wire::JobList::Line& line = *to.mutable_jobs()->add_jobs();
+      line.set_id(one.id);
+      line.set_name(fit_text(one.name));
+      line.set_by(fit_text(one.by));
+      line.set_state(static_cast<uint32_t>(one.state));
+      line.set_why(fit_text(one.why));
+      line.set_submitted_ns(one.submitted.unix_ns);
+      line.set_started_ns(one.started.unix_ns);
+      line.set_ended_ns(one.ended.unix_ns);
+      line.set_owner(one.owner);
+      line.set_position(one.position);
+    }
+  }
+  void operator()(const BundleLetter& from) const { put(from, *to.mutable_bundle()); }
+  void operator()(const WorkerList& from) const {
+    to.mutable_workers();
+    for (const WorkerLine& one : from.workers) {
+      Wire::WorkerList::Line& line = *to.mutable_workers()->add_workers();
+      line.set_name(one.name);
+      line.set_cores(one.cores);
+      line.set_free(one.free);
+      line.set_state(fit_text(one.state));
+      line.set_reason(fit_text(one.reason));
+      line.set_shares(one.shares);
+    }
+  }
+};
+
+// --- reading ---------------------------------------------------------------------------------------------------------
+
+class Reader : public FieldReader {
+ public:
+  std::optional<Response> response(Wire& from);
+
+ private:
+  Refusal refused(const Wire::Refused& from) {
+    Refusal out;
+    out.kind = from.kind() < kRefusalKinds ? static_cast<Refusal::Kind>(from.kind()) : Refusal::Kind::kUnavailable;
+    out.why = text(from.why());
+    out.owner = node_or_none(from.owner());
+    out.owner_at = from.owner_at();
+    if (!out.owner_at.empty()) {
+      const auto place = parse_host_port(out.owner_at, 0);
+      if (!place || place->port == 0 || fit_text(out.owner_at) != out.owner_at) refuse("an address that is none");
+    }
+    out.fence = known_fence(from.fence());
+    out.again_after = span(from.again_after_ns());
+    return out;
+  }
+  Applied applied(const Wire::Applied& from) {
+    if (from.durable() > from.applied()) refuse("more that is durable than was applied");
+    return {second(from.applied()), second(from.durable()), from.excess()};
+  }
+  Adopted adopted(const Wire::Adopted& from) {
+    Adopted out;
+    if (!fits(from.shares_size(), kMostShares)) return out;
+    std::vector<std::pair<std::string_view, ShareId>> distinct;
+    for (const auto& one : from.shares()) {
+      ShareSight& sight = out.shares.emplace_back();
+      sight.share = share(one.share());
+      sight.phase = one_of<SharePhase>(one.phase(), kSharePhases);
+      sight.clock = clock(one.clock_ns());
+      sight.from = second(one.from());
+      sight.measured = second(one.measured());
+      if (sight.phase == SharePhase::kEnded) sight.end = read_end(*this, one.end());
+      if (sight.end.last_number > sight.measured) refuse("an end beyond what was measured");
+      distinct.emplace_back("", sight.share);
+    }
+    require_distinct(*this, std::move(distinct));
+    return out;
+  }
+  Watched watched(Wire::Watched& from) {
+    Watched out;
+    auto sheet = read_sheet(from.sheet());
+    if (sheet) {
+      out.sheet = *std::move(sheet);
+    } else {
+      refuse("a sheet that cannot be");
+    }
+    out.position = from.position();
+    out.owner = node_or_none(from.owner());
+    out.life = from.life();
+    out.seconds = second(from.seconds());
+    out.totals = bulk(from.mutable_totals(), kMostTotalsBytes);
+    out.final = from.final();
+    if (!fits(from.news_size(), kMostNews)) return out;
+    for (auto& one : *from.mutable_news()) {
+      out.news.push_back({span(one.covered_ns()), one.amends(), bulk(one.mutable_window(), account::kMostWindowBytes)});
+    }
+    return out;
+  }
+  JobList jobs(const Wire::JobList& from) {
+    JobList out;
+    out.cut = from.cut();
+    if (!fits(from.jobs_size(), kMostJobLines)) return out;
+    for (const auto& one : from.jobs()) {
+      JobLine& line = out.jobs.emplace_back();
+      line.id = job(one.id());
+      line.name = text(one.name());
+      line.by = text(one.by());
+      line.state = one_of<JobState>(one.state(), kJobStates);
+      line.why = text(one.why());
+      line.submitted = moment(one.submitted_ns());
+      line.started = moment(one.started_ns());
+      line.ended = moment(one.ended_ns());
+      line.owner = node_or_none(one.owner());
+      line.position = one.position();
+    }
+    return out;
+  }
+  WorkerList workers(const Wire::WorkerList& from) {
+    WorkerList out;
+    if (!fits(from.workers_size(), kMostWorkerLines)) return out;
+    for (const auto& one : from.workers()) {
+      WorkerLine& line = out.workers.emplace_back();
+      line.name = node(one.name());
+      line.cores = cores(one.cores());
+      line.free = one.free();
+      if (line.free > line.cores) refuse("more free cores than there are");
+      line.state = text(one.state());
+      line.reason = text(one.reason());
+      line.shares = one.shares();
+    }
+    return out;
+  }
+};
+
+std::optional<Response> Reader::response(Wire& from) {
+  switch (from.body_case()) {
+    case Wire::kNoted: return Noted{};
+    case Wire::kRefused: return refused(from.refused());
+    case Wire::kApplied: return applied(from.applied());
+    case Wire::kAdopted: return adopted(from.adopted());
+    case Wire::kSubmitted:
+      return Submitted{job(from.submitted().job()), one_of<JobState>(from.submitted().state(), kJobStates),
+                       from.submitted().position()};
+    case Wire::kWatched: return watched(*from.mutable_watched());
+    case Wire::kJobs: return jobs(from.jobs());
+    case Wire::kBundle: return read_bundle(*this, *from.mutable_bundle());
+    case Wire::kWorkers: return workers(from.workers());
+    case Wire::BODY_NOT_SET: break;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::string encode(const Response& response) {
+  Wire out;
+  std::visit(Writer{out}, response);
+  return out.SerializeAsString();
+}
+
+Result<Response> decode_response(std::string_view bytes) {
+  Wire in;
+  const bool good = may_parse(bytes, kMostResponseBytes, {Wire::kWatchedFieldNumber, Wire::kBundleFieldNumber});
+  if (!good || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return fail(Errc::kProtocol, "an answer about jobs that cannot be read, or is too large");
+  }
+  Reader reader;
+  std::optional<Response> out = reader.response(in);
+  if (!out) return fail(Errc::kUnsupported, "an answer about jobs of a kind that this version does not know");
+  if (reader.wrong() != nullptr) {
+    return fail(Errc::kProtocol, std::string("an answer about jobs is refused: it has ") + reader.wrong());
+  }
+  return *std::move(out);
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,18 @@
+// Bytes as the sheet of a job: whatever is read can be written down, and is read again as the same.
+#include <cstddef>
+#include <cstdint>
+
+#include "base/check.h"
+#include "dispatch/codec/sheet_codec.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  using namespace bellwether;
+  using namespace bellwether::dispatch;
+  const auto sheet = read_sheet({reinterpret_cast<const char*>(data), size});
+  if (!sheet) return 0;
+  const auto bytes = encode_sheet(*sheet);
+  check(bytes.has_value() || bytes.error().code == Errc::kTooLarge, "what was read is good");
+  const auto again = read_sheet(sheet_bytes(*sheet));
+  check(again.has_value() && *again == *sheet, "a sheet survives");
+  return 0;
+}
