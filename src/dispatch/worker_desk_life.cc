@@ -1,0 +1,255 @@
+// What becomes of the shares that a worker has taken, and what it ends by itself.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/probe.h"
+#include "dispatch/worker_desk.h"
+
+namespace bellwether::dispatch {
+
+using namespace desk_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
+
+namespace {
+
+std::string seconds_text(Duration span) {
+  std::string text = std::to_string((span.ms() + 99) / 100);
+  if (text.size() == 1) text.insert(text.begin(), '0');
+  return text.substr(0, text.size() - 1) + "." + text.back() + " s";
+}
+
+}  // namespace
+
+WorkerDesk::Share* WorkerDesk::find(const ShareKey& key) {
+  const auto job = jobs_.find(key.job);
+  if (job == jobs_.end()) return nullptr;
+  const auto share = job->second.shares.find(key.share);
+  return share == job->second.shares.end() ? nullptr : &share->second;
+}
+
+// --- what its processes do
+// --------------------------------------------------------------------------------------------
+
+void WorkerDesk::on(const desk_event::Prepared& event, DeskEffects& out) {
+  Share* const share = find(event.share);
+  if (share == nullptr || share->gone || share->phase != SharePhase::kPreparing) return;
+  share->phase = SharePhase::kReady;
+  share->graceful_stop = std::max(event.graceful_stop, Duration::zero());
+  share->begin_by = now_ + share->order.isolation_limit;
+  changed_ = true;
+  for (const uint64_t ticket : std::exchange(share->waiting, {})) out.push_back(Answer{ticket, Noted{}});
+}
+
+void WorkerDesk::on(const desk_event::NotPrepared& event, DeskEffects& out) {
+  Share* const share = find(event.share);
+  if (share == nullptr || share->gone || share->phase != SharePhase::kPreparing) return;
+  const bool ours = event.why.code == Errc::kExhausted || event.why.code == Errc::kNoSpace;
+  drop(event.share, *share, ours ? Refusal::Kind::kBusy : Refusal::Kind::kBroken, event.why.message, out);
+}
+
+void WorkerDesk::on(const desk_event::Measured& event, DeskEffects&) {
+  Share* const share = find(event.share);
+  if (share != nullptr) share->measured = std::max(share->measured, event.number);
+}
+
+void WorkerDesk::on(const desk_event::Ended& event, DeskEffects& out) {
+  Share* const share = find(event.share);
+  if (share == nullptr || share->core_of_part.empty()) return;
+  cores_.give_back(std::exchange(share->core_of_part, {}));
+  share->bundle.reset();
+  changed_ = true;
+  if (!share->gone && share->phase == SharePhase::kPreparing) {
+    drop(event.share, *share, Refusal::Kind::kBroken, event.end.detail, out);
+  }
+  if (share->gone) {
+    jobs_.at(event.share.job).shares.erase(event.share.share);
+    out.push_back(Forget{event.share});
+    return;
+  }
+  share->phase = SharePhase::kEnded;
+  share->ended = now_;
+  share->end = event.end;
+  share->end.last_number = share->measured;
+  const bool unsaid = event.end.outcome == ShareOutcome::kCrashed || event.end.outcome == ShareOutcome::kKilled;
+  if (share->killed && unsaid) {
+    share->end.outcome = ShareOutcome::kKilled;
+    share->end.detail = "did not stop within " + seconds_text(share->order.kill_grace) + ": " + share->stop_why;
+  } else if (share->stopping && event.end.outcome == ShareOutcome::kStopped) {
+    share->end.outcome = share->stopped_as;
+    share->end.detail = share->stop_why;
+  }
+  if (!share->has_begun) share->end.ran = Duration::zero();
+  if (unsaid && share->has_begun) share->end.ran = std::max(now_ - share->origin, Duration::zero());
+  out.push_back(TellEnd{event.share, share->end});
+}
+
+void WorkerDesk::stop(const ShareKey& key, Share& share, StopHow how, ShareOutcome as, std::string why,
+                      DeskEffects& out) {
+  if (share.phase != SharePhase::kRunning || share.gone || share.killed) return;
+  if (share.stopping && (share.how == StopHow::kAtOnce || how == StopHow::kGraceful)) return;
+  if (!std::exchange(share.stopping, true)) {
+    share.stopped_as = as;
+    share.stop_why = std::move(why);
+  }
+  share.how = how;
+  const Duration graceful = how == StopHow::kGraceful ? share.graceful_stop : Duration::zero();
+  share.kill_at = now_ + graceful + share.order.kill_grace;
+  out.push_back(Stop{key, how});
+}
+
+void WorkerDesk::drop(const ShareKey& key, Share& share, Refusal::Kind kind, const std::string& why, DeskEffects& out) {
+  Refusal refused;
+  refused.kind = kind;
+  refused.why = "share " + std::to_string(key.share.value()) + " of job '" + key.job + "': " + why;
+  share.gone = true;
+  changed_ = true;
+  for (const uint64_t ticket : std::exchange(share.waiting, {})) out.push_back(Answer{ticket, refused});
+  auto& workflows = jobs_.at(key.job).workflows;
+  const auto workflow = workflows.find(share.order.workflow);
+  if (workflow != workflows.end() && workflow->second.highest.attempt == key.share.value()) {
+    workflow->second.refused = std::move(refused);
+  }
+  if (!share.core_of_part.empty()) out.push_back(Kill{key});
+}
+
+// --- what it hears
+// ----------------------------------------------------------------------------------------------------
+
+void WorkerDesk::on(const desk_event::OwnerAnswered& event, DeskEffects& out) {
+  const auto job = jobs_.find(event.job);
+  if (job == jobs_.end()) return;
+  job->second.heard = now_;
+  if (job->second.owner != event.from) follow(event.job, job->second, event.from, out);
+}
+
+void WorkerDesk::on(const desk_event::OwnerNamed& event, DeskEffects& out) {
+  const auto job = jobs_.find(event.job);
+  if (job == jobs_.end() || event.owner.empty() || event.fence < job->second.fence) return;
+  job->second.fence = event.fence;
+  if (job->second.owner != event.owner) follow(event.job, job->second, event.owner, out);
+}
+
+void WorkerDesk::on(const desk_event::ReportNoted& event, DeskEffects&) {
+  for (auto& [id, job] : jobs_) {
+    if (job.owner == event.from) job.heard = now_;
+  }
+}
+
+void WorkerDesk::on(const desk_event::Excess& event, DeskEffects& out) {
+  Share* const share = find(event.share);
+  if (share == nullptr || share->gone) return;
+  out.push_back(Discard{event.share});
+  stop(event.share, *share, StopHow::kAtOnce, ShareOutcome::kStopped, "its load was given to somebody else", out);
+}
+
+void WorkerDesk::on(const desk_event::Delivered& event, DeskEffects&) {
+  Share* const share = find(event.share);
+  if (share != nullptr) share->delivered = share->phase == SharePhase::kEnded;
+}
+
+void WorkerDesk::on(const desk_event::Willing& event, DeskEffects&) {
+  changed_ = changed_ || takes_work_ != event.takes_work;
+  takes_work_ = event.takes_work;
+  unwilling_why_ = event.why;
+}
+
+void WorkerDesk::on(const desk_event::Drain&, DeskEffects&) {
+  changed_ = changed_ || !draining_;
+  draining_ = true;
+}
+
+// --- time
+// -------------------------------------------------------------------------------------------------------------
+
+void WorkerDesk::on(const desk_event::Tick&, DeskEffects& out) {
+  for (auto& [id, job] : jobs_) {
+    for (auto& [number, share] : job.shares) {
+      if (deadline_of(job, share) <= now_) watch(job, {id, number}, share, out);
+    }
+  }
+  if (sweep_at_ > now_) return;
+  sweep();
+  sweep_at_ = now_ + kSweepEvery;
+}
+
+// Each share has at most one next deadline.
+Instant WorkerDesk::deadline_of(const Job& job, const Share& share) const {
+  if (share.gone || share.phase == SharePhase::kEnded) return Instant::never();
+  if (share.phase != SharePhase::kRunning) return share.begin_by;
+  if (share.killed) return Instant::never();
+  if (share.stopping) return share.kill_at;
+  const Instant isolated = std::max(job.heard, share.begun) + share.order.isolation_limit;
+  return std::min(isolated, share.begun + share.order.execution_limit);
+}
+
+void WorkerDesk::watch(const Job& job, const ShareKey& key, Share& share, DeskEffects& out) {
+  if (share.phase != SharePhase::kRunning) {
+    BW_PROBE("worker: a share that nobody begins is dropped");
+    const bool ready = share.phase == SharePhase::kReady;
+    const std::string limit = seconds_text(share.order.isolation_limit);
+    drop(key, share, Refusal::Kind::kBusy,
+         ready ? "nobody has begun it within " + limit : "it was not prepared within " + limit, out);
+    return;
+  }
+  if (share.stopping) {
+    share.killed = true;
+    out.push_back(Kill{key});
+    return;
+  }
+  if (share.begun + share.order.execution_limit <= now_) {
+    stop(key, share, StopHow::kAtOnce, ShareOutcome::kOvertime,
+         "it ran for " + seconds_text(share.order.execution_limit) + ", as long as it may", out);
+    return;
+  }
+  BW_PROBE("worker: an isolated share is stopped");
+  const std::string why = "nothing was heard of an owner of the job for " + seconds_text(share.order.isolation_limit) +
+                          (job.owner.empty() ? std::string() : ", last known '" + job.owner + "'");
+  stop(key, share, StopHow::kAtOnce, ShareOutcome::kIsolated, why, out);
+  out.push_back(
+      Note{true, "share " + std::to_string(key.share.value()) + " of job '" + key.job + "' is stopped: " + why});
+}
+
+void WorkerDesk::sweep() {
+  std::erase_if(jobs_, [this](const auto& one) {
+    return one.second.shares.empty() && one.second.touched + config_.remember <= now_;
+  });
+}
+
+Instant WorkerDesk::wake() const {
+  Instant next = jobs_.empty() ? Instant::never() : sweep_at_;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [number, share] : job.shares) next = std::min(next, deadline_of(job, share));
+  }
+  return next;
+}
+
+// --- what it shows
+// ----------------------------------------------------------------------------------------------------
+
+WorkerReport WorkerDesk::report() const {
+  WorkerReport made;
+  made.cores = cores_.count();
+  made.free = cores_.free();
+  made.takes_work = takes_work_ && !draining_;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [number, share] : job.shares) {
+      if (!share.gone) made.held.push_back({id, job.fence, number, share.phase});
+    }
+  }
+  return made;
+}
+
+std::string WorkerDesk::owner_of(const std::string& job) const {
+  const auto found = jobs_.find(job);
+  return found == jobs_.end() ? std::string() : found->second.owner;
+}
+
+std::size_t WorkerDesk::unfinished() const {
+  std::size_t count = 0;
+  for (const auto& [id, job] : jobs_) {
+    for (const auto& [number, share] : job.shares) count += share.core_of_part.empty() ? 0 : 1;
+  }
+  return count;
+}
+
+}  // namespace bellwether::dispatch
