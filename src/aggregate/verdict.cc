@@ -1,6 +1,9 @@
 #include "aggregate/verdict.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/units.h"
@@ -26,11 +29,35 @@ std::string schedule_text(const Facts& facts) {
          ") dropped or not started";
 }
 
-Verdict pass(const Facts& facts) {
-  if (facts.thresholds == 0) return {Outcome::kPass, kExitPass, "no threshold was given"};
-  if (facts.thresholds == 1) return {Outcome::kPass, kExitPass, "the threshold passed"};
-  return {Outcome::kPass, kExitPass, "all " + format_count(facts.thresholds, "threshold") + " passed"};
+// "25.0 % of the load was lost for 800ms", "up to 25.0 % of the load was lost in 3 places, 2.10s in all".
+std::string loss_text(const LossSum& losses) {
+  const double tenths = std::floor(std::clamp(losses.most_share, 0.0, 1.0) * 1000 + 1e-9);
+  const std::string share = tenths < 1 ? "less than 0.1 %" : percent(static_cast<uint64_t>(tenths), 1000);
+  const std::string time = format_duration(losses.time);
+  if (losses.entries == 1) return share + " of the load was lost for " + time;
+  return (tenths < 1 ? "" : "up to ") + share + " of the load was lost in " + format_count(losses.entries) +
+         " places, " + time + " in all";
 }
+
+Verdict lost(const Facts& facts) {
+  const bool fails = facts.on_loss == plan::OnLoss::kFail;
+  std::string reason = loss_text(facts.losses);
+  if (facts.thresholds_no_samples > 0) {
+    reason += ", and " + format_count(facts.thresholds_no_samples) + " of " +
+              format_count(facts.thresholds, "threshold") + " had no samples to judge";
+  }
+  return {fails ? Outcome::kFail : Outcome::kInconclusive, kExitLost, std::move(reason)};
+}
+
+Verdict pass(const Facts& facts) {
+  std::string reason = "all " + format_count(facts.thresholds, "threshold") + " passed";
+  if (facts.thresholds == 0) reason = "no threshold was given";
+  if (facts.thresholds == 1) reason = "the threshold passed";
+  if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses) + ", which on_loss: pass allows";
+  return {Outcome::kPass, kExitPass, std::move(reason)};
+}
+
+std::string with_why(std::string text, const std::string& why) { return why.empty() ? text : text + ": " + why; }
 
 }  // namespace
 
@@ -63,12 +90,33 @@ std::string_view to_string(Outcome outcome) {
   return "";
 }
 
+LossSum sum_of(std::span<const plan::Loss> losses) {
+  LossSum out;
+  out.entries = losses.size();
+  std::vector<std::pair<Duration, Duration>> spans;
+  for (const plan::Loss& loss : losses) {
+    spans.emplace_back(loss.from, std::max(loss.from, loss.to));
+    out.most_share = std::max(out.most_share, loss.share);
+  }
+  std::sort(spans.begin(), spans.end());
+  Duration counted_to = Duration::nanos(INT64_MIN);
+  for (const auto& [from, to] : spans) {
+    if (to <= counted_to) continue;
+    out.time += to - std::max(from, counted_to);
+    counted_to = to;
+  }
+  return out;
+}
+
 Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
-               Ending ending) {
+               Ending ending, std::string why, std::span<const plan::Loss> losses) {
   const plan::Plan& plan = totals.plan();
   const Counts counts = totals.counts();
   Facts facts;
   facts.ending = ending;
+  facts.why = std::move(why);
+  facts.losses = sum_of(losses);
+  facts.on_loss = plan.on_loss;
   facts.thresholds = thresholds.size();
   for (const ThresholdResult& result : thresholds) {
     facts.thresholds_no_samples += result.no_samples() ? 1 : 0;
@@ -88,6 +136,12 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
 }
 
 Verdict verdict(const Facts& facts) {
+  if (facts.ending == Ending::kNotRun) {
+    return {Outcome::kAborted, kExitNotRun, with_why("the run did not take place", facts.why)};
+  }
+  if (facts.ending == Ending::kCancelled) {
+    return {Outcome::kAborted, kExitSignal, with_why("cancelled before its end", facts.why)};
+  }
   if (facts.ending == Ending::kSignal) return {Outcome::kAborted, kExitSignal, "stopped by a signal before its end"};
   if (facts.ending == Ending::kOnError) {
     return {Outcome::kAborted, kExitAbort, "stopped by a failed step that has on_error: abort"};
@@ -101,8 +155,10 @@ Verdict verdict(const Facts& facts) {
     if (facts.thresholds_no_samples > 0) {
       reason += ", " + format_count(facts.thresholds_no_samples) + " had no samples to judge";
     }
+    if (facts.losses.entries > 0) reason += "; " + loss_text(facts.losses);
     return {Outcome::kFail, kExitThresholds, std::move(reason)};
   }
+  if (facts.losses.entries > 0 && facts.on_loss != plan::OnLoss::kPass) return lost(facts);
   if (facts.thresholds_no_samples > 0) {
     return {Outcome::kInconclusive, kExitNoSamples,
             format_count(facts.thresholds_no_samples) + " of " + format_count(facts.thresholds, "threshold") +

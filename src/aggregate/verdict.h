@@ -10,15 +10,18 @@
 #include "aggregate/thresholds.h"
 #include "aggregate/totals.h"
 #include "base/time.h"
+#include "plan/loss.h"
 
 namespace bellwether::aggregate {
 
 // The process's exit codes. Those from 99 to 110 mean what they mean in k6.
 inline constexpr int kExitPass = 0;
+inline constexpr int kExitNotRun = 1;
 inline constexpr int kExitThresholds = 99;
 inline constexpr int kExitSignal = 105;
 inline constexpr int kExitAbort = 108;
 inline constexpr int kExitAllFailed = 110;
+inline constexpr int kExitLost = 120;
 inline constexpr int kExitSchedule = 121;
 inline constexpr int kExitSaturated = 122;
 inline constexpr int kExitNoSamples = 123;
@@ -43,15 +46,28 @@ enum class Ending : uint8_t {
   kSignal,     // Ctrl-C or SIGTERM
   kOnError,    // a step with on_error: abort failed
   kThreshold,  // a threshold with abortOnFail failed
+  kCancelled,  // somebody told the cluster to
+  kNotRun,     // there was no load at all: no worker, or none that could prepare it
 };
 
 enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };
 // "pass", "fail", "inconclusive", "aborted": the words of result files.
 std::string_view to_string(Outcome outcome);
 
+// What was lost, over all entries.
+struct LossSum {
+  std::size_t entries = 0;
+  Duration time;          // in which at least one of them lies
+  double most_share = 0;  // the greatest of a single one
+};
+LossSum sum_of(std::span<const plan::Loss> losses);
+
 // Everything the verdict depends on.
 struct Facts {
   Ending ending = Ending::kCompleted;
+  std::string why;  // of the ending, in words: a clause without a full stop; may be empty
+  LossSum losses;
+  plan::OnLoss on_loss = plan::OnLoss::kInconclusive;
   std::size_t thresholds = 0;
   std::size_t thresholds_failed = 0;  // with samples
   std::size_t thresholds_no_samples = 0;
@@ -65,7 +81,7 @@ struct Facts {
   bool saturated = false;
 };
 Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
-               Ending ending);
+               Ending ending, std::string why = {}, std::span<const plan::Loss> losses = {});
 
 struct Verdict {
   Outcome outcome = Outcome::kPass;
@@ -74,9 +90,11 @@ struct Verdict {
 };
 // The first row of this list that applies, so that what a person did wins over what was measured, and a rule the
 // user wrote wins over our own:
-//   signal 105, on_error abort 108, threshold failed 99, threshold without samples 123, no threshold and every
-//   request failed (or none was made) 110, more than 1 % of the schedule dropped or not started and no threshold on
-//   that: 122 with a saturated generator, else 121; pass 0.
+//   no load at all 1, signal or cancellation 105, on_error abort 108, threshold failed 99, something was lost 120 (but
+//   for on_loss: pass), threshold without samples 123, no threshold and every request failed (or none was made) 110,
+//   more than 1 % of the schedule dropped or not started and no threshold on that: 122 with a saturated generator, else
+//   121; pass 0.
+// What was lost comes before the rows below it because each of them may be nothing but its consequence.
 Verdict verdict(const Facts& facts);
 
 }  // namespace bellwether::aggregate

@@ -29,6 +29,17 @@ TEST(Verdict, each_row_of_the_table) {
   expect(facts, Outcome::kAborted, 108, "on_error");
   facts.ending = Ending::kThreshold;
   expect(facts, Outcome::kFail, 99, "abortOnFail");
+  facts.ending = Ending::kCancelled;
+  expect(facts, Outcome::kAborted, 105, "cancelled before its end");
+  facts.why = "wrong target";
+  expect(facts, Outcome::kAborted, 105, "cancelled before its end: wrong target");
+  facts.ending = Ending::kNotRun;
+  facts.why = "no worker was there for 1m";
+  expect(facts, Outcome::kAborted, 1, "the run did not take place: no worker was there for 1m");
+
+  facts = good();
+  facts.losses = {.entries = 1, .time = Duration::millis(800), .most_share = 0.25};
+  expect(facts, Outcome::kInconclusive, 120, "25.0 % of the load was lost for 800ms");
 
   facts = good();
   facts.thresholds_failed = 2;
@@ -80,9 +91,10 @@ TEST(Verdict, a_saturated_generator_that_kept_its_schedule_is_no_failure) {
 
 // All combinations of what can be wrong: the exit code is that of the first row of the table that applies.
 TEST(Verdict, precedence_holds_for_every_combination) {
-  for (int bits = 0; bits < 128; ++bits) {
+  for (int bits = 0; bits < 512; ++bits) {
     const auto on = [bits](int bit) { return (bits >> bit & 1) != 0; };
-    for (const Ending ending : {Ending::kCompleted, Ending::kSignal, Ending::kOnError, Ending::kThreshold}) {
+    for (const Ending ending : {Ending::kCompleted, Ending::kSignal, Ending::kOnError, Ending::kThreshold,
+                                Ending::kCancelled, Ending::kNotRun}) {
       Facts facts;
       facts.ending = ending;
       facts.thresholds = on(0) ? 4 : 0;
@@ -94,14 +106,20 @@ TEST(Verdict, precedence_holds_for_every_combination) {
       facts.dropped = on(4) ? 50 : 0;
       facts.saturated = on(5);
       facts.dropped_threshold = on(6);
+      if (on(7)) facts.losses = {.entries = 2, .time = Duration::seconds(1), .most_share = 0.5};
+      if (on(8)) facts.on_loss = plan::OnLoss::kPass;
 
       int expected = 0;
-      if (ending == Ending::kSignal) {
+      if (ending == Ending::kNotRun) {
+        expected = 1;
+      } else if (ending == Ending::kSignal || ending == Ending::kCancelled) {
         expected = 105;
       } else if (ending == Ending::kOnError) {
         expected = 108;
       } else if (ending == Ending::kThreshold || facts.thresholds_failed > 0) {
         expected = 99;
+      } else if (on(7) && !on(8)) {
+        expected = 120;
       } else if (facts.thresholds_no_samples > 0) {
         expected = 123;
       } else if (facts.thresholds == 0 && facts.failed == 100) {
@@ -115,6 +133,43 @@ TEST(Verdict, precedence_holds_for_every_combination) {
       ASSERT_FALSE(got.reason.empty());
     }
   }
+}
+
+TEST(Verdict, on_loss_decides_what_a_loss_means) {
+  Facts facts = good();
+  facts.losses = {.entries = 3, .time = Duration::millis(2100), .most_share = 0.333};
+  expect(facts, Outcome::kInconclusive, 120, "up to 33.3 % of the load was lost in 3 places, 2.10s in all");
+  facts.on_loss = plan::OnLoss::kFail;
+  expect(facts, Outcome::kFail, 120, "was lost");
+  facts.on_loss = plan::OnLoss::kPass;
+  expect(facts, Outcome::kPass, 0, "all 3 thresholds passed; up to 33.3 % of the load was lost");
+  expect(facts, Outcome::kPass, 0, "which on_loss: pass allows");
+  facts.losses = {};
+  facts.on_loss = plan::OnLoss::kFail;
+  expect(facts, Outcome::kPass, 0, "all 3 thresholds passed");
+}
+
+TEST(Verdict, a_threshold_that_failed_on_what_was_measured_fails_and_the_loss_is_said) {
+  Facts facts = good();
+  facts.losses = {.entries = 1, .time = Duration::seconds(1), .most_share = 0.0001};
+  facts.thresholds_failed = 1;
+  expect(facts, Outcome::kFail, 99, "1 of 3 thresholds failed; less than 0.1 % of the load was lost for 1s");
+  facts.thresholds_failed = 0;
+  facts.thresholds_no_samples = 1;
+  expect(facts, Outcome::kInconclusive, 120, "lost for 1s, and 1 of 3 thresholds had no samples");
+}
+
+TEST(Losses, count_the_time_of_overlapping_ones_once) {
+  const std::vector<plan::Loss> losses{{Duration::seconds(10), Duration::seconds(12), 0.25, "w2"},
+                                       {Duration::seconds(1), Duration::seconds(2), 0.5, "w1"},
+                                       {Duration::seconds(11), Duration::seconds(13), 0.25, "w3"},
+                                       {Duration::seconds(11), Duration::seconds(12), 0.1, "w4"},
+                                       {Duration::seconds(20), Duration::seconds(20), 0.1, "w5"}};
+  const LossSum sum = sum_of(losses);
+  EXPECT_EQ(sum.entries, 5u);
+  EXPECT_EQ(sum.time, Duration::seconds(4));
+  EXPECT_DOUBLE_EQ(sum.most_share, 0.5);
+  EXPECT_EQ(sum_of({}).time, Duration::zero());
 }
 
 plan::Plan one_step() {
@@ -159,7 +214,13 @@ TEST(Verdict, facts_come_from_totals_plan_and_results) {
   Generator generator{.cores = 1};
   generator.saturation = "busy";
   const std::vector<ThresholdResult> results{{.value = 1, .ok = true}, {.value = 1, .ok = false}, {}};
-  const Facts facts = facts_of(totals, results, generator, Ending::kOnError);
+  plan.on_loss = plan::OnLoss::kFail;
+  const std::vector<plan::Loss> losses{{Duration::seconds(1), Duration::seconds(3), 0.5, "w1 died"}};
+  const Facts facts = facts_of(totals, results, generator, Ending::kOnError, "why", losses);
+  EXPECT_EQ(facts.why, "why");
+  EXPECT_EQ(facts.losses.entries, 1u);
+  EXPECT_EQ(facts.losses.time, Duration::seconds(2));
+  EXPECT_EQ(facts.on_loss, plan::OnLoss::kFail);
   EXPECT_EQ(facts.ending, Ending::kOnError);
   EXPECT_EQ(facts.thresholds, 3u);
   EXPECT_EQ(facts.thresholds_failed, 1u);

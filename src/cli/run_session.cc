@@ -125,9 +125,12 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);
   (*control)->run(supervise(&run, signals->get(), &progress));
 
-  const report::RunReport report =
-      report::conclude(new_run_id((*control)->prng()), run.started_at(), run.elapsed(), run.totals(),
-                       static_cast<int>(run.cores()), run.ending(), run.events());
+  const report::RunReport report = report::conclude(run.totals(), {.run_id = new_run_id((*control)->prng()),
+                                                                   .started_at = run.started_at(),
+                                                                   .elapsed = run.elapsed(),
+                                                                   .cores = static_cast<int>(run.cores()),
+                                                                   .ending = run.ending(),
+                                                                   .events = run.events()});
   report::SummaryOptions look;
   look.color = ::isatty(STDOUT_FILENO) == 1;
   int exit_code = report.verdict.exit_code;

@@ -244,6 +244,26 @@ Json series_json(const aggregate::Totals& totals) {
   return out;
 }
 
+Json lost_json(const RunReport& run) {
+  Json out = Json::array();
+  for (const plan::Loss& loss : run.losses) {
+    out.push_back(
+        {{"from", loss.from.seconds_f()}, {"to", loss.to.seconds_f()}, {"share", loss.share}, {"cause", loss.cause}});
+  }
+  return out;
+}
+
+Json generators_json(const RunReport& run) {
+  Json out = Json::array();
+  for (const Worker& worker : run.workers) {
+    out.push_back({{"name", worker.name},
+                   {"cores", worker.cores},
+                   {"shares", worker.shares},
+                   {"state", to_string(worker.state)}});
+  }
+  return out;
+}
+
 Json events_json(const RunReport& run) {
   Json out = Json::array();
   for (const Event& event : run.events) {
@@ -267,7 +287,8 @@ std::string to_json(const RunReport& run) {
                                                     {"errors", errors_json(totals, {})}}})},
                       {"workflows", workflows_json(run)},
                       {"metrics", metrics_json(totals)},
-                      {"lost", Json::array()},
+                      {"lost", lost_json(run)},
+                      {"generators", generators_json(run)},
                       {"checks", checks_json(totals)},
                       {"thresholds", thresholds_json(run)},
                       {"series", series_json(totals)},

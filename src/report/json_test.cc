@@ -83,10 +83,10 @@ std::string wrong_with(const Json& document) {
 TEST(ResultFile, keeps_to_its_published_schema) {
   EXPECT_EQ(wrong_with(Json::parse(to_json(open_run()->report))), "");
   EXPECT_EQ(wrong_with(Json::parse(to_json(closed_run()->report))), "");
+  EXPECT_EQ(wrong_with(Json::parse(to_json(spread_run()->report))), "");
   plan::Plan plan = open_run()->plan;
   const aggregate::Totals nothing(plan);
-  EXPECT_EQ(wrong_with(Json::parse(
-                to_json(conclude("id", kSampleStart, Duration::zero(), nothing, 1, aggregate::Ending::kSignal)))),
+  EXPECT_EQ(wrong_with(Json::parse(to_json(conclude(nothing, {.run_id = "id", .ending = aggregate::Ending::kSignal})))),
             "");
 }
 
@@ -142,6 +142,29 @@ TEST(ResultFile, holds_the_figures_of_the_run) {
   EXPECT_EQ(d["series"][9]["vus"], 49);
   EXPECT_EQ(d["events"][0]["t"], 4.2);
   EXPECT_EQ(d["lost"], Json::array());
+  EXPECT_EQ(d["generators"], Json::array());
+}
+
+TEST(ResultFile, says_what_was_lost_and_who_made_the_load) {
+  const Json d = Json::parse(to_json(spread_run()->report));
+  EXPECT_EQ(d["run"]["verdict"], "inconclusive");
+  EXPECT_EQ(d["run"]["exit_code"], 120);
+  ASSERT_EQ(d["lost"].size(), 2u);
+  EXPECT_EQ(d["lost"][0], (Json{{"from", 0.75}, {"to", 1.75}, {"share", 0.25}, {"cause", "worker w2 died"}}));
+  ASSERT_EQ(d["generators"].size(), 4u);
+  EXPECT_EQ(d["generators"][1], (Json{{"name", "w2"}, {"cores", 2}, {"shares", 1}, {"state", "lost"}}));
+  EXPECT_EQ(d["generators"][2]["state"], "drained");
+}
+
+TEST(ResultFile, of_a_run_that_did_not_take_place_keeps_to_the_schema) {
+  plan::Plan plan = open_run()->plan;
+  const aggregate::Totals nothing(plan);
+  const Json d = Json::parse(
+      to_json(conclude(nothing, {.run_id = "id", .ending = aggregate::Ending::kNotRun, .why = "no worker was there"})));
+  EXPECT_EQ(wrong_with(d), "");
+  EXPECT_EQ(d["run"]["exit_code"], 1);
+  EXPECT_EQ(d["run"]["reason"], "the run did not take place: no worker was there");
+  EXPECT_EQ(d["workflows"][0]["status"], "skipped");
 }
 
 TEST(ResultFile, histograms_can_be_rebuilt_exactly) {

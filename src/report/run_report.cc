@@ -4,18 +4,29 @@
 
 namespace bellwether::report {
 
-RunReport conclude(std::string run_id, WallTime started_at, Duration elapsed, const aggregate::Totals& totals,
-                   int cores, aggregate::Ending ending, std::vector<Event> events) {
+std::string_view to_string(WorkerState state) {
+  switch (state) {
+    case WorkerState::kCompleted: return "completed";
+    case WorkerState::kDrained: return "drained";
+    case WorkerState::kLost: return "lost";
+  }
+  return "";
+}
+
+RunReport conclude(const aggregate::Totals& totals, Course course) {
   RunReport run;
-  run.run_id = std::move(run_id);
-  run.started_at = started_at;
-  run.elapsed = elapsed;
+  run.run_id = std::move(course.run_id);
+  run.started_at = course.started_at;
+  run.elapsed = course.elapsed;
   run.totals = &totals;
   run.thresholds = aggregate::evaluate(totals);
-  run.generator = aggregate::generator_check(totals, cores);
-  run.verdict = aggregate::verdict(aggregate::facts_of(totals, run.thresholds, run.generator, ending));
-  run.ended_early = ending != aggregate::Ending::kCompleted;
-  run.events = std::move(events);
+  run.generator = aggregate::generator_check(totals, course.cores);
+  run.verdict = aggregate::verdict(
+      aggregate::facts_of(totals, run.thresholds, run.generator, course.ending, std::move(course.why), course.losses));
+  run.ended_early = course.ending != aggregate::Ending::kCompleted;
+  run.events = std::move(course.events);
+  run.losses = std::move(course.losses);
+  run.workers = std::move(course.workers);
   return run;
 }
 

@@ -88,9 +88,11 @@ inline std::unique_ptr<SampleRun> open_run() {
     w.cpu = Duration::millis(420);
     run->totals->add(w);
   }
-  run->report =
-      conclude("01J0SAMPLE", kSampleStart, Duration::millis(10'250), *run->totals, 2, aggregate::Ending::kCompleted,
-               {{Duration::millis(4'200), "connections", "target \x1b[2J lost"}});
+  run->report = conclude(*run->totals, {.run_id = "01J0SAMPLE",
+                                        .started_at = kSampleStart,
+                                        .elapsed = Duration::millis(10'250),
+                                        .cores = 2,
+                                        .events = {{Duration::millis(4'200), "connections", "target \x1b[2J lost"}}});
   return run;
 }
 
@@ -119,7 +121,26 @@ inline std::unique_ptr<SampleRun> closed_run() {
   w.cpu = Duration::millis(1'980);
   run->totals->add(w, Duration::seconds(2));
   run->report =
-      conclude("01J0CLOSED", kSampleStart, Duration::seconds(2), *run->totals, 1, aggregate::Ending::kCompleted);
+      conclude(*run->totals, {.run_id = "01J0CLOSED", .started_at = kSampleStart, .elapsed = Duration::seconds(2)});
+  return run;
+}
+
+// The same on four workers, of which one died and one was drained.
+inline std::unique_ptr<SampleRun> spread_run() {
+  auto run = closed_run();
+  run->report = conclude(*run->totals,
+                         {.run_id = "01J0SPREAD",
+                          .started_at = kSampleStart,
+                          .elapsed = Duration::seconds(2),
+                          .cores = 8,
+                          .events = {{Duration::millis(1'200), "worker_lost", "worker w2 is dead"},
+                                     {Duration::millis(1'900), "share_moved", "1 part of main goes on at w4"}},
+                          .losses = {{Duration::millis(750), Duration::millis(1'750), 0.25, "worker w2 died"},
+                                     {Duration::millis(750), Duration::millis(1'250), 0.0005, "w2: its last second"}},
+                          .workers = {{"w1", 2, 1, WorkerState::kCompleted},
+                                      {"w2", 2, 1, WorkerState::kLost},
+                                      {"w3.eu", 2, 1, WorkerState::kDrained},
+                                      {"w4", 2, 2, WorkerState::kCompleted}}});
   return run;
 }
 

@@ -14,8 +14,6 @@ namespace {
 
 using aggregate::Outcome;
 
-constexpr std::size_t kEventsShown = 20;
-
 void write_head(Page& page, const RunReport& run) {
   const std::string facts = "  " + format_wall(run.started_at) + "  " + format_duration(run.elapsed) + "  " +
                             format_count(static_cast<uint64_t>(run.generator.cores), "core") + "  run " +
@@ -103,31 +101,6 @@ void write_generator(Page& page, const RunReport& run) {
                2);
 }
 
-bool closed_model(const plan::Plan& plan) {
-  return std::any_of(plan.steps.begin(), plan.steps.end(),
-                     [](const plan::StepInfo& step) { return step.measured && !step.open_model; });
-}
-
-void write_notes(Page& page, const RunReport& run) {
-  const bool closed = closed_model(run.totals->plan()) && run.totals->counts().requests > 0;
-  if (!closed && run.events.empty()) return;
-  page.heading("NOTES");
-  if (closed) {
-    page.wrapped(
-        "- ",
-        "Closed model (fixed virtual users): a stalled target also stalls the requests that would have met the "
-        "stall, so the tail is understated (coordinated omission). An arrival rate measures it.",
-        2);
-  }
-  for (std::size_t e = 0; e < std::min(run.events.size(), kEventsShown); ++e) {
-    const Event& event = run.events[e];
-    page.wrapped("- ", "at " + format_duration(event.at) + ": " + printable(event.detail), 2);
-  }
-  if (run.events.size() > kEventsShown) {
-    page.line("- and " + format_count(run.events.size() - kEventsShown) + " more events, all in the result file");
-  }
-}
-
 void write_verdict(Page& page, const RunReport& run) {
   std::string word(aggregate::to_string(run.verdict.outcome));
   for (char& c : word) c = static_cast<char>(c - 'a' + 'A');
@@ -177,7 +150,9 @@ std::string summary(const RunReport& run, const SummaryOptions& options) {
   write_statuses(page, run);
   write_errors(page, run);
   write_generator(page, run);
+  write_workers(page, run);
   write_notes(page, run);
+  write_losses(page, run);
   write_verdict(page, run);
   return page.take();
 }

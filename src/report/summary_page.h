@@ -38,5 +38,8 @@ void write_distribution(Page& page, const RunReport& run);
 void write_phases(Page& page, const RunReport& run);
 void write_statuses(Page& page, const RunReport& run);
 void write_errors(Page& page, const RunReport& run);
+void write_workers(Page& page, const RunReport& run);
+void write_notes(Page& page, const RunReport& run);
+void write_losses(Page& page, const RunReport& run);
 
 }  // namespace bellwether::report

@@ -39,6 +39,61 @@ TEST(Summary, of_a_closed_model_run_reads_as_agreed) {
   expect_golden("summary_closed.txt", summary(closed_run()->report));
 }
 
+TEST(Summary, of_a_run_that_lost_something_reads_as_agreed) {
+  expect_golden("summary_spread.txt", summary(spread_run()->report));
+}
+
+// The lines from this heading to the next empty one.
+std::vector<std::string> block(const std::string& text, const std::string& heading) {
+  std::vector<std::string> out;
+  for (const std::string& line : lines_of(text)) {
+    if (out.empty() ? line.starts_with(heading) : !line.empty()) {
+      out.push_back(line);
+    } else if (!out.empty()) {
+      break;
+    }
+  }
+  return out;
+}
+
+TEST(Summary, lists_are_short_however_much_happened) {
+  auto run = spread_run();
+  RunReport& report = run->report;
+  report.events.clear();
+  report.losses.assign(11, {Duration::seconds(1), Duration::seconds(2), 0.5, std::string(5000, 'x')});
+  for (int i = 0; i < 50; ++i) {
+    report.events.push_back({Duration::seconds(i), "worker_joined", "worker w" + std::to_string(i) + " is there"});
+  }
+  report.workers.clear();
+  for (int i = 0; i < 500; ++i) {
+    report.workers.push_back({"w" + std::to_string(i), 4, 1, i == 321 ? WorkerState::kLost : WorkerState::kCompleted});
+  }
+  const std::string text = summary(report);
+  const auto notes = block(text, "NOTES");
+  ASSERT_EQ(notes.size(), 1u + 2 + 10 + 1 + 10) << "with the two lines about the closed model";
+  EXPECT_EQ(notes[12], "  - at 9s: worker w9 is there");
+  EXPECT_EQ(notes[13], "  … and 30 more events, all in the result file");
+  EXPECT_EQ(notes[14], "  - at 40s: worker w40 is there");
+  const auto workers = block(text, "WORKERS  500 workers, 2,000 cores");
+  ASSERT_EQ(workers.size(), 1u + 12 + 1);
+  EXPECT_NE(workers[1].find("w321"), std::string::npos) << "what happened to somebody comes first";
+  EXPECT_EQ(workers.back(), "  … and 488 more workers, all in the result file");
+  const auto lost = block(text, "LOST");
+  EXPECT_LT(lost.size(), 70u);
+  EXPECT_EQ(lost.back(), "  … and 1 more gap, all in the result file");
+}
+
+TEST(Summary, just_as_many_events_as_fit_are_all_shown) {
+  auto run = spread_run();
+  run->report.events.assign(20, {Duration::seconds(1), "late_data", "late"});
+  EXPECT_EQ(block(summary(run->report), "NOTES").size(), 1u + 2 + 20);
+  run->report.events.resize(21, {Duration::seconds(2), "late_data", "later"});
+  const auto notes = block(summary(run->report), "NOTES");
+  ASSERT_EQ(notes.size(), 1u + 2 + 10 + 1 + 10);
+  EXPECT_EQ(notes[13], "  … and 1 more event, all in the result file");
+  EXPECT_EQ(notes.back(), "  - at 2s: later");
+}
+
 TEST(Summary, lines_stay_within_the_width) {
   auto run = open_run();
   run->plan.steps[0].name = "browse." + std::string(200, 'x');
@@ -78,7 +133,7 @@ TEST(Summary, the_verdict_is_the_last_line) {
 TEST(Summary, of_a_run_that_measured_nothing_has_no_figures_made_up) {
   plan::Plan plan = closed_run()->plan;
   const aggregate::Totals totals(plan);
-  const RunReport run = conclude("id", kSampleStart, Duration::zero(), totals, 1, aggregate::Ending::kSignal);
+  const RunReport run = conclude(totals, {.run_id = "id", .ending = aggregate::Ending::kSignal});
   const std::string text = summary(run);
   EXPECT_EQ(text.find("LATENCY"), std::string::npos);
   EXPECT_EQ(text.find("DISTRIBUTION"), std::string::npos);
