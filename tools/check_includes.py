@@ -23,7 +23,7 @@ ROOMS = [
     ("src/base/*", "base", "", False),
     ("src/runtime/*", "runtime", "base", False),
     ("src/metrics/*", "metrics", "base", True),
-    ("src/account/*", "account", "proto metrics base", True),
+    ("src/account/*", "account", "proto aggregate plan metrics base", True),
     ("src/election/*", "election", "base", True),
     ("src/wire/link/*", "link", "wire proto runtime base", False),
     ("src/wire/*", "wire", "proto base", True),

@@ -83,14 +83,23 @@ bool put(const metrics::WorkflowWindow& from, wire::WorkflowDelta& to) {
 
 // --- reading ---------------------------------------------------------------------------------------------------------
 
+// How much there can be.
+struct Limits {
+  std::size_t size = 0;  // of the message
+  uint64_t count = 0;
+  uint64_t bytes = 0;
+};
+constexpr Limits kOfSecond{kMostWindowBytes, kMostCount, uint64_t{1} << 50};
+constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
+
 // Reads parts, and remembers the first thing that was wrong.
 class Reader {
  public:
-  explicit Reader(metrics::PagePool* pool) : pool_(pool) {}
+  Reader(const Limits& limits, metrics::PagePool* pool) : limits_(limits), pool_(pool) {}
   const char* wrong = nullptr;
 
   uint64_t count(uint64_t value) {
-    if (value > kMostCount) fail("a count that cannot be");
+    if (value > limits_.count) fail("a count that cannot be");
     return value;
   }
 
@@ -105,7 +114,7 @@ class Reader {
       if (i > 0 && from.gaps(i) == 0) return fail("a histogram whose buckets do not rise");
       index += from.gaps(i);
       if (index >= uint64_t{Histogram::kPages} * Histogram::kPageCounters) return fail("a bucket beyond the last");
-      if (from.counts(i) == 0 || from.counts(i) > kMostCount) return fail("a bucket whose count cannot be");
+      if (from.counts(i) == 0 || from.counts(i) > limits_.count) return fail("a bucket whose count cannot be");
       out.push_back({Histogram::lowest_of(static_cast<uint32_t>(index)), from.counts(i)});
     }
     const auto in = [](int64_t ns, const Histogram::Bucket& bucket) {
@@ -166,10 +175,8 @@ class Reader {
   }
 
  private:
-  static constexpr uint64_t kMostBytes = uint64_t{1} << 50;
-
   uint64_t bytes(uint64_t value) {
-    if (value > kMostBytes) fail("bytes that cannot be");
+    if (value > limits_.bytes) fail("bytes that cannot be");
     return value;
   }
   int64_t gauge(int64_t value) {
@@ -191,6 +198,7 @@ class Reader {
     return sum >= least && sum <= most;
   }
 
+  Limits limits_;
   metrics::PagePool* pool_;
 };
 
@@ -204,6 +212,36 @@ void read_each(Reader& reader, const From& from, std::vector<To>& to, Index inde
     seen[at] = true;
     read(one, to[at]);
   }
+}
+
+Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, metrics::PagePool* pool) {
+  wire::WindowDelta from;
+  if (bytes.size() > limits.size || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return bellwether::fail(Errc::kProtocol, "these bytes are no window of statistics");
+  }
+  Window out(shape.steps, shape.workflows, shape.checks, pool);
+  Reader reader(limits, pool);
+  out.second = from.second();
+  if (from.second() > kMostCount) reader.fail("a second that cannot be");
+  read_each(
+      reader, from.steps(), out.steps, [](const auto& one) { return one.step(); },
+      [&](const auto& one, auto& to) { reader.step(one, to); });
+  read_each(
+      reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
+      [&](const auto& one, auto& to) { reader.workflow(one, to); });
+  read_each(
+      reader, from.checks(), out.checks, [](const auto& one) { return one.check(); },
+      [&](const auto& one, auto& to) {
+        to = {reader.count(one.passes()), reader.count(one.fails())};
+      });
+  reader.histogram(from.loop_lag(), out.loop_lag);
+  if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62)
+    reader.fail("a time that cannot be");
+  out.cpu = Duration::nanos(from.cpu_ns());
+  if (reader.wrong != nullptr) {
+    return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
+  }
+  return out;
 }
 
 }  // namespace
@@ -236,33 +274,11 @@ std::string encode_window(const Window& window) {
 }
 
 Result<Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {
-  wire::WindowDelta from;
-  if (bytes.size() > kMostWindowBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return bellwether::fail(Errc::kProtocol, "these bytes are no window of statistics");
-  }
-  Window out(shape.steps, shape.workflows, shape.checks, pool);
-  Reader reader(pool);
-  out.second = from.second();
-  if (from.second() > kMostCount) reader.fail("a second that cannot be");
-  read_each(
-      reader, from.steps(), out.steps, [](const auto& one) { return one.step(); },
-      [&](const auto& one, auto& to) { reader.step(one, to); });
-  read_each(
-      reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
-      [&](const auto& one, auto& to) { reader.workflow(one, to); });
-  read_each(
-      reader, from.checks(), out.checks, [](const auto& one) { return one.check(); },
-      [&](const auto& one, auto& to) {
-        to = {reader.count(one.passes()), reader.count(one.fails())};
-      });
-  reader.histogram(from.loop_lag(), out.loop_lag);
-  if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62)
-    reader.fail("a time that cannot be");
-  out.cpu = Duration::nanos(from.cpu_ns());
-  if (reader.wrong != nullptr) {
-    return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
-  }
-  return out;
+  return decode(bytes, shape, kOfSecond, pool);
+}
+
+Result<Window> decode_sum(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {
+  return decode(bytes, shape, kOfRun, pool);
 }
 
 }  // namespace bellwether::account

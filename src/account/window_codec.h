@@ -29,4 +29,9 @@ std::string encode_window(const metrics::Window& window);
 // `pool`, which may be null.
 Result<metrics::Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool);
 
+// The same for the sum of a whole run, which may be larger in every respect.
+inline constexpr std::size_t kMostSumBytes = std::size_t{64} << 20;
+inline constexpr uint64_t kMostSumCount = uint64_t{1} << 48;
+Result<metrics::Window> decode_sum(std::string_view bytes, const Shape& shape, metrics::PagePool* pool);
+
 }  // namespace bellwether::account

@@ -116,6 +116,35 @@ void Totals::amend(const metrics::Window& part) {
   while (series_.size() > kSeriesMax) halve();
 }
 
+TotalsState Totals::save() const {
+  TotalsState state{.sum = metrics::Window(plan_->steps.size(), plan_->workflows.size(), plan_->checks.size(), nullptr),
+                    .elapsed = elapsed_,
+                    .all_vus = all_vus_,
+                    .workflow_vus = workflow_vus_,
+                    .series = series_,
+                    .resolution_s = resolution_s_,
+                    .last = last_};
+  state.sum.merge(sum_);
+  state.sum.second = sum_.second;
+  return state;
+}
+
+Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
+  check(state.sum.steps.size() == plan.steps.size() && state.sum.workflows.size() == plan.workflows.size() &&
+            state.sum.checks.size() == plan.checks.size() && state.workflow_vus.size() == plan.workflows.size() &&
+            state.series.size() <= kSeriesMax && state.resolution_s > 0,
+        "a state of this plan");
+  Totals totals(plan);
+  totals.sum_ = std::move(state.sum);
+  totals.elapsed_ = state.elapsed;
+  totals.all_vus_ = state.all_vus;
+  totals.workflow_vus_ = std::move(state.workflow_vus);
+  totals.series_.assign(state.series.begin(), state.series.end());
+  totals.resolution_s_ = state.resolution_s;
+  totals.last_ = state.last;
+  return totals;
+}
+
 Counts Totals::counts(std::optional<uint16_t> workflow) const { return counts_of(*plan_, sum_, workflow); }
 
 const VuGauges& Totals::vus(std::optional<uint16_t> workflow) const {

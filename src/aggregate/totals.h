@@ -16,6 +16,7 @@ struct Percentiles {
   Duration p50;
   Duration p95;
   Duration p99;
+  bool operator==(const Percentiles&) const = default;
 };
 
 // A stretch of the run, over all steps. One second at first; after the series was halved, several: counts are their
@@ -32,6 +33,7 @@ struct SeriesPoint {
   Percentiles service;   // zero when nothing was measured
   Percentiles response;  // zero when nothing was measured
   double rate_per_s() const;
+  bool operator==(const SeriesPoint&) const = default;
 };
 
 // A number that goes up and down: virtual users.
@@ -39,11 +41,13 @@ struct Gauge {
   int64_t last = 0;
   int64_t peak = 0;
   void set(int64_t value);
+  bool operator==(const Gauge&) const = default;
 };
 
 struct VuGauges {
   Gauge active;
   Gauge allocated;
+  bool operator==(const VuGauges&) const = default;
 };
 
 // Sums over steps and workflows. In an open model on_time + late + dropped reaches scheduled at the end of the run.
@@ -58,6 +62,17 @@ struct Counts {
   uint64_t on_time = 0;
   uint64_t late = 0;
   uint64_t dropped = 0;
+};
+
+// All that totals hold beside their plan: what a copy of them is made of.
+struct TotalsState {
+  metrics::Window sum;  // of the plan's shape
+  Duration elapsed;
+  VuGauges all_vus;
+  std::vector<VuGauges> workflow_vus;  // one for each workflow
+  std::vector<SeriesPoint> series;     // in rising order, each point within resolution_s of its own
+  uint64_t resolution_s = 1;
+  SeriesPoint last;
 };
 
 class Totals {
@@ -76,6 +91,11 @@ class Totals {
   // Adds to a second of the past what was measured in it too, and was not known then: another machine's part that came
   // late. Gauges stay; the percentiles of its point are the worst of its parts, those of the run are exact.
   void amend(const metrics::Window& part);
+
+  // Totals that were restored go on exactly as those that were saved would have. REQUIRES a state of the plan's shape,
+  // with at most kSeriesMax points.
+  TotalsState save() const;
+  static Totals restore(const plan::Plan& plan, TotalsState state);
 
   const plan::Plan& plan() const { return *plan_; }
   // All seconds merged. Its gauges are those of the last second.

@@ -1,0 +1,29 @@
+// Bytes as the statistics of a run: whatever is accepted survives being encoded and decoded again, and goes on.
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "account/totals_codec.h"
+#include "base/check.h"
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  using namespace bellwether;
+  plan::Plan plan;
+  plan.workflows.resize(2);
+  plan.steps.resize(3);
+  plan.steps[2].workflow = 1;
+  plan.checks.resize(2);
+  auto state = account::decode_totals({reinterpret_cast<const char*>(data), size}, plan);
+  if (!state) return 0;
+  const auto bytes = account::encode_totals(*state);
+  check(bytes.has_value(), "what was accepted can be copied on");
+  const auto again = account::decode_totals(*bytes, plan);
+  check(again.has_value() && *account::encode_totals(*again) == *bytes, "totals survive");
+  aggregate::Totals totals = aggregate::Totals::restore(plan, std::move(*state));
+  metrics::Window window(3, 2, 2, nullptr);
+  window.second = totals.sum().second;
+  totals.add(window);
+  totals.amend(window);
+  check(totals.series().size() <= aggregate::Totals::kSeriesMax);
+  return 0;
+}

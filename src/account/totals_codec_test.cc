@@ -1,0 +1,160 @@
+#include "account/totals_codec.h"
+
+#include <gmock/gmock.h>
+#include <rapidcheck/gtest.h>
+
+#include "account/account_testing.h"
+#include "proto/stats.pb.h"
+#include "report/json.h"
+#include "report/run_report.h"
+
+namespace bellwether::account {
+namespace {
+
+using aggregate::Totals;
+using testing::HasSubstr;
+
+// A plan of the shape of the windows of account_testing.h.
+plan::Plan sample_plan() {
+  plan::Plan plan;
+  plan.name = "sample";
+  plan.workflows.resize(kShape.workflows);
+  plan.workflows[0].name = "w";
+  plan.steps = {{.workflow = 0, .index = 0, .name = "w.a", .measured = true, .open_model = true},
+                {.workflow = 0, .index = 1, .name = "w.b", .measured = true, .open_model = true}};
+  plan.checks = {{.step = 0, .name = "status is 200"}};
+  return plan;
+}
+
+Totals copied(const Totals& totals) {
+  const auto bytes = encode_totals(totals.save());
+  EXPECT_TRUE(bytes.has_value());
+  auto state = decode_totals(*bytes, totals.plan());
+  EXPECT_TRUE(state.has_value()) << state.error().message;
+  return Totals::restore(totals.plan(), std::move(*state));
+}
+
+std::string report_of(const Totals& totals) {
+  return report::to_json(report::conclude(totals, {.run_id = "r", .elapsed = totals.elapsed()}));
+}
+
+RC_GTEST_PROP(TotalsCodec, totals_that_were_restored_go_on_as_the_original, (uint64_t seed)) {
+  Prng prng(seed);
+  const plan::Plan plan = sample_plan();
+  Totals original(plan);
+  Totals other(plan);
+  uint64_t second = prng.below(100);
+  const uint64_t steps = 5 + prng.below(40);
+  for (uint64_t i = 0; i < steps; ++i) {
+    if (prng.chance(0.2)) other = copied(other);
+    if (prng.chance(0.2) && second > 0) {
+      const metrics::Window late = random_window(prng, prng.below(second));
+      original.amend(late);
+      other.amend(late);
+      continue;
+    }
+    second += prng.chance(0.1) ? prng.below(50'000) : 1;
+    const metrics::Window window = random_window(prng, second);
+    const Duration covered = prng.chance(0.1) ? Duration::millis(300) : Duration::seconds(1);
+    original.add(window, covered);
+    other.add(window, covered);
+  }
+  RC_ASSERT(report_of(copied(other)) == report_of(original));
+  RC_ASSERT(copied(other).last() == original.last());
+  RC_ASSERT(copied(other).series() == original.series());
+  RC_ASSERT(copied(other).vus(0) == original.vus(0));
+  RC_ASSERT(*encode_totals(other.save()) == *encode_totals(original.save()));
+}
+
+TEST(TotalsCodec, a_series_that_was_halved_goes_on_as_the_original) {
+  Prng prng(5);
+  const plan::Plan plan = sample_plan();
+  Totals original(plan);
+  Totals other(plan);
+  for (uint64_t second = 0; second < 3 * Totals::kSeriesMax; ++second) {
+    if (prng.chance(0.002)) other = copied(other);
+    metrics::Window window = empty_window();
+    window.second = second;
+    window.steps[0].count = prng.below(9);
+    window.steps[0].service.record(Duration::micros(1 + static_cast<int64_t>(prng.below(5000))));
+    original.add(window);
+    other.add(window);
+  }
+  EXPECT_EQ(original.resolution_s(), 4u);
+  EXPECT_EQ(copied(other).resolution_s(), 4u);
+  EXPECT_EQ(report_of(copied(other)), report_of(original));
+}
+
+TEST(TotalsCodec, totals_of_nothing_survive) {
+  const plan::Plan plan = sample_plan();
+  const Totals nothing(plan);
+  EXPECT_TRUE(copied(nothing).empty());
+  EXPECT_EQ(report_of(copied(nothing)), report_of(nothing));
+}
+
+// A count that no second can have, and a long run can.
+TEST(TotalsCodec, a_run_may_count_more_than_a_second) {
+  const plan::Plan plan = sample_plan();
+  Totals totals(plan);
+  metrics::Window window = empty_window();
+  window.steps[0].count = kMostCount;
+  window.steps[0].service.record(Duration::millis(1), kMostCount);
+  window.steps[0].bytes_received = uint64_t{1} << 50;
+  totals.add(window);
+  totals.add(window);
+  EXPECT_EQ(copied(totals).counts().requests, 2 * kMostCount);
+  EXPECT_EQ(copied(totals).counts().bytes_received, uint64_t{1} << 51);
+  EXPECT_EQ(decode_window(encode_window(totals.sum()), kShape, nullptr).error().code, Errc::kProtocol);
+}
+
+// The bytes of some totals, changed, are refused for this reason.
+template <class Change>
+std::string refused(Change change) {
+  const plan::Plan plan = sample_plan();
+  Prng prng(1);
+  Totals totals(plan);
+  for (uint64_t second = 0; second < 4; ++second) totals.add(random_window(prng, second));
+  wire::TotalsCopy copy;
+  EXPECT_TRUE(copy.ParseFromString(*encode_totals(totals.save())));
+  change(copy);
+  const auto state = decode_totals(copy.SerializeAsString(), plan);
+  return state ? "" : state.error().message;
+}
+
+TEST(TotalsCodec, what_cannot_be_is_refused) {
+  EXPECT_EQ(refused([](auto&) {}), "");
+  EXPECT_EQ(decode_totals("\xff", sample_plan()).error().code, Errc::kProtocol);
+  EXPECT_THAT(refused([](auto& c) { c.set_sum("\xff"); }), HasSubstr("no window"));
+  EXPECT_THAT(refused([](auto& c) { c.set_elapsed_ns(-1); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) { c.clear_workflow_vus(); }), HasSubstr("another plan"));
+  EXPECT_THAT(refused([](auto& c) { c.add_workflow_vus(); }), HasSubstr("another plan"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_all_vus()->mutable_active()->set_last(1 << 20); }), HasSubstr("peak"));
+  EXPECT_THAT(refused([](auto& c) {
+                c.mutable_all_vus()->mutable_active()->set_last(-5);
+                c.mutable_all_vus()->mutable_active()->set_peak(-4);
+              }),
+              HasSubstr("users"));
+  EXPECT_THAT(refused([](auto& c) { c.set_resolution_s(3); }), HasSubstr("resolution"));
+  EXPECT_THAT(refused([](auto& c) { c.set_resolution_s(0); }), HasSubstr("resolution"));
+  EXPECT_THAT(refused([](auto& c) { c.set_resolution_s(4); }), HasSubstr("does not rise"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_series()->SwapElements(0, 1); }), HasSubstr("does not rise"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_series(1)->set_requests(UINT64_MAX); }), HasSubstr("a count"));
+  EXPECT_THAT(refused([](auto& c) { c.mutable_last()->set_covered_ns(-1); }), HasSubstr("a time"));
+  EXPECT_THAT(refused([](auto& c) {
+                for (uint64_t s = 4; s <= Totals::kSeriesMax; ++s) c.add_series()->set_second(s);
+              }),
+              HasSubstr("too long"));
+}
+
+TEST(TotalsCodec, another_plan_is_refused) {
+  const plan::Plan plan = sample_plan();
+  Prng prng(1);
+  Totals totals(plan);
+  totals.add(random_window(prng));
+  plan::Plan smaller = plan;
+  smaller.steps.pop_back();
+  EXPECT_THAT(decode_totals(*encode_totals(totals.save()), smaller).error().message, HasSubstr("another plan"));
+}
+
+}  // namespace
+}  // namespace bellwether::account
