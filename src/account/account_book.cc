@@ -4,6 +4,7 @@
 #include <string>
 #include <utility>
 
+#include "base/check.h"
 #include "base/probe.h"
 
 namespace bellwether::account {
@@ -96,6 +97,39 @@ Instant AccountBook::next_deadline() const {
 uint64_t AccountBook::applied(StreamId stream) const {
   const auto found = streams_.find(stream);
   return found == streams_.end() ? 0 : found->second.applied;
+}
+
+std::map<StreamId, uint64_t> AccountBook::applied() const {
+  std::map<StreamId, uint64_t> out;
+  for (const auto& [id, stream] : streams_) out[id] = stream.applied;
+  return out;
+}
+
+AccountBook::State AccountBook::save() const {
+  check(ready_.empty(), "what is closed has been taken before a book is saved");
+  State state;
+  for (const auto& [id, stream] : streams_) state.streams.push_back({id, stream.from, stream.applied, stream.ended});
+  for (const auto& [second, open] : open_) state.open.push_back(&open.window);
+  state.closed_upto = closed_upto_;
+  return state;
+}
+
+Status AccountBook::restore(Instant now, const std::vector<StreamState>& streams, std::vector<metrics::Window> open,
+                            uint64_t closed_upto) {
+  check(streams_.empty() && open_.empty(), "a book is restored into an empty one");
+  for (const StreamState& one : streams) {
+    if (const Status opened = this->open(one.id, one.from, one.applied); !opened) return opened;
+    if (one.ended) end(one.id);
+  }
+  closed_upto_ = closed_upto;
+  for (metrics::Window& window : open) {
+    const uint64_t second = window.second;
+    if (second < closed_upto_ || shape_of(window) != shape_ || open_.contains(second)) {
+      return fail(Errc::kInvalid, "a copied account has a second that it cannot have");
+    }
+    open_.emplace(second, Open{std::move(window), now});
+  }
+  return {};
 }
 
 bool AccountBook::has_ended(StreamId stream) const {

@@ -61,9 +61,27 @@ class AccountBook {
   Instant next_deadline() const;
 
   uint64_t applied(StreamId stream) const;  // 0 for one that is not known
+  std::map<StreamId, uint64_t> applied() const;
   bool has_ended(StreamId stream) const;
   // The first second that is not closed.
   uint64_t closed_upto() const { return closed_upto_; }
+
+  // All that it knows, to go on elsewhere. REQUIRES that take() has been called after the last apply().
+  struct StreamState {
+    StreamId id;
+    uint64_t from = 0;
+    uint64_t applied = 0;
+    bool ended = false;
+  };
+  struct State {
+    std::vector<StreamState> streams;
+    std::vector<const metrics::Window*> open;  // of the book
+    uint64_t closed_upto = 0;
+  };
+  State save() const;
+  // kInvalid: contradictory, or beyond the limits. REQUIRES an empty book; what is open begins to wait anew.
+  Status restore(Instant now, const std::vector<StreamState>& streams, std::vector<metrics::Window> open,
+                 uint64_t closed_upto);
 
  private:
   struct Stream {

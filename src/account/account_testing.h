@@ -41,6 +41,7 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
   }
   for (metrics::CheckCount& one : window.checks) one = {prng.below(9), prng.below(3)};
   window.cpu = Duration::millis(5);
+  window.covered = Duration::seconds(1);
   return window;
 }
 

@@ -238,6 +238,8 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
   if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62)
     reader.fail("a time that cannot be");
   out.cpu = Duration::nanos(from.cpu_ns());
+  if (from.covered_ns() < 0 || from.covered_ns() > 1'000'000'000) reader.fail("more than a second of a second");
+  out.covered = Duration::nanos(from.covered_ns());
   if (reader.wrong != nullptr) {
     return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
   }
@@ -270,6 +272,7 @@ std::string encode_window(const Window& window) {
   }
   put_unless_empty(window.loop_lag, [&] { return to.mutable_loop_lag(); });
   to.set_cpu_ns(window.cpu.ns());
+  to.set_covered_ns(window.covered.ns());
   return to.SerializeAsString();
 }
 

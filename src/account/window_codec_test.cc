@@ -24,6 +24,7 @@ RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
   RC_ASSERT(back.has_value());
   RC_ASSERT(back->second == 7u);
   RC_ASSERT(back->cpu == window.cpu);
+  RC_ASSERT(back->covered == window.covered);
   for (std::size_t i = 0; i < kShape.steps; ++i) {
     RC_ASSERT(back->steps[i].service == window.steps[i].service);
     RC_ASSERT(back->steps[i].response == window.steps[i].response);
@@ -111,6 +112,9 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   delta.clear_workflows();
   delta.set_cpu_ns(-1);
   EXPECT_THAT(refusal(delta), HasSubstr("time"));
+  delta.set_cpu_ns(1);
+  delta.set_covered_ns(1'000'000'001);
+  EXPECT_THAT(refusal(delta), HasSubstr("more than a second"));
 }
 
 }  // namespace

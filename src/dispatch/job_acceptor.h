@@ -79,6 +79,9 @@ class JobAcceptor {
   void step(Instant now, const AcceptorEvent& event, AcceptorEffects& out);
 
   std::size_t jobs() const { return slots_.size(); }
+  std::vector<std::string> keys() const;
+  // Somebody holds the job, as far as this peer has promised it.
+  bool is_leased(Instant now, const std::string& key) const;
   // Nothing when it has never heard of it.
   const JobRecord* find(const std::string& key) const;
 

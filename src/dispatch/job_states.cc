@@ -45,7 +45,7 @@ constexpr Followers after(WorkflowState from) {
     case kPending: return any_of({kAssigned, kFailed, kCancelled, kTimedOut, kSkipped});
     case kAssigned: return any_of({kRunning, kRetrying, kFailed, kCancelled, kTimedOut});
     case kRunning: return any_of({kCompleted, kRetrying, kFailed, kCancelled, kTimedOut});
-    case kRetrying: return any_of({kAssigned, kFailed, kCancelled, kTimedOut});
+    case kRetrying: return any_of({kAssigned, kRunning, kFailed, kCancelled, kTimedOut});
     case kCompleted:
     case kFailed:
     case kCancelled:

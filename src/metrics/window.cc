@@ -1,5 +1,7 @@
 #include "metrics/window.h"
 
+#include <algorithm>
+
 namespace bellwether::metrics {
 namespace {
 
@@ -94,6 +96,7 @@ void Window::merge(const Window& other) {
   }
   loop_lag.merge(other.loop_lag);
   cpu += other.cpu;
+  covered = std::max(covered, other.covered);
 }
 
 void Window::clear() {
@@ -101,7 +104,7 @@ void Window::clear() {
   for (WorkflowWindow& workflow : workflows) workflow.clear();
   for (CheckCount& one : checks) one = {};
   loop_lag.clear();
-  cpu = Duration::zero();
+  cpu = covered = Duration::zero();
   second = 0;
 }
 

@@ -62,8 +62,9 @@ struct Window {
   std::vector<StepWindow> steps;
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
-  Histogram loop_lag;   // how long the event loop was busy between two waits
-  Duration cpu;         // CPU time this thread used in the window
+  Histogram loop_lag;  // how long the event loop was busy between two waits
+  Duration cpu;        // CPU time this thread used in the window
+  Duration covered;    // how much of the second the load has lived through, where somebody says; the most of all merged
   uint64_t second = 0;  // number of the window since the start of the run, from 0
 
   void merge(const Window& other);  // gauges add up over threads: merge windows of one second, then of all

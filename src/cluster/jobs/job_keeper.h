@@ -44,6 +44,12 @@ class JobKeeper final : private JobLines::Keeper {
   runtime::task<void> run(runtime::Cancellation* cancel);
 
   std::size_t jobs() const { return kernel_.jobs(); }
+  // What this peer has of the registers, which may lack the newest: the keys of all jobs, the retired ones with them;
+  // the record of one (job_content.h says what its value is), or nothing; and whether somebody holds it under a lease
+  // that this peer has granted.
+  std::vector<std::string> keys() const { return kernel_.keys(); }
+  const dispatch::JobRecord* find(const std::string& key) const { return kernel_.find(key); }
+  bool is_leased(const std::string& key) const { return kernel_.is_leased(runtime_.boot_now(), key); }
   // Empty while it promises and accepts, else why not.
   const std::string& unable() const { return unable_; }
 

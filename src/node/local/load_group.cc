@@ -98,7 +98,8 @@ void LoadGroup::close_seconds(uint64_t complete_to) {
     auto window = found == open_seconds_.end() ? empty_window() : std::move(found->second);
     if (found != open_seconds_.end()) open_seconds_.erase(found);
     window->second = next_second_;
-    listener_.second_over(*window, covered(next_second_));
+    window->covered = covered(next_second_);
+    listener_.second_over(*window, window->covered);
     window->clear();
     spare_.push_back(std::move(window));
     ++next_second_;

@@ -1,0 +1,372 @@
+#include "dispatch/job.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/probe.h"
+
+namespace bellwether::dispatch {
+
+using namespace job_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
+
+namespace {
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + kSecondNs - 1) / kSecondNs); }
+
+std::string cut(std::string text) {
+  if (text.size() > kMostTextBytes) text.resize(kMostTextBytes);
+  return text;
+}
+
+}  // namespace
+
+Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
+    : spec_(std::move(spec)), rules_(rules), sheet_(std::move(sheet)), prng_(prng) {
+  if (sheet_.workflows.empty()) sheet_.workflows.resize(spec_.size());
+  check(sheet_.workflows.size() == spec_.size(), "a job has the workflows of its plan");
+}
+
+// --- what it is told
+// --------------------------------------------------------------------------------------------------
+
+void Job::begin(Instant now, JobEffects& out) {
+  owned_ = true;
+  if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
+  changed_ = true;
+  advance(now, out);
+}
+
+void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out) {
+  applied_ = std::move(applied);
+  owned_ = adopting_ = true;
+  asked_until_ = now + rules_.adopt_limit;
+  if (sheet_.started.unix_ns != 0) zero_ = now - ago;
+  for (const ShareSheet& share : sheet_.shares) {
+    share_since_[share.id] = now;
+    if (is_live(share)) asking_.insert(share.worker);
+  }
+  if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
+  if (is_final(sheet_.state)) over_ = true;
+  changed_ = !over_;
+  advance(now, out);
+}
+
+void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
+  const auto later =
+      std::partition(held_.begin(), held_.end(), [&](const Held& one) { return one.revision <= revision; });
+  std::vector<Held> due(std::make_move_iterator(held_.begin()), std::make_move_iterator(later));
+  held_.erase(held_.begin(), later);
+  for (Held& one : due) {
+    if (const auto* offer = std::get_if<Offer>(&one.effect)) {
+      ShareSheet* share = find_share(offer->share);
+      if (share == nullptr || share->state != ShareState::kOffered) continue;
+      share_since_[offer->share] = now;
+    }
+    if (std::holds_alternative<Over>(one.effect)) over_ = true;
+    out.push_back(std::move(one.effect));
+  }
+}
+
+void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out) {
+  if (!owned_ || over_ || concluding_) return;
+  const bool cancelled = stop.cause == JobStop::Cause::kCancelled;
+  if (workflows.empty()) {
+    if (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce) return;
+    if (!sheet_.stop) {
+      sheet_.stop = stop;
+      add_event(now, "stopping", stop.why + (stop.by.empty() ? "" : " (" + stop.by + ")"));
+    }
+    sheet_.stop->how = stop.how;
+    if (cancelled && sheet_.state != JobState::kCancelling) become(JobState::kCancelling, stop.why, out);
+  }
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (!workflows.empty() && !workflows.contains(w)) continue;
+    const WorkflowState state = sheet_.workflows[w].state;
+    if (is_final(state)) continue;
+    stop_shares(now, w, stop.how, stop.why, out);
+    const bool begun = sheet_.workflows[w].begun;
+    if (!workflows.empty() || (cancelled && !has_live(w)) || (!begun && cancelled)) {
+      become(w, WorkflowState::kCancelled, stop.why, out);
+    } else if (!begun) {
+      become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why, out);
+    }
+  }
+  changed_ = true;
+  advance(now, out);
+}
+
+void Job::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
+  pool_ = std::move(workers);
+  for (const WorkerSight& worker : pool_) {
+    // A share of another life of its process is gone with it.
+    const auto older = std::find_if(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
+      return is_live(share) && share.worker == worker.name && share.life != worker.life;
+    });
+    if (older != sheet_.shares.end()) worker_gone(now, worker.name, older->life, "it was started again", out);
+  }
+  advance(now, out);
+}
+
+void Job::concluded(Instant now, JobEffects& out) {
+  if (!concluding_ || is_final(sheet_.state)) return;
+  const JobState to = outcome();
+  sheet_.ended = wall(now);
+  std::string why;
+  for (uint16_t w = 0; w < spec_.size() && why.empty(); ++w) {
+    if (sheet_.workflows[w].state != WorkflowState::kCompleted) why = sheet_.workflows[w].why;
+  }
+  if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
+  become(to, to == JobState::kCompleted ? std::string() : why, out);
+  held_.push_back({sheet_.revision + 1, Over{}});
+  flush(out);
+}
+
+void Job::note(Instant now, std::string kind, std::string detail, JobEffects& out) {
+  add_event(now, std::move(kind), std::move(detail));
+  flush(out);
+}
+
+// --- its life
+// ---------------------------------------------------------------------------------------------------------
+
+void Job::advance(Instant now, JobEffects& out) {
+  if (!owned_ || over_ || is_final(sheet_.state)) return flush(out);
+  if (adopting_) {
+    if (!asking_.empty() && now < asked_until_) return flush(out);
+    adopted(now, out);
+  }
+  for (uint16_t w = 0; w < spec_.size(); ++w) judge(now, w, out);
+  skip_dependents(out);
+  const auto& all = sheet_.workflows;
+  if (std::all_of(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); })) {
+    conclude(now, out);
+  } else if (!sheet_.stop) {
+    bool active = false;
+    for (uint16_t w = 0; w < spec_.size(); ++w) active = active || is_active(w);
+    if (!active) {
+      plan_group(now, out);
+    } else {
+      fill_gaps(now, out);
+      begin_group(now, out);
+    }
+  }
+  flush(out);
+}
+
+// All workers have said what they run of it, or have been waited for long enough.
+void Job::adopted(Instant now, JobEffects& out) {
+  adopting_ = false;
+  if (!asking_.empty()) {
+    BW_PROBE("dispatch: a worker did not say what it runs");
+    asking_.clear();
+  }
+  if (zero_) add_event(now, "owner_changed", "another manager goes on with the run");
+  for (std::size_t i = 0; i < sheet_.shares.size(); ++i) {
+    ShareSheet& share = sheet_.shares[i];
+    const WorkflowSheet& one = sheet_.workflows[share.workflow];
+    if (!one.begun || is_final(one.state)) continue;
+    if (share.streams && one.state == WorkflowState::kAssigned)
+      become(share.workflow, WorkflowState::kRunning, {}, out);
+    if (share.state == ShareState::kReady && !sheet_.stop) begin_share(now, share, out);
+  }
+  if (zero_ && sheet_.state == JobState::kDispatching) become(JobState::kRunning, {}, out);
+}
+
+// All that was handed out begins at one instant, when all of it is ready.
+void Job::begin_group(Instant now, JobEffects& out) {
+  std::vector<uint16_t> group;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    const WorkflowSheet& one = sheet_.workflows[w];
+    if (one.begun || !is_active(w)) continue;
+    if (!gaps(w).empty()) return;
+    group.push_back(w);
+  }
+  if (group.empty()) return;
+  const auto waits = [&](const ShareSheet& share) {
+    return share.state == ShareState::kOffered && !sheet_.workflows[share.workflow].begun;
+  };
+  if (std::any_of(sheet_.shares.begin(), sheet_.shares.end(), waits)) return;
+  const Instant at = now + rules_.head_start;
+  if (!zero_) {
+    zero_ = at;
+    sheet_.started = wall(at);
+  }
+  const uint64_t base = at > *zero_ ? seconds_up(at - *zero_) : 0;
+  for (const uint16_t w : group) {
+    sheet_.workflows[w].begun = true;
+    sheet_.workflows[w].base_second = base;
+    become(w, WorkflowState::kRunning, {}, out);
+  }
+  for (ShareSheet& share : sheet_.shares) {
+    if (share.state == ShareState::kReady && sheet_.workflows[share.workflow].begun) begin_share(now, share, out);
+  }
+  if (sheet_.state == JobState::kDispatching) become(JobState::kRunning, {}, out);
+  group_attempts_ = 0;
+  busy_ = false;
+}
+
+// A workflow that runs has ended when all its parts have, or when nobody will ever run those that are left.
+void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
+  const WorkflowSheet& one = sheet_.workflows[workflow];
+  if (!one.begun || is_final(one.state) || has_live(workflow)) return;
+  const std::vector<uint32_t> left = gaps(workflow);
+  if (!left.empty() && !sheet_.stop && !hopeless(now, workflow)) return;
+  const Duration planned = clock_of(workflow) + spec_[workflow].length - *zero_;
+  if (!left.empty()) {
+    const Duration until = spec_[workflow].length > Duration::zero() ? std::min(elapsed(now), planned) : elapsed(now);
+    write_losses(workflow, left, until);
+  }
+  const bool some = std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
+    return share.workflow == workflow && share.state == ShareState::kEnded && share.end &&
+           (share.end->outcome == ShareOutcome::kCompleted || share.end->outcome == ShareOutcome::kStopped ||
+            share.end->outcome == ShareOutcome::kAborted);
+  });
+  if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kCancelled) {
+    become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
+  } else if (some) {
+    become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
+    become(workflow, WorkflowState::kCompleted, {}, out);
+  } else {
+    become(workflow, WorkflowState::kFailed, "no worker was left that could run '" + spec_[workflow].name + "'", out);
+  }
+}
+
+void Job::skip_dependents(JobEffects& out) {
+  bool again = true;
+  while (again) {
+    again = false;
+    for (uint16_t w = 0; w < spec_.size(); ++w) {
+      if (sheet_.workflows[w].state != WorkflowState::kPending) continue;
+      for (const uint16_t need : spec_[w].depends) {
+        const WorkflowState state = sheet_.workflows[need].state;
+        if (!is_final(state) || state == WorkflowState::kCompleted) continue;
+        become(w, WorkflowState::kSkipped, "'" + spec_[need].name + "' is " + std::string(to_string(state)), out);
+        again = true;
+        break;
+      }
+    }
+  }
+}
+
+void Job::conclude(Instant now, JobEffects& out) {
+  const auto live = [](const ShareSheet& share) { return is_live(share); };
+  if (concluding_ || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), live)) return;
+  concluding_ = true;
+  Duration elapsed;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (!share.streams) continue;
+    const Duration base = Duration::seconds(static_cast<int64_t>(sheet_.workflows[share.workflow].base_second));
+    if (share.end) elapsed = std::max(elapsed, base + share.end->ran);
+    elapsed = std::max(elapsed, share.lost_from);
+  }
+  for (const plan::Loss& loss : sheet_.losses) elapsed = std::max(elapsed, loss.to);
+  sheet_.elapsed = elapsed;
+  if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
+  changed_ = true;
+  static_cast<void>(now);
+  out.push_back(Conclude{});
+}
+
+JobState Job::outcome() const {
+  if (sheet_.state == JobState::kCancelling) return JobState::kCancelled;
+  const auto& all = sheet_.workflows;
+  const auto completed = [](const WorkflowSheet& one) { return one.state == WorkflowState::kCompleted; };
+  if (std::all_of(all.begin(), all.end(), completed)) return JobState::kCompleted;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (spec_[w].is_test && completed(all[w])) return JobState::kPartial;
+  }
+  return JobState::kFailed;
+}
+
+void Job::become(JobState to, std::string why, JobEffects& out) {
+  const JobState from = sheet_.state;
+  if (from == to) return;
+  check(may_become(from, to), "a job goes from one state to the next as the table says");
+  sheet_.state = to;
+  sheet_.why = cut(std::move(why));
+  changed_ = true;
+  out.push_back(Moved{"job", to_string(from), to_string(to), sheet_.why});
+}
+
+void Job::become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out) {
+  WorkflowSheet& one = sheet_.workflows[workflow];
+  const WorkflowState from = one.state;
+  if (from == to) return;
+  check(may_become(from, to), "a workflow goes from one state to the next as the table says");
+  one.state = to;
+  one.why = cut(std::move(why));
+  changed_ = true;
+  out.push_back(Moved{spec_[workflow].name, to_string(from), to_string(to), one.why});
+}
+
+void Job::flush(JobEffects& out) {
+  if (std::exchange(changed_, false)) {
+    ++sheet_.revision;
+    for (const ShareId share : std::exchange(to_offer_, {})) held_.push_back({sheet_.revision, Offer{share}});
+    out.push_back(Keep{sheet_.revision});
+  }
+}
+
+void Job::add_event(Instant now, std::string kind, std::string detail) {
+  changed_ = true;
+  if (sheet_.events.size() >= kMostJobEvents) {
+    ++sheet_.events_dropped;
+    return;
+  }
+  sheet_.events.push_back({elapsed(now), std::move(kind), cut(std::move(detail))});
+}
+
+Duration Job::elapsed(Instant now) const { return zero_ && now > *zero_ ? now - *zero_ : Duration::zero(); }
+
+// --- time
+// -------------------------------------------------------------------------------------------------------------
+
+void Job::tick(Instant now, JobEffects& out) {
+  if (!owned_ || over_) return;
+  std::vector<ShareId> late;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (is_live(share) && share_since_[share.id] + limit_of(share) <= now) late.push_back(share.id);
+  }
+  for (const ShareId id : late) {
+    ShareSheet* share = find_share(id);
+    if (share == nullptr || !is_live(*share)) continue;
+    if (share->state == ShareState::kOffered) {
+      offered(now, id, OfferAnswer::kNotNow, "it did not answer an offer in time", out);
+      continue;
+    }
+    const uint16_t workflow = share->workflow;
+    const bool asked_to_stop = share->state == ShareState::kStopping;
+    lose(now, *share, "it gave no result in time", out);
+    if (!asked_to_stop && !is_final(sheet_.workflows[workflow].state)) {
+      fail_workflow(now, workflow, WorkflowState::kFailed,
+                    "no result of '" + spec_[workflow].name + "' from worker '" + share->worker + "'", out);
+    }
+  }
+  advance(now, out);
+}
+
+Instant Job::wake() const {
+  if (!owned_ || over_ || is_final(sheet_.state)) return Instant::never();
+  Instant next = Instant::never();
+  if (!asking_.empty()) next = asked_until_;
+  for (const ShareSheet& share : sheet_.shares) {
+    const auto since = share_since_.find(share.id);
+    if (is_live(share) && since != share_since_.end()) next = std::min(next, since->second + limit_of(share));
+  }
+  bool active = false;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    active = active || is_active(w);
+    const auto since = gap_since_.find(w);
+    if (since == gap_since_.end()) continue;
+    next = std::min(next, since->second + rules_.dispatch_limit);
+    if (zero_ && spec_[w].length > Duration::zero()) next = std::min(next, clock_of(w) + spec_[w].length);
+  }
+  if (!active && group_again_) next = std::min(next, *group_again_);
+  if (!active && no_workers_since_) next = std::min(next, *no_workers_since_ + rules_.worker_wait);
+  return next;
+}
+
+}  // namespace bellwether::dispatch

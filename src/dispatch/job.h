@@ -1,0 +1,221 @@
+// One job in the hands of its owner: which worker runs which part of which workflow, and what follows when one of them
+// refuses, dies or comes back. A kernel without input and output: what happened and the time come in, effects go out.
+//
+// What must survive the owner is in the sheet. Whatever depends on a change of the sheet is held back until that change
+// has been accepted by a quorum (kept()); only stopping is not, because it does no harm to stop.
+//
+//   workflows that depend on nothing unfinished form a group; its parts are spread over the workers' cores
+//   → offered to the workers → all ready → all begin at one instant → all ended, and counted → the next group
+//
+// When a worker dies, its parts are offered to others, who go on from there; what was not measured meanwhile is written
+// down as a loss. Another owner begins with the sheet and asks the workers, who know what runs.
+//
+// Times are of the owner's monotonic clock. One thread.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/prng.h"
+#include "base/result.h"
+#include "dispatch/job_sheet.h"
+#include "dispatch/job_spec.h"
+
+namespace bellwether::dispatch {
+
+// A worker, as a manager sees it.
+struct WorkerSight {
+  std::string name;
+  uint64_t life = 0;
+  uint32_t cores = 0;
+  uint32_t free = 0;  // nobody, as far as this manager knows, has asked for them
+  bool takes_work = false;
+  bool healthy = true;  // those that are not get work when there is no other way
+};
+
+namespace job_effect {
+// Make sheet() durable, then say kept() with its revision. A newer one replaces an older one that waits.
+struct Keep {
+  uint64_t revision = 0;
+};
+// If it is still offered when this is carried out.
+struct Offer {
+  ShareId share;
+};
+// The workflow's clock begins, or began, at `clock`. Its stream is to be opened (account/account_book.h).
+struct Begin {
+  ShareId share;
+  Instant clock;
+  bool resumes = false;
+};
+struct Stop {
+  ShareId share;
+  StopHow how = StopHow::kAtOnce;
+  std::string why;
+};
+// Nothing that its stream tells from now on is counted.
+struct CloseStream {
+  ShareId share;
+};
+// All workflows have ended and all is counted: make the account safe, then say concluded().
+struct Conclude {};
+// The last sheet is durable: the workers may forget the job.
+struct Over {};
+// For the log.
+struct Moved {
+  std::string what;  // "job", or the workflow's name
+  std::string_view from;
+  std::string_view to;
+  std::string why;
+};
+}  // namespace job_effect
+using JobEffect = std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::Stop,
+                               job_effect::CloseStream, job_effect::Conclude, job_effect::Over, job_effect::Moved>;
+using JobEffects = std::vector<JobEffect>;
+
+// How a worker answers an offer.
+enum class OfferAnswer : uint8_t {
+  kReady,
+  kBusy,    // its cores are in use: later, or somebody else
+  kNotNow,  // it does not want it, or was not reached: somebody else is to be found
+  kBroken,  // the scenario cannot be prepared, by anybody
+};
+
+// Somebody runs it, or is to.
+inline bool is_live(const ShareSheet& share) { return share.state < ShareState::kEnded; }
+
+class Job {
+ public:
+  // A new one: the sheet has an id, a name, a bundle. REQUIRES as many workflows in the spec as the plan has.
+  Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng);
+
+  // Before each of the following when the wall clock matters to the reader of a report: what it is at `now`.
+  void set_wall(Instant now, WallTime wall) { wall_now_ = wall, wall_at_ = now; }
+
+  // The job is owned, and new: the sheet is to be kept, and workers to be found.
+  void begin(Instant now, JobEffects& out);
+  // The job is owned, and was another owner's. `ago`: how long ago the run started by the wall clock, for when no
+  // worker is left who knows it. `applied`: what the account has of each stream. workers_to_ask() says whom sighted()
+  // must come from.
+  void adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out);
+  std::vector<std::string> workers_to_ask() const { return {asking_.begin(), asking_.end()}; }
+
+  // What the register's quorum has accepted.
+  void kept(Instant now, uint64_t revision, JobEffects& out);
+  // All workers that there are.
+  void pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out);
+  void offered(Instant now, ShareId share, OfferAnswer answer, const std::string& why, JobEffects& out);
+  // The worker does not know the share (any more), or was told to begin in vain.
+  void not_begun(Instant now, ShareId share, const std::string& why, JobEffects& out);
+  // The account has all numbers of its stream up to this one.
+  void applied(Instant now, ShareId share, uint64_t number, JobEffects& out);
+  void ended(Instant now, ShareId share, const ShareEnd& end, JobEffects& out);
+  // What a worker says it has of this job, when it was asked by a new owner.
+  void sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<ShareSight>& shares,
+               JobEffects& out);
+  // It is dead, or its process is another one now. `life` 0: whichever it was.
+  void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
+  // Everything, or only these workflows (of a cancellation).
+  void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
+  void concluded(Instant now, JobEffects& out);
+  // For the report.
+  void note(Instant now, std::string kind, std::string detail, JobEffects& out);
+  void tick(Instant now, JobEffects& out);
+  Instant wake() const;
+
+  const JobSheet& sheet() const { return sheet_; }
+  const JobSpec& spec() const { return spec_; }
+  const JobRules& rules() const { return rules_; }
+  // Its last sheet is durable.
+  bool over() const { return over_; }
+  // It waits for cores: no group of it is being handed out.
+  bool queued() const { return sheet_.state == JobState::kQueued; }
+  const ShareSheet* find(ShareId share) const;
+  // Second zero of the run on this clock, once that is known.
+  std::optional<Instant> zero() const { return zero_; }
+  Duration elapsed(Instant now) const;
+  // The order for a share, to be sent to its worker under this fence.
+  ShareOrder order(ShareId share, JobFence fence) const;
+
+ private:
+  struct Held {
+    uint64_t revision;
+    JobEffect effect;
+  };
+
+  // --- job.cc: the life of the job
+  void advance(Instant now, JobEffects& out);
+  void adopted(Instant now, JobEffects& out);
+  void begin_group(Instant now, JobEffects& out);
+  void conclude(Instant now, JobEffects& out);
+  void judge(Instant now, uint16_t workflow, JobEffects& out);
+  void skip_dependents(JobEffects& out);
+  void become(JobState to, std::string why, JobEffects& out);
+  void become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out);
+  JobState outcome() const;
+  void flush(JobEffects& out);
+  WallTime wall(Instant now) const { return {wall_now_.unix_ns + (now - wall_at_).ns()}; }
+  void add_event(Instant now, std::string kind, std::string detail);
+
+  // --- job_place.cc: who gets what
+  // It is in nobody's hands: not begun, and not being handed out.
+  bool waits(uint16_t workflow) const;
+  bool is_active(uint16_t workflow) const { return !waits(workflow) && !is_final(sheet_.workflows[workflow].state); }
+  std::vector<uint16_t> ready_workflows() const;
+  void plan_group(Instant now, JobEffects& out);
+  void fill_gaps(Instant now, JobEffects& out);
+  bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze);
+  void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze);
+  void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
+  bool usable(const WorkerSight& worker) const;
+  void set_aside(const std::string& worker);
+  uint32_t parts_on(const std::string& worker) const;
+  bool hopeless(Instant now, uint16_t workflow) const;
+  bool is_past(Instant now, uint16_t workflow) const;
+
+  // --- job_shares.cc: what becomes of shares
+  void lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out);
+  void finish(Instant now, ShareSheet& share, JobEffects& out);
+  void fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out);
+  void stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out);
+  void begin_share(Instant now, ShareSheet& share, JobEffects& out);
+  std::vector<uint32_t> gaps(uint16_t workflow) const;
+  void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
+  Instant clock_of(uint16_t workflow) const;
+  Duration limit_of(const ShareSheet& share) const;
+  bool has_live(uint16_t workflow) const;
+  ShareSheet* find_share(ShareId share);
+  void set(Instant now, ShareSheet& share, ShareState state);
+
+  JobSpec spec_;
+  JobRules rules_;
+  JobSheet sheet_;
+  Prng prng_;
+  WallTime wall_now_;
+  Instant wall_at_;
+  bool owned_ = false;
+  bool over_ = false;
+  bool adopting_ = false;
+  bool concluding_ = false;
+  bool changed_ = false;  // since the last flush()
+  std::vector<Held> held_;
+  std::vector<ShareId> to_offer_;  // once the change that made them is kept
+  std::vector<WorkerSight> pool_;
+  std::set<std::pair<std::string, uint64_t>> excluded_;  // lives of workers that died or refused
+  std::optional<Instant> zero_;
+  std::set<std::string> asking_;
+  Instant asked_until_;
+  std::optional<Instant> no_workers_since_;
+  std::optional<Instant> group_again_;  // not before, after a group could not be handed out
+  uint32_t group_attempts_ = 0;
+  bool busy_ = false;                       // a worker of the group had no cores after all
+  std::map<ShareId, Instant> share_since_;  // in its present state, here
+  std::map<ShareId, uint64_t> applied_;
+  std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that nobody runs
+};
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,246 @@
+// Who gets what: a group's parts over the workers that have cores, and the parts of a worker that died over the others.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/probe.h"
+#include "dispatch/job.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+// Parts that one core can be made to run when a worker has died, its own included.
+constexpr uint32_t kSqueezeMost = 4;
+
+// A worker that is being given parts.
+struct Taker {
+  const WorkerSight* worker;
+  uint32_t free = 0;
+  uint32_t parts = 0;  // that it runs of this job
+  uint32_t given = 0;
+};
+
+// Who should get the next part: whoever has the most free cores, else, when it is allowed, the least loaded.
+Taker* choose(std::vector<Taker>& takers, bool squeeze) {
+  Taker* best = nullptr;
+  for (Taker& one : takers) {
+    if (one.free > 0 && (best == nullptr || one.free > best->free)) best = &one;
+  }
+  if (best != nullptr || !squeeze) return best;
+  for (Taker& one : takers) {
+    const uint64_t load = one.parts + one.given;
+    if (one.worker->cores == 0 || load >= uint64_t{one.worker->cores} * kSqueezeMost) continue;
+    if (best == nullptr || load * best->worker->cores < uint64_t{best->parts + best->given} * one.worker->cores) {
+      best = &one;
+    }
+  }
+  return best;
+}
+
+}  // namespace
+
+bool Job::usable(const WorkerSight& worker) const {
+  return worker.takes_work && worker.cores > 0 && !excluded_.contains({worker.name, worker.life});
+}
+
+// Until it is heard of again.
+void Job::set_aside(const std::string& worker) {
+  for (WorkerSight& one : pool_) {
+    if (one.name == worker) one.free = 0;
+  }
+}
+
+uint32_t Job::parts_on(const std::string& worker) const {
+  uint32_t sum = 0;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (is_live(share) && share.worker == worker) sum += share.parts.count;
+  }
+  return sum;
+}
+
+bool Job::waits(uint16_t workflow) const {
+  const WorkflowSheet& one = sheet_.workflows[workflow];
+  return one.state == WorkflowState::kPending || (one.state == WorkflowState::kRetrying && !one.begun);
+}
+
+std::vector<uint16_t> Job::ready_workflows() const {
+  std::vector<uint16_t> ready;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (!waits(w)) continue;
+    const std::vector<uint16_t>& needs = spec_[w].depends;
+    const bool met = std::all_of(needs.begin(), needs.end(), [this](uint16_t need) {
+      return sheet_.workflows[need].state == WorkflowState::kCompleted;
+    });
+    if (met) ready.push_back(w);
+  }
+  return ready;
+}
+
+// Nothing is handed out unless there is room for a whole group: a load test that begins in pieces measures nothing.
+void Job::plan_group(Instant now, JobEffects& out) {
+  if (group_again_ && now < *group_again_) return;
+  group_again_.reset();
+  uint32_t total = 0;
+  uint32_t free = 0;
+  for (const WorkerSight& worker : pool_) {
+    if (!usable(worker)) continue;
+    total += worker.cores;
+    free += worker.free;
+  }
+  const std::vector<uint16_t> ready = ready_workflows();
+  if (total == 0) {
+    if (!no_workers_since_) no_workers_since_ = now;
+    if (now - *no_workers_since_ < rules_.worker_wait) return;
+    const std::string why =
+        "no worker that takes work was there for " + std::to_string(rules_.worker_wait.ns() / 1'000'000'000) + " s";
+    for (const uint16_t w : ready) become(w, WorkflowState::kFailed, why, out);
+    skip_dependents(out);
+    return conclude(now, out);
+  }
+  no_workers_since_.reset();
+  std::vector<plan::CoreDemand> demands;
+  for (const uint16_t w : ready) demands.push_back({w, spec_[w].priority, spec_[w].is_test, spec_[w].vus});
+  const std::vector<plan::CoreGrant> group = plan::core_batches(demands, total).front();
+  uint32_t wanted = 0;
+  for (const plan::CoreGrant& grant : group) wanted += grant.cores;
+  if (wanted > free) return;
+  for (const plan::CoreGrant& grant : group) {
+    std::vector<uint32_t> parts(grant.cores);
+    for (uint32_t i = 0; i < grant.cores; ++i) parts[i] = i;
+    sheet_.workflows[grant.workflow].parts = grant.cores;
+    if (!place(now, grant.workflow, parts, false))
+      return take_group_back(now, "the workers' cores are taken", false, out);
+    become(grant.workflow, WorkflowState::kAssigned, {}, out);
+  }
+  if (sheet_.state == JobState::kQueued) become(JobState::kDispatching, {}, out);
+}
+
+// Parts of workflows that somebody was to run, and nobody does.
+void Job::fill_gaps(Instant now, JobEffects& out) {
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    WorkflowSheet& one = sheet_.workflows[w];
+    if (!is_active(w)) continue;
+    const std::vector<uint32_t> left = gaps(w);
+    if (left.empty()) {
+      gap_since_.erase(w);
+      continue;
+    }
+    gap_since_.try_emplace(w, now);
+    if (hopeless(now, w)) {
+      gap_since_.erase(w);
+      if (one.begun) continue;
+      return take_group_back(now, "its share was refused or its worker died, and nobody else has room", true, out);
+    }
+    // Before the begin nothing is squeezed in: it would be measured all along.
+    if (!place(now, w, left, one.begun)) {
+      if (!one.begun) return take_group_back(now, "no other worker has room for '" + spec_[w].name + "'", !busy_, out);
+      continue;
+    }
+    BW_PROBE("dispatch: parts are given to somebody else");
+    if (one.state == WorkflowState::kRetrying) become(w, WorkflowState::kAssigned, {}, out);
+  }
+}
+
+// Nobody will run what nobody runs at the moment.
+bool Job::hopeless(Instant now, uint16_t workflow) const {
+  const WorkflowSheet& one = sheet_.workflows[workflow];
+  if (one.retries > rules_.retries_most) return true;
+  const auto since = gap_since_.find(workflow);
+  if (since != gap_since_.end() && now - since->second >= rules_.dispatch_limit) return true;
+  return is_past(now, workflow);
+}
+
+// Its planned end has come: nothing of it begins any more.
+bool Job::is_past(Instant now, uint16_t workflow) const {
+  return sheet_.workflows[workflow].begun && spec_[workflow].length > Duration::zero() &&
+         now >= clock_of(workflow) + spec_[workflow].length;
+}
+
+bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze) {
+  std::vector<Taker> takers;
+  for (const bool healthy : {true, false}) {
+    for (const WorkerSight& worker : pool_) {
+      if (!usable(worker) || (!worker.healthy && healthy)) continue;
+      const bool there =
+          std::any_of(takers.begin(), takers.end(), [&](const Taker& one) { return one.worker == &worker; });
+      if (!there) takers.push_back({&worker, worker.free, parts_on(worker.name), 0});
+    }
+    for (std::size_t i = takers.size(); i > 1; --i) std::swap(takers[i - 1], takers[prng_.below(i)]);
+    std::size_t left = parts.size();
+    for (Taker& one : takers) one.given = 0;
+    std::vector<Taker> trial = takers;
+    for (; left > 0; --left) {
+      Taker* const next = choose(trial, squeeze);
+      if (next == nullptr) break;
+      if (next->free > 0) --next->free;
+      ++next->given;
+    }
+    if (left > 0) continue;
+    if (sheet_.shares.size() + trial.size() + parts.size() > kMostShares) return false;
+    std::size_t at = 0;
+    for (const Taker& one : trial) {
+      uint32_t cores = std::min(one.given, one.worker->free);
+      const std::size_t end = at + one.given;
+      while (at < end) {  // runs of neighbours
+        std::size_t after = at + 1;
+        while (after < end && parts[after] == parts[after - 1] + 1) ++after;
+        const auto count = static_cast<uint32_t>(after - at);
+        const uint32_t own = std::min(cores, count);
+        cores -= own;
+        offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, own, squeeze);
+        at = after;
+      }
+    }
+    return true;
+  }
+  return false;
+}
+
+void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores,
+                bool squeeze) {
+  ShareSheet share;
+  share.id = ShareId(++sheet_.last_share);
+  share.workflow = workflow;
+  share.worker = worker.name;
+  share.life = worker.life;
+  share.parts = parts;
+  share.cores = cores;
+  share.squeeze = squeeze;
+  share_since_[share.id] = now;
+  to_offer_.push_back(share.id);
+  for (WorkerSight& one : pool_) {
+    if (one.name == worker.name) one.free -= std::min(one.free, cores);
+  }
+  sheet_.shares.push_back(std::move(share));
+  changed_ = true;
+}
+
+// What was handed out of a group that cannot begin is taken back; the group is tried again a little later.
+void Job::take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out) {
+  BW_PROBE("dispatch: a group is taken back");
+  // To wait for cores is no failure.
+  if (counts) ++group_attempts_;
+  busy_ = false;
+  const bool enough = group_attempts_ >= rules_.dispatch_attempts;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    WorkflowSheet& one = sheet_.workflows[w];
+    if (one.begun || is_final(one.state) || one.parts == 0) continue;
+    stop_shares(now, w, StopHow::kAtOnce, why, out);
+    gap_since_.erase(w);
+    one.parts = 0;
+    if (enough) {
+      become(w, WorkflowState::kFailed, "could not be handed out: " + why, out);
+    } else if (one.state == WorkflowState::kAssigned) {
+      become(w, WorkflowState::kRetrying, why, out);
+    }
+  }
+  if (counts) add_event(now, "dispatch_failed", why);
+  if (sheet_.state == JobState::kDispatching && !enough) become(JobState::kQueued, why, out);
+  group_again_ = now + rules_.dispatch_pause;
+  if (enough) {
+    skip_dependents(out);
+    conclude(now, out);
+  }
+}
+
+}  // namespace bellwether::dispatch

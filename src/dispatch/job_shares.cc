@@ -1,0 +1,348 @@
+// What becomes of shares: refused, ready, begun, ended, lost.
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "dispatch/job.h"
+
+namespace bellwether::dispatch {
+
+using namespace job_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
+
+namespace {
+
+Duration seconds(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
+
+std::vector<uint32_t> parts_of(const ShareSheet& share) {
+  std::vector<uint32_t> parts(share.parts.count);
+  std::iota(parts.begin(), parts.end(), share.parts.first);
+  return parts;
+}
+
+bool is_failure(ShareOutcome outcome) {
+  return outcome == ShareOutcome::kFailed || outcome == ShareOutcome::kCrashed || outcome == ShareOutcome::kKilled;
+}
+
+}  // namespace
+
+const ShareSheet* Job::find(ShareId share) const { return const_cast<Job*>(this)->find_share(share); }
+
+ShareSheet* Job::find_share(ShareId share) {
+  const auto at = std::find_if(sheet_.shares.begin(), sheet_.shares.end(),
+                               [share](const ShareSheet& one) { return one.id == share; });
+  return at == sheet_.shares.end() ? nullptr : &*at;
+}
+
+void Job::set(Instant now, ShareSheet& share, ShareState state) {
+  share.state = state;
+  share_since_[share.id] = now;
+  changed_ = true;
+}
+
+bool Job::has_live(uint16_t workflow) const {
+  return std::any_of(sheet_.shares.begin(), sheet_.shares.end(),
+                     [&](const ShareSheet& share) { return share.workflow == workflow && is_live(share); });
+}
+
+Instant Job::clock_of(uint16_t workflow) const {
+  check(zero_.has_value(), "a clock is asked for after the begin");
+  return *zero_ + seconds(sheet_.workflows[workflow].base_second);
+}
+
+// How long a share may stay in its present state.
+Duration Job::limit_of(const ShareSheet& share) const {
+  const WorkflowSpec& spec = spec_[share.workflow];
+  const Duration ending = spec.graceful_stop + rules_.kill_grace + rules_.result_limit;
+  switch (share.state) {
+    case ShareState::kOffered: return rules_.offer_limit;
+    case ShareState::kReady: return rules_.dispatch_limit;
+    case ShareState::kStopping: return ending;
+    case ShareState::kRunning:
+      return (spec.length > Duration::zero() ? spec.length : Duration::hours(24)) + rules_.overtime + ending;
+    case ShareState::kEnded:
+    case ShareState::kGone: break;
+  }
+  return Duration::hours(24);
+}
+
+// Parts that no share stands for.
+std::vector<uint32_t> Job::gaps(uint16_t workflow) const {
+  std::vector<bool> covered(sheet_.workflows[workflow].parts, false);
+  for (const ShareSheet& share : sheet_.shares) {
+    if (share.workflow != workflow || share.state == ShareState::kGone) continue;
+    for (uint32_t i = 0; i < share.parts.count && share.parts.first + i < covered.size(); ++i) {
+      covered[share.parts.first + i] = true;
+    }
+  }
+  std::vector<uint32_t> left;
+  for (uint32_t part = 0; part < covered.size(); ++part) {
+    if (!covered[part]) left.push_back(part);
+  }
+  return left;
+}
+
+ShareOrder Job::order(ShareId id, JobFence fence) const {
+  const ShareSheet* share = find(id);
+  check(share != nullptr, "an order is for a share of the job");
+  const WorkflowSpec& spec = spec_[share->workflow];
+  ShareOrder order;
+  order.job = sheet_.id;
+  order.share = id;
+  order.fence = fence;
+  order.workflow = share->workflow;
+  order.parts = share->parts;
+  order.cores = share->cores;
+  order.squeeze = share->squeeze;
+  order.base_second = sheet_.workflows[share->workflow].base_second;
+  order.seed = sheet_.seed + (uint64_t{share->workflow} << 32U) + share->parts.first;
+  order.bundle = sheet_.bundle;
+  order.kill_grace = rules_.kill_grace;
+  order.isolation_limit = rules_.isolation_limit;
+  if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
+  return order;
+}
+
+// --- what is told of them
+// ---------------------------------------------------------------------------------------------
+
+void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
+  ShareSheet* share = find_share(id);
+  if (!owned_ || share == nullptr || share->state != ShareState::kOffered) return;
+  if (answer == OfferAnswer::kReady) {
+    set(now, *share, ShareState::kReady);
+    if (sheet_.workflows[share->workflow].begun && !adopting_) begin_share(now, *share, out);
+    return advance(now, out);
+  }
+  const uint16_t workflow = share->workflow;
+  set_aside(share->worker);
+  if (answer == OfferAnswer::kBusy) {
+    busy_ = true;
+  } else {
+    excluded_.insert({share->worker, share->life});
+    add_event(now, "share_refused", "worker '" + share->worker + "': " + why);
+  }
+  // One that did not answer may have it all the same.
+  out.push_back(Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
+  lose(now, *share, why, out);
+  if (answer == OfferAnswer::kBroken) fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
+  advance(now, out);
+}
+
+void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
+  if (is_past(now, share.workflow)) {
+    BW_PROBE("dispatch: a share is ready when its workflow is over");
+    out.push_back(Stop{share.id, StopHow::kAtOnce, "its workflow is over"});
+    set(now, share, ShareState::kGone);
+    return;
+  }
+  WorkflowSheet& one = sheet_.workflows[share.workflow];
+  const bool once = spec_[share.workflow].length == Duration::zero();
+  const Instant planned = clock_of(share.workflow);
+  const bool resumes = now > planned;
+  Instant clock = planned;
+  if (resumes && once) {
+    // What runs once begins again.
+    one.base_second = static_cast<uint64_t>((elapsed(now) + Duration::seconds(1)).ns() / 1'000'000'000);
+    clock = clock_of(share.workflow);
+  }
+  share.from = one.base_second;
+  if (resumes && !once) {
+    share.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
+    write_losses(share.workflow, parts_of(share), elapsed(now));
+    add_event(now, "share_moved",
+              "worker '" + share.worker + "' goes on with " + std::to_string(share.parts.count) + " of " +
+                  std::to_string(share.parts.of) + " parts of '" + spec_[share.workflow].name + "'");
+  }
+  share.streams = true;
+  set(now, share, ShareState::kRunning);
+  if (one.state == WorkflowState::kAssigned || one.state == WorkflowState::kRetrying) {
+    if (one.state == WorkflowState::kRetrying) become(share.workflow, WorkflowState::kAssigned, {}, out);
+    if (gaps(share.workflow).empty()) become(share.workflow, WorkflowState::kRunning, {}, out);
+  }
+  out.push_back(Begin{share.id, clock, resumes && !once});
+}
+
+void Job::not_begun(Instant now, ShareId id, const std::string& why, JobEffects& out) {
+  ShareSheet* share = find_share(id);
+  if (!owned_ || share == nullptr || !is_live(*share)) return;
+  add_event(now, "share_lost", "worker '" + share->worker + "': " + why);
+  lose(now, *share, why, out);
+  advance(now, out);
+}
+
+void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
+  uint64_t& known = applied_[id];
+  known = std::max(known, number);
+  ShareSheet* share = find_share(id);
+  if (share == nullptr || !is_live(*share) || !share->end || known < share->end->last_number) return;
+  finish(now, *share, out);
+  advance(now, out);
+}
+
+void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
+  ShareSheet* share = find_share(id);
+  if (!owned_ || share == nullptr || !is_live(*share) || share->end) return;
+  share->end = end;
+  changed_ = true;
+  if (!share->streams || applied_[id] >= end.last_number) finish(now, *share, out);
+  advance(now, out);
+}
+
+// It has ended, and all that it measured is in the account.
+void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
+  const uint16_t workflow = share.workflow;
+  const bool was_stopped = share.state == ShareState::kStopping;
+  const ShareEnd end = *share.end;
+  set(now, share, ShareState::kEnded);
+  if (share.streams) out.push_back(CloseStream{share.id});
+  const std::string whose = "worker '" + share.worker + "', workflow '" + spec_[workflow].name + "'";
+  if (end.outcome == ShareOutcome::kIsolated && !was_stopped) {
+    share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
+    add_event(now, "worker_isolated", whose + " heard of no owner of the job, and stopped");
+    lose(now, share, "it was cut off", out);
+  } else if (end.outcome == ShareOutcome::kOvertime) {
+    add_event(now, "share_overtime", whose + " ran for too long");
+    fail_workflow(now, workflow, WorkflowState::kTimedOut, "ran for longer than it may", out);
+  } else if (is_failure(end.outcome)) {
+    const std::string why = std::string(to_string(end.outcome)) + ": " + end.detail;
+    add_event(now, "share_failed", whose + " " + why);
+    if (!was_stopped) fail_workflow(now, workflow, WorkflowState::kFailed, whose + " " + why, out);
+  } else if (end.outcome == ShareOutcome::kAborted && !sheet_.stop) {
+    stop(now,
+         {JobStop::Cause::kOnError, StopHow::kGraceful, {}, "step " + end.detail + " failed and says on_error: abort"},
+         {}, out);
+  }
+}
+
+void Job::sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<ShareSight>& sights,
+                  JobEffects& out) {
+  if (!owned_ || over_) return;
+  const auto has_begun = [](const ShareSight& sight) { return sight.clock != Duration::zero(); };
+  for (const ShareSight& sight : sights) {
+    const ShareSheet* share = find(sight.share);
+    if (!adopting_ || !has_begun(sight) || share == nullptr || share->worker != worker) continue;
+    // The workers know best when it began.
+    const WorkflowSheet& one = sheet_.workflows[share->workflow];
+    zero_ = now - sight.clock - seconds(one.begun ? one.base_second : sight.from);
+    if (sheet_.started.unix_ns == 0) sheet_.started = wall(*zero_);
+    break;
+  }
+  for (ShareSheet& share : sheet_.shares) {
+    if (share.worker != worker || !is_live(share)) continue;
+    const auto sight =
+        std::find_if(sights.begin(), sights.end(), [&](const ShareSight& one) { return one.share == share.id; });
+    if (share.life != life || sight == sights.end()) {
+      add_event(now, "share_lost", "worker '" + worker + "' does not have it any more");
+      lose(now, share, "its worker does not have it any more", out);
+      continue;
+    }
+    if (has_begun(*sight) && !share.streams) {
+      BW_PROBE("dispatch: a begin that its owner did not live to write down");
+      share.streams = true;
+      share.from = sight->from;
+      WorkflowSheet& one = sheet_.workflows[share.workflow];
+      if (!std::exchange(one.begun, true)) one.base_second = sight->from;
+      if (sight->from > one.base_second) {
+        write_losses(share.workflow, parts_of(share), seconds(sight->from + 1));
+      }
+    }
+    if (share.state != ShareState::kStopping) {
+      if (sight->phase == SharePhase::kReady) set(now, share, ShareState::kReady);
+      if (sight->phase == SharePhase::kRunning) set(now, share, ShareState::kRunning);
+    }
+    if (share.state == ShareState::kOffered) out.push_back(Offer{share.id});
+    if (sheet_.stop && sight->phase != SharePhase::kEnded) {
+      set(now, share, ShareState::kStopping);
+      out.push_back(Stop{share.id, sheet_.stop->how, sheet_.stop->why});
+    }
+  }
+  asking_.erase(worker);
+  for (const ShareSight& sight : sights) {
+    if (sight.phase == SharePhase::kEnded) ended(now, sight.share, sight.end, out);
+  }
+  advance(now, out);
+}
+
+void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out) {
+  bool any = false;
+  bool others = false;  // of another life
+  for (ShareSheet& share : sheet_.shares) {
+    if (share.worker != worker || !is_live(share)) continue;
+    if (life != 0 && share.life != life) {
+      others = true;
+      continue;
+    }
+    excluded_.insert({share.worker, share.life});
+    if (!std::exchange(any, true)) add_event(now, "worker_lost", "worker '" + worker + "': " + why);
+    lose(now, share, why, out);
+  }
+  if (!others) asking_.erase(worker);
+  advance(now, out);
+}
+
+// Its parts are nobody's any more.
+void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out) {
+  WorkflowSheet& one = sheet_.workflows[share.workflow];
+  if (share.streams && share.state != ShareState::kEnded) {
+    share.lost_from = seconds(share.from + applied_[share.id]);
+    out.push_back(CloseStream{share.id});
+  }
+  set(now, share, ShareState::kGone);
+  if (!one.begun || is_final(one.state)) return;
+  if (share.streams) ++one.retries;
+  if (!sheet_.stop && one.state != WorkflowState::kRetrying) become(share.workflow, WorkflowState::kRetrying, why, out);
+}
+
+void Job::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out) {
+  if (is_final(sheet_.workflows[workflow].state)) return;
+  become(workflow, to, why, out);
+  stop_shares(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
+}
+
+void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
+  for (ShareSheet& share : sheet_.shares) {
+    if (share.workflow != workflow || !is_live(share)) continue;
+    out.push_back(Stop{share.id, share.streams ? how : StopHow::kAtOnce, why});
+    if (!share.streams) {
+      // Nothing of it has begun, so there is no result to wait for.
+      set(now, share, ShareState::kGone);
+    } else {
+      set(now, share, ShareState::kStopping);
+    }
+  }
+}
+
+// What nobody measured of these parts from when their last share was lost until now.
+void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom
+  for (const uint32_t part : parts) {
+    const ShareSheet* last = nullptr;
+    for (const ShareSheet& share : sheet_.shares) {
+      const bool holds = share.workflow == workflow && share.state == ShareState::kGone && share.streams &&
+                         part >= share.parts.first && part < share.parts.first + share.parts.count;
+      if (holds && (last == nullptr || share.lost_from >= last->lost_from)) last = &share;
+    }
+    if (last == nullptr) continue;
+    auto& [count, who] = lost[last->lost_from];
+    ++count;
+    who = last->worker;
+  }
+  for (const auto& [since, what] : lost) {
+    changed_ = true;
+    plan::Loss loss{since, std::max(since, until),
+                    static_cast<double>(what.first) / std::max(sheet_.workflows[workflow].parts, 1U),
+                    "worker '" + what.second + "' was lost, workflow '" + spec_[workflow].name + "'"};
+    if (sheet_.losses.size() < kMostLosses) {
+      sheet_.losses.push_back(std::move(loss));
+      continue;
+    }
+    plan::Loss& last = sheet_.losses.back();
+    last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
+            "several losses, more than are listed one by one"};
+  }
+}
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,41 @@
+#include "dispatch/job_spec.h"
+
+#include <algorithm>
+
+namespace bellwether::dispatch {
+namespace {
+
+struct LoadOf {
+  WorkflowSpec& spec;
+  void operator()(const plan::ConstantVus& executor) const {
+    spec.vus = executor.vus;
+    spec.length += executor.duration;
+  }
+  void operator()(const plan::ConstantArrivalRate& executor) const {
+    spec.vus = executor.vus_max;
+    spec.length += executor.duration;
+  }
+  void operator()(const plan::Once&) const {
+    spec.vus = 1;
+    spec.length = Duration::zero();
+  }
+};
+
+}  // namespace
+
+JobSpec spec_of(const plan::Plan& plan) {
+  JobSpec spec;
+  for (std::size_t i = 0; i < plan.workflows.size(); ++i) {
+    const plan::Workflow& workflow = plan.workflows[i];
+    WorkflowSpec& one = spec.emplace_back();
+    one.name = workflow.name;
+    one.is_test = std::any_of(plan.steps.begin(), plan.steps.end(),
+                              [i](const plan::StepInfo& step) { return step.workflow == i && step.measured; });
+    one.length = workflow.start_time;
+    one.graceful_stop = workflow.graceful_stop;
+    std::visit(LoadOf{one}, workflow.executor);
+  }
+  return spec;
+}
+
+}  // namespace bellwether::dispatch

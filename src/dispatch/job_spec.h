@@ -1,0 +1,43 @@
+// What a plan means for the one who hands it out: which workflows there are, what they wait for, how long they take.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "plan/plan.h"
+#include "plan/provision.h"
+
+namespace bellwether::dispatch {
+
+struct WorkflowSpec {
+  std::string name;
+  plan::Priority priority = plan::Priority::kAuto;
+  bool is_test = true;
+  uint32_t vus = 1;               // the most at once
+  std::vector<uint16_t> depends;  // workflows that must have completed before it begins
+  Duration length;                // of its clock, to its planned end; zero: it runs once, for as long as that takes
+  Duration graceful_stop;
+};
+using JobSpec = std::vector<WorkflowSpec>;
+
+JobSpec spec_of(const plan::Plan& plan);
+
+// What is the same for all jobs of a cluster.
+struct JobRules {
+  Duration worker_wait = Duration::seconds(60);      // with no worker at all, a job fails after so long
+  Duration dispatch_limit = Duration::seconds(300);  // a share that nobody can be found for fails its workflow then
+  uint32_t dispatch_attempts = 5;                    // of a group of workflows, before they fail
+  Duration dispatch_pause = Duration::millis(500);   // between two of them
+  uint32_t retries_most = 3;                         // of a workflow, because its workers died
+  Duration offer_limit = Duration::seconds(15);      // for the answer to an offer
+  Duration adopt_limit = Duration::seconds(5);       // a new owner waits so long for what workers say
+  Duration head_start = Duration::millis(25);        // from the last share's being ready to the begin of all
+  Duration kill_grace = Duration::seconds(5);
+  Duration isolation_limit = Duration::seconds(60);
+  Duration overtime = Duration::seconds(60);      // beyond the planned end and graceful_stop
+  Duration result_limit = Duration::seconds(30);  // beyond that, for the result of a worker that does not die
+};
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,298 @@
+#include "dispatch/job.h"
+
+#include <gmock/gmock.h>
+
+#include "dispatch/job_testing.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr Duration kMinute = Duration::seconds(60);
+
+std::vector<std::string> kinds(const JobSheet& sheet) {
+  std::vector<std::string> out;
+  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
+  return out;
+}
+
+uint64_t seconds_of(const JobWorld& world, uint16_t workflow) {
+  uint64_t sum = 0;
+  for (const auto& part : world.measured(workflow)) sum += part.seconds;
+  return sum;
+}
+
+TEST(Job, SpreadsAWorkflowOverAllCores) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_EQ(world.sheet().shares.size(), 2u);
+  EXPECT_EQ(world.sheet().shares[0].parts.count, 2u);
+  EXPECT_EQ(world.sheet().shares[1].parts.count, 2u);
+  EXPECT_NE(world.sheet().shares[0].worker, world.sheet().shares[1].worker);
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.2);
+  EXPECT_EQ(seconds_of(world, 0), 240u);
+  EXPECT_TRUE(world.sheet().losses.empty());
+  EXPECT_TRUE(world.retired());
+}
+
+TEST(Job, NothingIsSentBeforeAQuorumKnowsOfIt) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 2);
+  world.register_stands = false;
+  world.begin();
+  for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
+  EXPECT_TRUE(world.worker("w1").shares.empty());
+  EXPECT_EQ(world.sheet().state, JobState::kDispatching);
+  world.register_stands = true;
+  EXPECT_TRUE(world.run_until_begun());
+}
+
+TEST(Job, AllSharesBeginAtOneInstant) {
+  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
+  for (int i = 0; i < 6; ++i) world.add("w" + std::to_string(i), 3);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  std::set<Instant> clocks;
+  for (const auto& [name, worker] : world.workers()) {
+    for (const auto& [id, share] : worker.shares) clocks.insert(share.clock);
+  }
+  EXPECT_EQ(clocks.size(), 1u);
+}
+
+TEST(Job, WaitsForCoresAndThenForNobody) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.begin();
+  for (int i = 0; i < 300; ++i) world.step(Duration::millis(100));
+  EXPECT_EQ(world.sheet().state, JobState::kQueued);
+  world.add("w1", 1);
+  EXPECT_TRUE(world.run_until_begun());
+}
+
+TEST(Job, FailsWhenNoWorkerEverComes) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.begin();
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kFailed);
+  EXPECT_THAT(world.sheet().why, HasSubstr("no worker"));
+}
+
+TEST(Job, ADependentBeginsWhenWhatItNeedsHasCompleted) {
+  JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kPending);
+  EXPECT_TRUE(world.run(kMinute));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_GE(world.sheet().workflows[1].base_second, 10u);
+  EXPECT_LE(world.sheet().workflows[1].base_second, 12u);
+}
+
+TEST(Job, WhatDependsOnAFailedWorkflowIsSkipped) {
+  JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
+  world.add("w1", 2);
+  world.worker("w1").breaks = true;
+  world.begin();
+  EXPECT_TRUE(world.run(kMinute));
+  EXPECT_EQ(world.sheet().workflows[0].state, WorkflowState::kFailed);
+  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kSkipped);
+  EXPECT_THAT(world.sheet().workflows[1].why, HasSubstr("auth"));
+  EXPECT_EQ(world.sheet().state, JobState::kFailed);
+}
+
+TEST(Job, ADeadWorkersPartsGoToTheOthers) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  for (const char* name : {"w1", "w2", "w3", "w4"}) world.add(name, 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int i = 0; i < 200; ++i) world.step(Duration::millis(100));
+  world.die("w2");
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  ASSERT_FALSE(world.sheet().losses.empty());
+  double lost = 0;
+  for (const plan::Loss& loss : world.sheet().losses) {
+    EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
+    EXPECT_THAT(loss.cause, HasSubstr("w2"));
+    lost += loss.share;
+  }
+  EXPECT_DOUBLE_EQ(lost, 0.25);
+  EXPECT_GE(seconds_of(world, 0), 480u - 2 * 2);
+  for (const auto& part : world.measured(0)) EXPECT_EQ(part.twice, 0u);
+  EXPECT_THAT(kinds(world.sheet()), Contains("worker_lost"));
+  EXPECT_THAT(kinds(world.sheet()), Contains("share_moved"));
+  EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.2);
+}
+
+TEST(Job, NobodyLeftIsAFailureThatSaysSo) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
+  world.die("w1");
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kFailed);
+  EXPECT_THAT(world.sheet().why, HasSubstr("no worker was left"));
+  ASSERT_EQ(world.sheet().losses.size(), 1u);
+  EXPECT_DOUBLE_EQ(world.sheet().losses[0].share, 1.0);
+  EXPECT_EQ(world.sheet().losses[0].to, kMinute);
+}
+
+TEST(Job, AWorkerThatStartsAgainIsAnotherOne) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
+  world.restart("w1");
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_EQ(world.sheet().losses.size(), 1u);
+  EXPECT_GE(seconds_of(world, 0), 2u * 57);
+}
+
+TEST(Job, AWorkerThatRefusesIsPassedOver) {
+  JobWorld world({load_spec("browse", Duration::seconds(10))}, 1);
+  for (const char* name : {"w1", "w2", "w3"}) world.add(name, 2);
+  world.worker("w3").refuses = true;
+  world.begin();
+  EXPECT_TRUE(world.run(kMinute));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_EQ(seconds_of(world, 0), 40u);
+  EXPECT_TRUE(world.sheet().losses.empty()) << "before the begin nothing is lost";
+}
+
+TEST(Job, WaitsWhileWorkersAreBusyHoweverOftenTheyAreAsked) {
+  JobWorld world({load_spec("browse", Duration::seconds(10))}, 1);
+  world.add("w1", 2);
+  world.worker("w1").busy = true;
+  world.begin();
+  for (int i = 0; i < 300; ++i) world.step(Duration::millis(100));
+  EXPECT_FALSE(is_final(world.sheet().state));
+  world.worker("w1").busy = false;
+  EXPECT_TRUE(world.run(kMinute));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+}
+
+TEST(Job, CancellingStopsEverythingAndWinsOverTheRest) {
+  JobWorld world({load_spec("auth", kMinute), load_spec("browse", kMinute, {0})}, 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  JobEffects out;
+  world.job().stop(world.now(), {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {}, out);
+  EXPECT_TRUE(std::any_of(out.begin(), out.end(), [](const JobEffect& one) {
+    return std::holds_alternative<job_effect::Stop>(one);
+  })) << "stopping does not wait for a quorum";
+  EXPECT_EQ(world.sheet().state, JobState::kCancelling);
+  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kCancelled);
+  for (auto& [id, share] : world.worker("w1").shares) {
+    share.phase = SharePhase::kEnded;
+    share.end = ShareEnd{ShareOutcome::kStopped, {}, 0, Duration::seconds(1)};
+  }
+  EXPECT_TRUE(world.run(kMinute));
+  EXPECT_EQ(world.sheet().state, JobState::kCancelled);
+  EXPECT_EQ(world.sheet().stop->by, "ann");
+}
+
+TEST(Job, AnotherOwnerGoesOnWithWhatRuns) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
+  const std::vector<ShareSheet> before = world.sheet().shares;
+  world.replace_owner();
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_EQ(world.sheet().shares.size(), before.size()) << "nothing is run again";
+  EXPECT_TRUE(world.sheet().losses.empty());
+  EXPECT_EQ(seconds_of(world, 0), 240u);
+}
+
+TEST(Job, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 2);
+  world.add("w2", 2);
+  world.begin();
+  for (int i = 0; i < 10 && world.sheet().shares.empty(); ++i) world.step(Duration::millis(10));
+  world.step(Duration::millis(10));
+  world.register_stands = false;
+  ASSERT_TRUE(world.run_until_begun());
+  world.register_stands = true;
+  world.replace_owner();
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_EQ(seconds_of(world, 0), 240u);
+  EXPECT_TRUE(world.sheet().losses.empty());
+}
+
+// Whatever happens to workers and owners, a job ends; no second of a part is counted twice; what is not counted is
+// written down as lost; and no core stays taken.
+TEST(Job, EndsWhateverHappensAndAccountsForEverySecond) {
+  for (uint64_t seed = 1; seed <= 1000; ++seed) {
+    Prng prng(seed);
+    JobSpec spec;
+    const std::size_t count = 1 + prng.below(4);
+    for (std::size_t w = 0; w < count; ++w) {
+      std::vector<uint16_t> depends;
+      if (w > 0 && prng.chance(0.4)) depends.push_back(static_cast<uint16_t>(prng.below(w)));
+      spec.push_back(load_spec("f" + std::to_string(w), Duration::seconds(prng.between(5, 60)), depends));
+    }
+    JobWorld world(spec, seed);
+    const int workers = 1 + static_cast<int>(prng.below(6));
+    for (int i = 0; i < workers; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(4)));
+    world.begin();
+    for (int i = 0; i < 20'000 && !world.job().over(); ++i) {
+      world.step(Duration::millis(100));
+      if (i > 1500) continue;
+      if (prng.chance(0.002)) {
+        const std::string name = "w" + std::to_string(prng.below(static_cast<uint64_t>(workers)));
+        if (world.worker(name).alive) world.die(name);
+      }
+      if (prng.chance(0.004)) world.restart("w" + std::to_string(prng.below(static_cast<uint64_t>(workers))));
+      if (prng.chance(0.005)) world.replace_owner();
+      if (prng.chance(0.01)) {
+        auto& worker = world.worker("w" + std::to_string(prng.below(static_cast<uint64_t>(workers))));
+        worker.refuses = !worker.refuses;
+      }
+      if (prng.chance(0.02)) world.register_stands = !world.register_stands;
+    }
+    world.register_stands = true;
+    ASSERT_TRUE(world.run(Duration::hours(2))) << "seed " << seed << ", job " << to_string(world.sheet().state);
+    EXPECT_TRUE(world.all_cores_free()) << "seed " << seed;
+    for (uint16_t w = 0; w < spec.size(); ++w) {
+      const WorkflowSheet& one = world.sheet().workflows[w];
+      EXPECT_TRUE(is_final(one.state)) << "seed " << seed;
+      if (one.state != WorkflowState::kCompleted) continue;
+      uint64_t measured = 0;
+      for (const auto& part : world.measured(w)) {
+        EXPECT_EQ(part.twice, 0u) << "seed " << seed << " workflow " << w;
+        measured += part.seconds;
+      }
+      double lost = 0;
+      for (const plan::Loss& loss : world.sheet().losses) {
+        if (loss.cause.find("'" + spec[w].name + "'") == std::string::npos) continue;
+        lost += (loss.to - loss.from).seconds_f() * loss.share * one.parts;
+      }
+      // A second that two shares divide between them is a whole one of neither.
+      const double planned = spec[w].length.seconds_f() * one.parts;
+      const double slack = 2.0 * one.parts * (1 + one.retries);
+      EXPECT_NEAR(static_cast<double>(measured) + lost, planned, slack) << "seed " << seed << " workflow " << w;
+    }
+    if (::testing::Test::HasFailure()) break;
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch
