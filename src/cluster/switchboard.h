@@ -3,7 +3,9 @@
 #pragma once
 
 #include <map>
+#include <optional>
 
+#include "wire/busy.h"
 #include "wire/link/connection.h"
 
 namespace bellwether::cluster {
@@ -15,6 +17,8 @@ class Service {
   // To be answered by connection.respond(), at once or later, while the connection is open.
   virtual void on_request(link::Connection& connection, const wire::Inbound& request);
   virtual void on_message(link::Connection& connection, const wire::Inbound& message);
+  // It has ended: whoever would answer on it later must not. Also told of those that never asked anything.
+  virtual void on_closed(link::Connection&) {}
 };
 
 class Switchboard final : public link::ConnectionHandler {
@@ -27,6 +31,15 @@ class Switchboard final : public link::ConnectionHandler {
   };
   void report_to(Doorkeeper* doorkeeper) { doorkeeper_ = doorkeeper; }
 
+  // Asked about every message before anybody gets to see it.
+  class Doorman {
+   public:
+    virtual ~Doorman() = default;
+    // Nothing: it may pass. Else a request is answered so, and what has no answer is dropped.
+    virtual std::optional<wire::Busy> turns_away(const link::Connection& connection, const wire::Inbound& inbound) = 0;
+  };
+  void guard(Doorman* doorman) { doorman_ = doorman; }
+
   // `service` gets all messages of this type until it is taken off again. REQUIRES that nobody else does.
   void connect(uint16_t type, Service& service);
   void disconnect(uint16_t type);
@@ -36,12 +49,14 @@ class Switchboard final : public link::ConnectionHandler {
   }
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  void on_closed(link::Connection& connection, const Error& why) override;
   // Messages of a type that nobody here is for.
   uint64_t unknown() const { return unknown_; }
 
  private:
   std::map<uint16_t, Service*> services_;
   Doorkeeper* doorkeeper_ = nullptr;
+  Doorman* doorman_ = nullptr;
   uint64_t unknown_ = 0;
 };
 
