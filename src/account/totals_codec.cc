@@ -100,7 +100,7 @@ class Reader {
     return value;
   }
   int64_t vus(int64_t value) {
-    if (value < 0 || static_cast<uint64_t>(value) > kMostSumCount) fail("a number of virtual users that cannot be");
+    if (static_cast<uint64_t>(value) > kMostSumCount) fail("a number of virtual users that cannot be");
     return value;
   }
   Gauge gauge(const Copy::Gauge& from) {

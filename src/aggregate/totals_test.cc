@@ -189,7 +189,10 @@ TEST(Totals, the_series_stays_within_its_limit_when_seconds_are_amended) {
 TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
-  for (const uint64_t s : {0, 1, 3}) totals.add(one_request(plan, s, Duration::millis(1)), Duration::millis(900));
+  metrics::Window busy = one_request(plan, 0, Duration::millis(1));
+  busy.workflows[1].vus_active = 9;
+  totals.add(busy);
+  for (const uint64_t s : {1, 3}) totals.add(one_request(plan, s, Duration::millis(1)), Duration::millis(900));
   Totals restored = Totals::restore(plan, totals.save());
   EXPECT_EQ(restored.last(), totals.last());
   EXPECT_EQ(restored.sum().second, 3u);
@@ -201,6 +204,7 @@ TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {
   EXPECT_EQ(restored.series(), totals.series());
   EXPECT_EQ(restored.resolution_s(), totals.resolution_s());
   EXPECT_EQ(restored.vus(), totals.vus());
+  EXPECT_EQ(restored.vus(1).active.peak, 9);
   EXPECT_EQ(restored.vus(1), totals.vus(1));
   EXPECT_EQ(restored.counts(1).requests, 5u);
   EXPECT_TRUE(restored.sum().steps[2].service == totals.sum().steps[2].service);

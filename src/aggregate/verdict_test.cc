@@ -163,8 +163,8 @@ TEST(Losses, count_the_time_of_overlapping_ones_once) {
   const std::vector<plan::Loss> losses{{Duration::seconds(10), Duration::seconds(12), 0.25, "w2"},
                                        {Duration::seconds(1), Duration::seconds(2), 0.5, "w1"},
                                        {Duration::seconds(11), Duration::seconds(13), 0.25, "w3"},
-                                       {Duration::seconds(11), Duration::seconds(12), 0.1, "w4"},
-                                       {Duration::seconds(20), Duration::seconds(20), 0.1, "w5"}};
+                                       {Duration::millis(10'500), Duration::seconds(11), 0.1, "w4"},
+                                       {Duration::millis(12'200), Duration::millis(12'500), 0.1, "w5"}};
   const LossSum sum = sum_of(losses);
   EXPECT_EQ(sum.entries, 5u);
   EXPECT_EQ(sum.time, Duration::seconds(4));

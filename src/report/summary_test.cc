@@ -60,7 +60,9 @@ TEST(Summary, lists_are_short_however_much_happened) {
   auto run = spread_run();
   RunReport& report = run->report;
   report.events.clear();
-  report.losses.assign(11, {Duration::seconds(1), Duration::seconds(2), 0.5, std::string(5000, 'x')});
+  std::string story;
+  while (story.size() < 5000) story += "and then ";
+  report.losses.assign(11, {Duration::seconds(1), Duration::seconds(2), 0.5, story});
   for (int i = 0; i < 50; ++i) {
     report.events.push_back({Duration::seconds(i), "worker_joined", "worker w" + std::to_string(i) + " is there"});
   }
@@ -80,6 +82,7 @@ TEST(Summary, lists_are_short_however_much_happened) {
   EXPECT_EQ(workers.back(), "  … and 488 more workers, all in the result file");
   const auto lost = block(text, "LOST");
   EXPECT_LT(lost.size(), 70u);
+  EXPECT_EQ(std::count_if(lost.begin(), lost.end(), [](const auto& line) { return line.starts_with("  ! from"); }), 10);
   EXPECT_EQ(lost.back(), "  … and 1 more gap, all in the result file");
 }
 
