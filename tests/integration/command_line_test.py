@@ -43,6 +43,7 @@ WRONG = [
     ("run @URL@ --method G@T", "G@T"),
     ("run @URL@ --set A=1", "--set", "scenario file"),
     ("run @URL@ --cacert /nowhere.pem", "/nowhere.pem"),
+    ("run @URL@ --cacert /dev/null", "/dev/null", "empty"),
     ("run @URL@ --seed x", "--seed"),
     ("run ftp://127.0.0.1/", "ftp"),
     ("run http://", "http://", "host"),
