@@ -16,7 +16,7 @@ UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics r
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = f"node_cluster jobs cluster {UP_TO_CLUSTER} node lead console target {UP_TO_REPORT}"
+UP_TO_NODES = f"node_cluster jobs cluster {UP_TO_CLUSTER} dispatch_codec account share node lead console target {UP_TO_REPORT}"
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
@@ -50,6 +50,7 @@ ROOMS = [
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
     ("src/node/cluster/*", "node_cluster", f"jobs cluster lead {UP_TO_CLUSTER}", False),
+    ("src/node/share/*", "share", "node account wire proto vuser plan metrics runtime base", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", UP_TO_NODES, False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),

@@ -42,8 +42,10 @@ runtime::task<void> LoadGroup::run(Instant start, Duration resume_at) {
 
   Instant last = start_;
   for (const auto& thread : threads_) last = std::max(last, thread->ended());
-  elapsed_ = last - start_;
-  close_seconds(UINT64_MAX);
+  elapsed_ = std::max(last - start_, resume_at);
+  // A thread that was held up may have ended in seconds for which it told nothing.
+  const auto lived = static_cast<uint64_t>((elapsed_ + Duration::nanos(999'999'999)) / Duration::seconds(1));
+  close_seconds(std::max(lived, open_seconds_.empty() ? 0 : open_seconds_.rbegin()->first + 1));
 }
 
 void LoadGroup::stop() {
@@ -93,10 +95,8 @@ std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
 // tells of them in one window: the others of them are there, and empty.
 void LoadGroup::close_seconds(uint64_t complete_to) {
   while (next_second_ < complete_to) {
-    const auto found = open_seconds_.find(next_second_);
-    if (found == open_seconds_.end() && open_seconds_.empty()) break;
-    auto window = found == open_seconds_.end() ? empty_window() : std::move(found->second);
-    if (found != open_seconds_.end()) open_seconds_.erase(found);
+    auto found = open_seconds_.extract(next_second_);
+    auto window = found.empty() ? empty_window() : std::move(found.mapped());
     window->second = next_second_;
     window->covered = covered(next_second_);
     listener_.second_over(*window, window->covered);

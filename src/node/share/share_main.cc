@@ -1,0 +1,187 @@
+#include "node/share/share_main.h"
+
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <sched.h>
+#include <unistd.h>
+
+#include "account/window_codec.h"
+#include "node/local/load_group.h"
+#include "node/share/share_codec.h"
+#include "node/share/share_socket.h"
+#include "runtime/scope.h"
+#include "runtime/thread.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+constexpr Duration kCountersEvery = Duration::millis(50);
+// What a worker that takes nothing may leave here: seconds of many hours.
+constexpr std::size_t kMostWaiting = std::size_t{256} << 20;
+
+// All threads of this process stay there, those that make no load too: other processors may be somebody else's.
+Status stay_on(const std::vector<int>& cpus) {
+  if (cpus.empty()) return {};
+  cpu_set_t usable;
+  cpu_set_t wanted;
+  CPU_ZERO(&usable);
+  CPU_ZERO(&wanted);
+  if (::sched_getaffinity(0, sizeof usable, &usable) != 0) return fail_errno(errno, "asking for the processors");
+  for (const int cpu : cpus) {
+    if (cpu >= CPU_SETSIZE || !CPU_ISSET(static_cast<std::size_t>(cpu), &usable)) {
+      return fail(Errc::kInvalid, "processor " + std::to_string(cpu) + " does not exist or may not be used");
+    }
+    CPU_SET(static_cast<std::size_t>(cpu), &wanted);
+  }
+  if (::sched_setaffinity(0, sizeof wanted, &wanted) != 0) return fail_errno(errno, "going to the processors");
+  return {};
+}
+
+// Without a worker there is nobody to tell, and nothing to tidy up.
+[[noreturn]] void give_up(const Error& why) {
+  if (why.code != Errc::kClosed) std::fprintf(stderr, "bellwether share: %s\n", why.message.c_str());
+  ::_exit(1);
+}
+
+class Share final : public LoadGroup::Listener {
+ public:
+  Share(runtime::EpollRuntime& runtime, std::unique_ptr<ShareSocket> socket, PlanOf plan_of)
+      : runtime_(runtime), socket_(std::move(socket)), plan_of_(plan_of) {}
+
+  task<Status> live() {
+    auto first = co_await hear(nullptr);
+    if (!first) co_return tl::unexpected(first.error());
+    const auto* order = std::get_if<ChildOrder>(&*first);
+    if (order == nullptr) co_return tl::unexpected(out_of_turn());
+    const Status prepared = prepare(*order);
+    say(ChildPrepared{prepared});
+    if (prepared) {
+      auto next = co_await hear(nullptr);
+      if (!next) co_return tl::unexpected(next.error());
+      const auto* begin = std::get_if<ChildBegin>(&*next);
+      if (begin == nullptr && !std::holds_alternative<ChildStop>(*next)) co_return tl::unexpected(out_of_turn());
+      if (begin != nullptr) {
+        co_await run(*begin);
+      } else {
+        say(ChildEnded{ChildEnded::How::kStopped, {}, {}});
+      }
+    }
+    co_await socket_->flush();
+    co_return Status{};
+  }
+
+ private:
+  static Error out_of_turn() { return {Errc::kProtocol, "the worker said what makes no sense at that time"}; }
+
+  void say(const FromChild& message) { socket_->write(encode(message)); }
+
+  task<Result<ToChild>> hear(runtime::Cancellation* cancel) {
+    auto frame = co_await socket_->read(cancel);
+    if (!frame) co_return tl::unexpected(frame.error());
+    co_return decode_to_child(*frame);
+  }
+
+  Status prepare(const ChildOrder& order) {
+    auto plan = plan_of_(order.bundle);
+    if (!plan) return tl::unexpected(plan.error());
+    plan_ = std::move(*plan);
+    if (order.workflow >= plan_->workflows.size()) {
+      return fail(Errc::kInvalid, "workflow " + std::to_string(order.workflow) + " of a plan that has " +
+                                      std::to_string(plan_->workflows.size()));
+    }
+    if (auto there = stay_on(order.cpus); !there) return there;
+    group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
+                                         GroupOptions{.first = order.first,
+                                                      .threads = order.count,
+                                                      .parts = order.of,
+                                                      .workflow = order.workflow,
+                                                      .pin = order.cpus,
+                                                      .seed = order.seed,
+                                                      .tally_every = kCountersEvery},
+                                         *this);
+    return group_->prepare();
+  }
+
+  task<void> run(ChildBegin begin) {
+    runtime::Scope beside;
+    beside.spawn(obey(beside.cancellation()));
+    beside.spawn(tell_counters(beside.cancellation()));
+    co_await group_->run(begin.start, begin.resume_at);
+    beside.cancel();
+    co_await beside.join();
+    say(ChildCounters{group_->tally()});
+    const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
+                     : stopped_           ? ChildEnded::How::kStopped
+                                          : ChildEnded::How::kCompleted;
+    say(ChildEnded{how, aborted_by_, group_->elapsed()});
+  }
+
+  task<void> obey(runtime::Cancellation* cancel) {
+    while (true) {
+      auto message = co_await hear(cancel);
+      if (!message && message.error().code == Errc::kCancelled) co_return;
+      if (!message) give_up(message.error());
+      const auto* stop = std::get_if<ChildStop>(&*message);
+      if (stop == nullptr) give_up(out_of_turn());
+      stopped_ = true;
+      if (stop->graceful) {
+        group_->stop();
+      } else {
+        group_->kill();
+      }
+    }
+  }
+
+  task<void> tell_counters(runtime::Cancellation* cancel) {
+    vuser::Tally told;
+    while (true) {
+      const bool time_came = co_await runtime_.sleep(kCountersEvery, cancel);
+      if (!time_came) co_return;
+      const vuser::Tally now = group_->tally();
+      if (now == told || socket_->waiting() > 0) continue;  // the seconds come first
+      say(ChildCounters{now});
+      told = now;
+    }
+  }
+
+  void second_over(const metrics::Window& window, Duration covered) override {
+    say(ChildSecond{window.second, covered, account::encode_window(window)});
+    if (socket_->waiting() > kMostWaiting) {
+      give_up({Errc::kTooLarge, "the worker takes nothing of what this share measures"});
+    }
+  }
+
+  void aborted_by(const std::string& step) override {
+    if (!aborted_by_.empty()) return;
+    aborted_by_ = step;
+    group_->stop();
+  }
+
+  runtime::EpollRuntime& runtime_;
+  std::unique_ptr<ShareSocket> socket_;
+  PlanOf plan_of_;
+  std::optional<plan::Plan> plan_;
+  std::unique_ptr<LoadGroup> group_;
+  std::string aborted_by_;
+  bool stopped_ = false;
+};
+
+}  // namespace
+
+Status share_main(int socket_fd, PlanOf plan_of) {
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
+  runtime::set_up_thread("share", std::nullopt);
+  auto runtime = runtime::EpollRuntime::create({});
+  if (!runtime) return tl::unexpected(runtime.error());
+  auto socket = ShareSocket::take(**runtime, socket_fd);
+  if (!socket) return tl::unexpected(socket.error());
+  Share share(**runtime, std::move(*socket), plan_of);
+  return (*runtime)->run(share.live());
+}
+
+}  // namespace bellwether::node

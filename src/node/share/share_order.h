@@ -1,0 +1,74 @@
+// What a worker and the child process of a share tell each other. In this order: an order and what came of preparing
+// it; a begin, then seconds and counters; how it ended. To stop may be said at any time after the order.
+//
+// The two are on one machine and were started from one executable, so this may change with every version.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "vuser/engine.h"
+
+namespace bellwether::node {
+
+inline constexpr std::size_t kMostBundleBytes = std::size_t{16} << 20;
+inline constexpr std::size_t kMostShareThreads = 1024;
+inline constexpr std::size_t kMostShareText = 16 << 10;  // of an error or a name; what is longer is cut
+
+// --- to the child ----------------------------------------------------------------------------------------------------
+
+// What to run: parts [first, first + count) of a workflow that was cut into `of`, a thread each.
+struct ChildOrder {
+  std::string bundle;  // what the plan is made from, in whatever form share_main() was given a maker for
+  uint16_t workflow = 0;
+  uint32_t first = 0;
+  uint32_t count = 1;
+  uint32_t of = 1;
+  std::vector<int> cpus;  // processors to stay on, dealt to the threads in turn; empty: anywhere
+  uint64_t seed = 0;      // of the whole run
+  bool operator==(const ChildOrder&) const = default;
+};
+// See vuser::Engine::run().
+struct ChildBegin {
+  Instant start;  // CLOCK_MONOTONIC
+  Duration resume_at;
+  bool operator==(const ChildBegin&) const = default;
+};
+struct ChildStop {
+  bool graceful = true;  // iterations that run may finish, within the workflow's graceful_stop
+  bool operator==(const ChildStop&) const = default;
+};
+using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop>;
+
+// --- from the child --------------------------------------------------------------------------------------------------
+
+struct ChildPrepared {
+  Status status;
+};
+// The seconds of the clock that began at `start`, one after the other, none left out.
+struct ChildSecond {
+  uint64_t second = 0;
+  Duration covered;    // how much of it the load has lived through
+  std::string window;  // account/window_codec.h
+  bool operator==(const ChildSecond&) const = default;
+};
+// Since the begin. The newest wins.
+struct ChildCounters {
+  vuser::Tally tally;
+  bool operator==(const ChildCounters&) const = default;
+};
+struct ChildEnded {
+  enum class How : uint8_t { kCompleted, kStopped, kAborted };
+  How how = How::kCompleted;
+  std::string step;  // kAborted: the one that failed
+  Duration elapsed;  // from the start of the clock to the end
+  bool operator==(const ChildEnded&) const = default;
+};
+using FromChild = std::variant<ChildPrepared, ChildSecond, ChildCounters, ChildEnded>;
+
+}  // namespace bellwether::node
