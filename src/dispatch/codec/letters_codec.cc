@@ -172,7 +172,7 @@ class Reader : public FieldReader {
     out.job = job(from.job());
     out.share = share(from.share());
     out.from = second(from.from());
-    out.first = second(from.first());
+    out.first = from.first();
     out.last = second(from.last());
     if (out.first == 0 || out.first > out.last) refuse("numbers of a stream that are none");
     out.window = bulk(from.mutable_window(), account::kMostWindowBytes);
@@ -205,7 +205,7 @@ class Reader : public FieldReader {
     out.workflow = workflow(from.workflow());
     out.parts = {from.first(), from.count(), from.of()};
     if (!is_good(out.parts)) refuse("parts that are none");
-    out.cores = cores(from.cores());
+    out.cores = from.cores();
     if (out.cores == 0 || out.cores > out.parts.count) refuse("no cores, or more than parts");
     out.squeeze = from.squeeze();
     out.base_second = second(from.base_second());

@@ -130,6 +130,20 @@ TEST(ResponsesCodec, lists_that_cannot_be_are_refused) {
   EXPECT_TRUE(refused(WorkerList{std::vector<WorkerLine>(kMostWorkerLines + 1)}, "more of something"));
 }
 
+TEST(ResponsesCodec, words_neither_steer_a_terminal_nor_tear_a_line) {
+  constexpr std::string_view kFit = "~?~";
+  constexpr std::string_view kWild = "~\n~";
+  AnyLetter fit(7, kFit);
+  AnyLetter wild(7, kWild);
+  for (int i = 0; i < 2'000; ++i) {
+    const Response good = fit.response();
+    const std::string bytes = encode(good);
+    ASSERT_TRUE(encode(wild.response()) == bytes) << "whoever writes makes them fit; kind " << good.index();
+    const auto read = decode_response(with_wild_texts(bytes, kFit, kWild));
+    ASSERT_TRUE(read && *read == good) << "whoever reads, too; kind " << good.index();
+  }
+}
+
 TEST(ResponsesCodec, what_a_newer_version_adds_is_ignored) {
   constexpr std::string_view kField = "\xfa\x3f\x05hello";  // number 1,023
   AnyLetter any(4);

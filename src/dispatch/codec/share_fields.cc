@@ -12,7 +12,7 @@ void put(const ShareEnd& from, wire::DispatchEnd& to) {
   to.set_outcome(static_cast<uint32_t>(from.outcome));
   to.set_detail(fit_text(from.detail));
   to.set_last_number(from.last_number);
-  to.set_ran_ns(std::max<int64_t>(from.ran.ns(), 0));
+  to.set_ran_ns(from.ran.ns());
 }
 
 void put(const BundleLetter& from, wire::DispatchBundle& to) {

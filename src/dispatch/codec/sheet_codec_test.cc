@@ -120,14 +120,17 @@ TEST(SheetCodec, what_no_owner_could_have_written_is_neither_made_nor_read) {
 }
 
 TEST(SheetCodec, words_for_people_are_made_fit) {
-  JobSheet sheet = run_of(1);
-  sheet.why = "\x1b[2J";
-  sheet.events.push_back({Duration::zero(), "note", std::string(1'000, 'x')});
-  const auto bytes = encode_sheet(sheet);
-  ASSERT_TRUE(bytes);
-  sheet.why = "?[2J";
-  sheet.events[0].detail.resize(kMostTextBytes);
-  EXPECT_EQ(*read_sheet(*bytes), sheet);
+  constexpr std::string_view kFit = "~?~";
+  constexpr std::string_view kWild = "~\n~";
+  AnyLetter fit(7, kFit);
+  AnyLetter wild(7, kWild);
+  for (int i = 0; i < 500; ++i) {
+    const JobSheet good = fit.sheet();
+    const std::string bytes = sheet_bytes(good);
+    ASSERT_TRUE(sheet_bytes(wild.sheet()) == bytes) << "whoever writes makes them fit; sheet " << i;
+    const auto read = read_sheet(with_wild_texts(bytes, kFit, kWild));
+    ASSERT_TRUE(read && *read == good) << "whoever reads, too; sheet " << i;
+  }
 }
 
 // A good one as it travels, spoilt.
