@@ -127,6 +127,13 @@ bool Breakers::is_open(Instant now, std::string_view peer) const {
   });
 }
 
+Duration Breakers::retry_in(Instant now, std::string_view peer, Category category) const {
+  const auto found = peers_.find(peer);
+  if (found == peers_.end()) return Duration::zero();
+  const auto& breaker = found->second.breakers[static_cast<std::size_t>(category)];
+  return breaker && breaker->state(now) == BreakerState::kOpen ? breaker->open_until() - now : Duration::zero();
+}
+
 std::vector<Breakers::Status> Breakers::status(Instant now) const {
   std::vector<Status> all;
   for (const auto& [name, peer] : peers_) {

@@ -83,6 +83,8 @@ class Breakers {
 
   // Whether some category of this peer is open: whoever chooses among peers skips it.
   bool is_open(Instant now, std::string_view peer) const;
+  // How long until this one lets a trial through; zero: it is closed, or does.
+  Duration retry_in(Instant now, std::string_view peer, Category category) const;
 
   struct Status {
     std::string peer;

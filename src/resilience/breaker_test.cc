@@ -82,6 +82,10 @@ TEST(Breakers, each_peer_and_each_category_has_its_own) {
   EXPECT_TRUE(breakers.is_open(at(1), "a"));
   EXPECT_FALSE(breakers.is_open(at(1), "b"));
   EXPECT_FALSE(breakers.is_open(at(10), "a")) << "it may be tried";
+  EXPECT_EQ(breakers.retry_in(at(4), "a", Category::kState), Duration::seconds(6));
+  EXPECT_EQ(breakers.retry_in(at(4), "a", Category::kNetwork), Duration::zero());
+  EXPECT_EQ(breakers.retry_in(at(4), "b", Category::kState), Duration::zero());
+  EXPECT_EQ(breakers.retry_in(at(10), "a", Category::kState), Duration::zero());
   EXPECT_TRUE(breakers.allow(at(10), "a", Category::kState));
   breakers.succeeded("a", Category::kState);
   EXPECT_TRUE(breakers.allow(at(10), "a", Category::kState));
