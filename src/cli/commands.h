@@ -25,6 +25,7 @@ void add_loops(CLI::App& app, int& exit_code);
 void add_node(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_watch(CLI::App& app, int& exit_code);
+void add_share(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_target(CLI::App& app, int& exit_code);
 

@@ -44,6 +44,7 @@ int main(int argc, char** argv) {
   bellwether::cli::add_cluster(app, exit_code);
   bellwether::cli::add_config(app, exit_code);
   bellwether::cli::add_drill(app, exit_code);
+  bellwether::cli::add_share(app, exit_code);
   bellwether::cli::add_sim(app, exit_code);
   bellwether::cli::add_budget(app, exit_code);
   bellwether::cli::add_alerts(app, exit_code);

@@ -17,7 +17,10 @@ std::string did_you_mean(const std::string& word, const std::vector<std::string>
 
 std::vector<std::string> command_names(const CLI::App& app) {
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands({})) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands({})) {
+    const bool hidden = command->get_group().empty();
+    if (!hidden) names.push_back(command->get_name());
+  }
   return names;
 }
 
