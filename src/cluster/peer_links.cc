@@ -4,32 +4,34 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "runtime/until.h"
 
 namespace bellwether::cluster {
 namespace {
-
-using runtime::task;
 
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(5);
 constexpr std::size_t kLettersMost = 256;  // for one peer; the oldest is lost to make room
 
-std::string key_of(const PeerAddress& address) {
+}  // namespace
+
+using runtime::task;
+
+std::string PeerLinks::key_of(const PeerAddress& address) {
   return address.name.empty() ? "@" + address.endpoint.to_string() : address.name;
 }
 
-}  // namespace
-
 PeerLinks::PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
-                     Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener, Duration idle)
+                     Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener, Duration idle,
+                     resilience::BreakerSettings breakers)
     : runtime_(runtime),
       settings_(settings),
       keyring_(keyring),
       switchboard_(switchboard),
       refusals_(refusals),
       listener_(listener),
-      idle_(idle) {
+      idle_(idle),
+      breaker_settings_(breakers),
+      breakers_(breakers) {
   scope_.spawn(retire_idle(this));
 }
 
@@ -43,6 +45,7 @@ PeerLinks::Peer& PeerLinks::peer_at(const PeerAddress& address) {
     // Another process bears the name now, or it has moved.
     if (peer->connection != nullptr) peer->connection->close({Errc::kClosed, "the peer has another address"});
     peer->address = address;
+    breakers_.forget(key_of(address));
     peer->was_open = false;
     peer->next_try = Instant();
   }
@@ -185,41 +188,8 @@ task<void> PeerLinks::retire_idle(PeerLinks* self) {
   }
 }
 
-task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type, wire::Priority priority,
-                                             std::string body, Duration timeout, runtime::Cancellation* cancel) {
-  const Instant deadline = runtime_.read_clock() + timeout;
-  runtime::Until until(runtime_, deadline, cancel);
-  while (true) {
-    if (closing_) co_return fail(Errc::kClosed, "this node is ending");
-    Peer& peer = peer_at(address);
-    link::Connection* const connection = usable(peer);
-    if (connection != nullptr) {
-      std::vector<std::byte> answer;
-      const wire::Outgoing message{.type = type, .priority = priority, .compress = true, .body = as_bytes(body)};
-      const auto status = co_await connection->request(message, deadline, answer, until.cancellation());
-      if (!status) co_return tl::unexpected(status.error());
-      if (*status == wire::ReplyStatus::kOk) co_return std::string(as_text(answer));
-      if (*status == wire::ReplyStatus::kFailed) co_return fail(Errc::kRefused, std::string(as_text(answer)));
-      if (*status == wire::ReplyStatus::kBusy) co_return fail(Errc::kExhausted, "'" + address.name + "' is busy");
-      co_return fail(Errc::kUnsupported, "'" + address.name + "' does not answer such requests");
-    }
-    runtime::Event tried;
-    peer.waiters.push_back(&tried);
-    wake(peer);
-    runtime::CancelCallback on_cancel(
-        until.cancellation(), [](void* event) { static_cast<runtime::Event*>(event)->set(); }, &tried);
-    co_await tried.wait();
-    const auto found = peers_.find(key_of(address));
-    if (found != peers_.end()) std::erase(found->second->waiters, &tried);
-    if (until.over()) co_return fail(until.why(), "'" + address.name + "' was not reached in time");
-    if (found == peers_.end() || found->second->connection == nullptr) {
-      co_return tl::unexpected(found == peers_.end() ? Error{Errc::kClosed, "the peer is gone"}
-                                                     : found->second->trouble);
-    }
-  }
-}
-
 void PeerLinks::forget(const std::string& name) {
+  breakers_.forget(name);
   const auto found = peers_.find(name);
   if (found == peers_.end()) return;
   Peer& peer = *found->second;

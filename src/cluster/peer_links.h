@@ -1,6 +1,6 @@
 // Connections to other nodes, by their name and address: made when somebody has something to say, kept while that goes
 // on, made again when they end, later and later while that fails. What is to be said while there is none waits, but not
-// for long. One thread, that of its runtime.
+// for long. Nobody here asks a peer that wants to be left alone. One thread, that of its runtime.
 #pragma once
 
 #include <deque>
@@ -9,7 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "cluster/message_classes.h"
 #include "cluster/switchboard.h"
+#include "resilience/breaker.h"
+#include "resilience/client_limiter.h"
 #include "runtime/event.h"
 #include "runtime/scope.h"
 #include "wire/link/client.h"
@@ -36,7 +39,7 @@ class PeerLinks {
   // A connection that nobody has used for `idle` is closed. All must outlive it.
   PeerLinks(runtime::Runtime& runtime, const link::DialSettings& settings, const wire::Keyring& keyring,
             Switchboard& switchboard, link::RefusalWatch& refusals, Listener& listener,
-            Duration idle = Duration::seconds(60));
+            Duration idle = Duration::seconds(60), resilience::BreakerSettings breakers = {});
   PeerLinks(const PeerLinks&) = delete;
   PeerLinks& operator=(const PeerLinks&) = delete;
 
@@ -44,9 +47,19 @@ class PeerLinks {
   // then: whoever sends must be able to bear that.
   void send(const PeerAddress& peer, uint16_t type, wire::Priority priority, std::string body, Duration patience);
   // Asks and gives the body of the answer; connects first where that is needed. kTimeout, kCancelled, kRefused (the
-  // peer says why it does not answer), and what connecting may end with.
+  // peer says why it does not answer), kExhausted (it is busy, or too much is under way here), kUnreachable, and what
+  // connecting may end with.
+  //
+  // A peer that is busy and says when to ask again is asked again then, within `timeout` (resilience/client_limiter.h);
+  // so are those who would ask it for the same in the meantime. One that fails again and again is left alone for a
+  // while (resilience/breaker.h), and requests to it fail at once. Neither holds for what is critical
+  // (message_classes.h): that is always tried, and when it is answered, the peer is well again.
+  //
+  // `again_after`: set, with kExhausted, to the time after which the peer wants to be asked again; zero when it does
+  // not say, and with any other outcome. Outlives the call.
   runtime::task<Result<std::string>> request(PeerAddress peer, uint16_t type, wire::Priority priority, std::string body,
-                                             Duration timeout, runtime::Cancellation* cancel);
+                                             Duration timeout, runtime::Cancellation* cancel,
+                                             Duration* again_after = nullptr);
   // Ends the connection to a peer that is not one any more.
   void forget(const std::string& name);
 
@@ -58,6 +71,8 @@ class PeerLinks {
   // Those that end in good order among them. Views until the next turn of the loop.
   std::vector<const link::Connection*> connections() const;
   std::size_t open_connections() const { return connections().size(); }
+  // Of those peers that have ever failed; those without a name go by "@" and their address.
+  std::vector<resilience::Breakers::Status> breakers() const { return breakers_.status(runtime_.now()); }
 
  private:
   struct Letter {
@@ -78,6 +93,20 @@ class PeerLinks {
     std::vector<runtime::Event*> waiters;  // set when a try has ended
     Error trouble;                         // of the last try
   };
+
+  static std::string key_of(const PeerAddress& address);
+
+  // How a question ended.
+  struct Outcome {
+    Result<std::string> result;
+    bool answered = false;      // by the peer, whatever it says
+    Duration again_after = {};  // it is busy, and says so
+  };
+  runtime::task<Outcome> ask(PeerAddress address, uint16_t type, wire::Priority priority, const std::string* body,
+                             Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<bool> pause_until(Instant when, runtime::Cancellation* cancel);
+  std::optional<Error> left_alone(const PeerAddress& address);
+  void note(const std::string& key, const Outcome& outcome, bool failed_before);
 
   Peer& peer_at(const PeerAddress& address);
   void wake(Peer& peer);
@@ -100,6 +129,9 @@ class PeerLinks {
   Duration idle_;
   std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
   std::vector<link::Connection*> parting_;              // that end in good order, and are nobody's any more
+  resilience::BreakerSettings breaker_settings_;
+  resilience::Breakers breakers_;  // by the keys of peers, as is:
+  resilience::ClientLimiter limiter_;
   bool closing_ = false;
   runtime::Scope scope_;  // last: its coroutines use everything above
 };

@@ -11,7 +11,6 @@ namespace {
 
 using runtime::task;
 
-constexpr Duration kBeat = Duration::millis(100);
 constexpr int kBeatsAMeasure = 10;
 constexpr std::size_t kTextMost = 16 * 1024;
 constexpr std::string_view kGroups = "/sys/fs/cgroup";
@@ -60,6 +59,13 @@ std::optional<double> cores_of(std::string_view cpu_max) {
 
 std::optional<uint64_t> bytes_of(std::string_view memory) { return parse_u64(word(memory, 0)); }
 
+std::optional<uint64_t> droppable_of(std::string_view memory_stat) {
+  constexpr std::string_view kKey = "inactive_file ";
+  const auto begin = memory_stat.starts_with(kKey) ? 0 : memory_stat.find("\n" + std::string(kKey));
+  if (begin == std::string_view::npos) return std::nullopt;
+  return parse_u64(word(memory_stat.substr(begin), 1));
+}
+
 std::optional<uint64_t> total_memory_of(std::string_view meminfo) {
   const auto begin = meminfo.find("MemTotal:");
   if (begin == std::string_view::npos) return std::nullopt;
@@ -102,7 +108,9 @@ task<void> VitalMeter::measure() {
       signs_.memory_most = *most;
       // What counts against that limit is all that the group uses, not this process alone.
       const std::string current = co_await read(folder + "/memory.current");
-      if (own) signs_.memory = bytes_of(current).value_or(signs_.memory);
+      const std::string parts = co_await read(folder + "/memory.stat");
+      const uint64_t used = bytes_of(current).value_or(signs_.memory);
+      if (own) signs_.memory = used - std::min(used, droppable_of(parts).value_or(0));
     }
     group = group.substr(0, group.rfind('/'));
   }
@@ -117,10 +125,10 @@ task<void> VitalMeter::measure() {
 
 task<void> VitalMeter::run(runtime::Cancellation* cancel) {
   for (int beat = 1;; ++beat) {
-    const Instant due = runtime_.read_clock() + kBeat;
+    const Instant due = runtime_.read_clock() + kLoopBeat;
     const bool passed = co_await runtime_.sleep_until(due, cancel);
     if (!passed) co_return;
-    const double lag = (runtime_.read_clock() - due).seconds_f() / kBeat.seconds_f();
+    const double lag = (runtime_.read_clock() - due).seconds_f() / kLoopBeat.seconds_f();
     worst_lag_ = std::max(worst_lag_, lag);
     listener_.on_loop_lag(lag);
     if (beat % kBeatsAMeasure != 0) continue;

@@ -16,7 +16,7 @@ namespace bellwether::cluster {
 struct VitalSigns {
   double cores = 1;          // that it may use
   double cpu_share = 0;      // of those, 0 to 1, over the last interval
-  uint64_t memory = 0;       // bytes, resident or charged to its group
+  uint64_t memory = 0;       // bytes, resident or charged to its group, without what could be dropped at once
   uint64_t memory_most = 0;  // 0: not known
   double memory_share() const {
     return memory_most == 0 ? 0 : static_cast<double>(memory) / static_cast<double>(memory_most);
@@ -24,12 +24,14 @@ struct VitalSigns {
   double loop_lag = 0;  // how late a timer fired, over its period; the worst of the last interval
 };
 
+inline constexpr Duration kLoopBeat = Duration::millis(100);
+
 class VitalMeter {
  public:
   class Listener {
    public:
     virtual ~Listener() = default;
-    // Every 100 ms.
+    // Every kLoopBeat.
     virtual void on_loop_lag(double ratio) = 0;
     // Every second.
     virtual void on_vital_signs(const VitalSigns& signs) = 0;
@@ -64,6 +66,8 @@ std::optional<std::string> group_of(std::string_view cgroup);
 std::optional<double> cores_of(std::string_view cpu_max);
 // memory.max, memory.current: bytes; nothing for "max".
 std::optional<uint64_t> bytes_of(std::string_view memory);
+// memory.stat: bytes of files that are kept in memory and could be dropped at once.
+std::optional<uint64_t> droppable_of(std::string_view memory_stat);
 // /proc/meminfo: MemTotal in bytes.
 std::optional<uint64_t> total_memory_of(std::string_view meminfo);
 

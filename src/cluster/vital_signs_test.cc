@@ -23,6 +23,9 @@ TEST(VitalSigns, limits_of_groups_are_read) {
   EXPECT_EQ(group_of("1:cpu:/x\n0::/b\n"), "/b");
   EXPECT_EQ(group_of("1:cpu:/x\n"), std::nullopt);
   EXPECT_EQ(total_memory_of("MemTotal:       1000 kB\nMemFree: 1 kB\n"), 1'024'000u);
+  EXPECT_EQ(droppable_of("anon 1\nactive_file 7\ninactive_file 4096\nslab 3\n"), 4096u);
+  EXPECT_EQ(droppable_of("inactive_file 5\n"), 5u);
+  EXPECT_EQ(droppable_of("anon 1\n"), std::nullopt);
   EXPECT_EQ(resident_pages_of("100 42 7 1 0 9 0\n"), 42u);
 }
 
