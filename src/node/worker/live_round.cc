@@ -1,0 +1,54 @@
+#include "node/worker/live_round.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/message_types.h"
+#include "dispatch/codec/letters_codec.h"
+
+namespace bellwether::node {
+namespace {
+
+constexpr Duration kApart = Duration::millis(50);
+
+}  // namespace
+
+void LiveRound::changed() {
+  changed_ = true;
+  if (nap_ != nullptr) nap_->cancel();
+}
+
+runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    if (!changed_) {
+      runtime::Cancellation nap(cancel);
+      nap_ = &nap;
+      co_await runtime_.sleep_until(Instant::never(), &nap);
+      nap_ = nullptr;
+      continue;
+    }
+    changed_ = false;
+    say();
+    co_await runtime_.sleep(kApart, cancel);
+  }
+}
+
+void LiveRound::say() {
+  for (Host::Letter& one : host_.live()) {
+    if (one.letter.shares.empty() || !is_clear(one.to.name)) continue;
+    one.letter.number = ++number_;
+    links_.send(one.to, cluster::message_type::kDispatch, wire::Priority::kBulk, dispatch::encode(one.letter),
+                Duration::zero());
+  }
+}
+
+// There is a connection, and nothing waits on it.
+bool LiveRound::is_clear(const std::string& manager) const {
+  const std::vector<const link::Connection*> all = links_.connections();
+  return std::any_of(all.begin(), all.end(), [&](const link::Connection* one) {
+    return one->open() && one->peer().identity.node == manager && !one->session().closing() &&
+           one->session().queued_bytes() == 0;
+  });
+}
+
+}  // namespace bellwether::node

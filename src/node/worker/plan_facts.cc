@@ -1,0 +1,19 @@
+#include "node/worker/plan_facts.h"
+
+#include "dispatch/codec/bundle_codec.h"
+#include "plan/bundle.h"
+
+namespace bellwether::node {
+
+Result<PlanFacts> facts_of(std::string_view bytes) {
+  const auto bundle = dispatch::decode_bundle(bytes);
+  if (!bundle) return tl::unexpected(bundle.error());
+  const auto plan = plan::plan_of(*bundle);
+  if (!plan) return tl::unexpected(plan.error());
+  PlanFacts facts;
+  facts.shape = {plan->steps.size(), plan->workflows.size(), plan->checks.size()};
+  for (const plan::Workflow& workflow : plan->workflows) facts.graceful_stops.push_back(workflow.graceful_stop);
+  return facts;
+}
+
+}  // namespace bellwether::node

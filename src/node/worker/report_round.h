@@ -1,0 +1,55 @@
+// Tells every manager about once a second how this worker is, and at once when that has changed. One thread, that of
+// its runtime.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "base/periodic.h"
+#include "dispatch/letters.h"
+#include "node/worker/managers.h"
+#include "runtime/scope.h"
+
+namespace bellwether::node {
+
+class ReportRound {
+ public:
+  class Host {
+   public:
+    virtual ~Host() = default;
+    virtual dispatch::WorkerReport report() = 0;
+    // This manager has heard of it.
+    virtual void on_report_noted(const std::string& manager) = 0;
+    virtual void on_note(bool warning, const std::string& text) = 0;
+  };
+  // Everything that is referred to outlives it.
+  ReportRound(runtime::Runtime& runtime, cluster::PeerLinks& links, const Managers& managers, Host& host);
+  ReportRound(const ReportRound&) = delete;
+  ReportRound& operator=(const ReportRound&) = delete;
+
+  // Until cancelled.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+  void changed();
+
+ private:
+  // Who is told nothing new before the last report was answered.
+  struct Line {
+    bool under_way = false;
+    std::string complaint;  // the last one
+  };
+  void tell_all();
+  static runtime::task<void> tell(ReportRound* self, cluster::PeerAddress manager, std::string letter);
+  void heard(const std::string& manager, const Result<std::string>& answer);
+
+  runtime::Runtime& runtime_;
+  cluster::PeerLinks& links_;
+  const Managers& managers_;
+  Host& host_;
+  Periodic rounds_;
+  std::map<std::string, Line> lines_;
+  bool changed_ = false;
+  runtime::Cancellation* nap_ = nullptr;
+  runtime::Scope* scope_ = nullptr;  // while it runs
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,153 @@
+// How what was measured comes to whoever owns the job.
+#include "node/worker/worker_service_testing.h"
+
+namespace bellwether::node {
+namespace {
+
+using dispatch::Refusal;
+using dispatch::ShareId;
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+using WorkerDelivery = WorkerServiceTest;
+
+TEST_F(WorkerDelivery, asks_the_others_when_the_owner_does_not_answer_and_loses_nothing) {
+  FakeProcess& process = *run_share(1);
+  one_.silent = true;
+  for (uint64_t second = 0; second < 8; ++second) measure(process, second);
+  until([&] { return two_.refused > 0; });
+  one_.silent = false;
+  until([&] { return applied(1) == 8; });
+  expect_all_counted(one_);
+}
+
+TEST_F(WorkerDelivery, follows_who_is_named_as_the_owner) {
+  FakeProcess& process = *run_share(1);
+  two_.own();
+  Refusal other;
+  other.owner = "m2";
+  other.fence = dispatch::JobFence(2);
+  one_.disown(other);
+  for (uint64_t second = 0; second < 3; ++second) measure(process, second);
+  until([&] { return applied(1) == 3; });
+  EXPECT_EQ(one_.windows, 0u);
+  EXPECT_EQ(service_->desk().owner_of("j1"), "m2");
+  expect_all_counted(two_);
+}
+
+TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {
+  FakeProcess& process = *run_share(1);
+  Refusal other;
+  other.owner = "m2";
+  other.fence = dispatch::JobFence(2);
+  one_.disown(other);
+  other.owner = "m1";
+  two_.disown(other);
+  measure(process, 0);
+  for (int i = 0; i < 300; ++i) turn();
+  EXPECT_LT(one_.refused + two_.refused, 30u);
+  one_.own();
+  until([&] { return applied(1) == 1; });
+  EXPECT_EQ(one_.windows, 1u);
+}
+
+TEST_F(WorkerDelivery, a_new_owner_goes_on_from_the_copy_that_was_safe) {
+  FakeProcess& process = *run_share(1);
+  for (uint64_t second = 0; second < 4; ++second) measure(process, second);
+  until([&] { return applied(1) == 4; });  // and safe
+  for (uint64_t second = 4; second < 7; ++second) measure(process, second);
+  until([&] { return one_.windows >= 7; });
+  one_.disown({});
+  two_.own();
+  const auto answer = ask(two_, two_.adoption(2));
+  const auto* adopted = std::get_if<dispatch::Adopted>(&answer);
+  ASSERT_NE(adopted, nullptr);
+  ASSERT_EQ(adopted->shares.size(), 1u);
+  EXPECT_EQ(adopted->shares[0].measured, 7u);
+  for (uint64_t second = 7; second < 9; ++second) measure(process, second);
+  until([&] { return applied(1) == 9; });
+  expect_all_counted(two_);
+  EXPECT_TRUE(process.stops.empty()) << "the load goes on";
+  const auto old = ask(one_, dispatch::StopLetter{"j1", dispatch::JobFence(1), ShareId(1), {}, "old"});
+  EXPECT_EQ(refusal(old).kind, Refusal::Kind::kStale);
+  EXPECT_EQ(refusal(old).owner, "m2");
+}
+
+TEST_F(WorkerDelivery, what_an_owner_noted_before_it_died_is_told_to_the_next_one) {
+  FakeProcess& process = *run_share(1);
+  measure(process, 0);
+  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  until([&] { return !one_.ends.empty(); });
+  one_.disown({});
+  two_.own();  // from a copy that knows nothing
+  ask(two_, two_.adoption(2));
+  until([&] { return !two_.ends.empty(); });
+  EXPECT_EQ(two_.ends[0].end.last_number, 1u);
+  expect_all_counted(two_);
+}
+
+TEST_F(WorkerDelivery, what_is_lost_on_the_way_back_is_counted_once) {
+  FakeProcess& process = *run_share(1);
+  one_.loses_answers = 1;
+  measure(process, 0);
+  until([&] { return one_.windows == 1; });
+  one_.loses_answers = 0;
+  measure(process, 1);
+  until([&] { return applied(1) == 2; });
+  EXPECT_EQ(one_.windows, 3u) << "the first one came twice";
+  expect_all_counted(one_);
+}
+
+TEST_F(WorkerDelivery, load_that_belongs_to_somebody_else_is_stopped_and_not_kept) {
+  FakeProcess& process = *run_share(1);
+  one_.all_is_excess = true;
+  measure(process, 0);
+  until([&] { return !process.stops.empty(); });
+  EXPECT_THAT(process.stops, ElementsAre(false));
+  process.to.on_second(1, account::encode_window(account::empty_window()), Duration::seconds(1));
+  process.to.on_ended({ShareEnd::How::kStopped, {}, Duration::seconds(1)});
+  until([&] { return !one_.ends.empty(); });
+  EXPECT_THAT(one_.ends[0].end.detail, HasSubstr("somebody else"));
+  EXPECT_EQ(one_.windows, 1u);
+}
+
+TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
+  FakeProcess& process = *run_share(1);
+  measure(process, 0);
+  until([&] { return applied(1) == 1; });
+  vuser::Tally tally;
+  tally.requests = 12;
+  tally.vus_active = 3;
+  process.to.on_counters({tally});
+  until([&] { return !one_.lives.empty(); });
+  ASSERT_EQ(one_.lives[0].shares.size(), 1u);
+  EXPECT_EQ(one_.lives[0].shares[0].requests, 12u);
+  EXPECT_EQ(one_.lives[0].shares[0].vus, 3);
+  tally.requests = 20;
+  process.to.on_counters({tally});
+  until([&] { return one_.lives.size() == 2; });
+  EXPECT_GT(one_.lives[1].number, one_.lives[0].number);
+  EXPECT_EQ(one_.lives[1].shares[0].requests, 20u);
+  EXPECT_TRUE(two_.lives.empty()) << "who does not own the job";
+}
+
+TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
+  FakeProcess& process = *run_share(1);
+  measure(process, 0);
+  const auto late = runtime_->run(service_->drain(runtime_->now() + Duration::millis(50), nullptr));
+  ASSERT_FALSE(late);
+  EXPECT_THAT(late.error().message, HasSubstr("1 shares are still running"));
+  until([&] { return one_.reports.back().state == "draining"; });
+  EXPECT_EQ(refusal(ask(one_, dispatch::Offer{test_order(2)})).kind, Refusal::Kind::kBusy);
+  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  until([&] { return !one_.ends.empty(); });
+  const auto unsafe = runtime_->run(service_->drain(runtime_->now() + Duration::millis(50), nullptr));
+  ASSERT_FALSE(unsafe);
+  EXPECT_THAT(unsafe.error().message, HasSubstr("no manager has taken all"));
+  one_.make_safe();
+  EXPECT_TRUE(runtime_->run(service_->drain(runtime_->now() + Duration::seconds(20), nullptr)));
+  expect_all_counted(one_);
+}
+
+}  // namespace
+}  // namespace bellwether::node

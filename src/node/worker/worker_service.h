@@ -1,0 +1,131 @@
+// A worker of a cluster, at work: what its desk decides (dispatch/worker_desk.h), done with processes, connections and
+// time. It answers managers, reports to them, runs shares, and brings what they measure to whoever owns their jobs.
+// One thread, that of its runtime.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/vital_signs.h"
+#include "dispatch/worker_desk.h"
+#include "health/worker_state.h"
+#include "node/share/share_process.h"
+#include "node/worker/live_round.h"
+#include "node/worker/plan_facts.h"
+#include "node/worker/report_round.h"
+#include "node/worker/worker_share.h"
+#include "runtime/scope.h"
+
+namespace bellwether::node {
+
+struct WorkerSettings {
+  std::vector<int> cpus;                                  // that this process may use; not empty
+  uint32_t cores = 0;                                     // how many of them serve shares; 0: all
+  bool pin = true;                                        // each part stays on the processor of its core
+  std::size_t stream_bytes_most = std::size_t{64} << 20;  // kept of one share while no owner takes it
+  // A worker that no manager has heard of for so long counts as unknown.
+  Duration unknown_after = Duration::seconds(10);
+};
+
+class WorkerService final : public cluster::Service,
+                            private WorkerShare::Host,
+                            private ReportRound::Host,
+                            private LiveRound::Host {
+ public:
+  // For the log.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void on_worker_note(bool warning, const std::string& text) = 0;
+  };
+
+  // Everything that is referred to outlives it. It serves until run() ends, and reports while that goes on.
+  WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& links, cluster::Switchboard& switchboard,
+                const Managers& managers, ShareFactory& factory, WorkerSettings settings, Listener& listener);
+  ~WorkerService() override;
+  WorkerService(const WorkerService&) = delete;
+  WorkerService& operator=(const WorkerService&) = delete;
+
+  // Until cancelled; then all its processes are gone, and what was not delivered is lost: drain() comes first.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+  // Takes nothing new, and waits until all that it has is delivered. kTimeout at the deadline, kCancelled.
+  runtime::task<Status> drain(Instant deadline, runtime::Cancellation* cancel);
+
+  // About once a second. `health_score`: of the node, 0 to 8.
+  void sample(const cluster::VitalSigns& signs, int health_score);
+
+  health::WorkerState state() const { return states_.state(); }
+  std::string_view state_reason() const { return states_.reason(); }
+  uint64_t life() const { return life_; }
+  const dispatch::WorkerDesk& desk() const { return desk_; }
+
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  void on_closed(link::Connection& connection) override;
+
+ private:
+  static constexpr std::size_t kFactsMost = 16;
+
+  struct Waiting {
+    link::Connection* connection;
+    wire::RequestId id;
+  };
+
+  void tell(dispatch::DeskEvent event) override;
+  std::vector<cluster::PeerAddress> ways(const std::string& job) const override;
+  void on_counters() override { live_.changed(); }
+  dispatch::WorkerReport report() override;
+  void on_report_noted(const std::string& manager) override;
+  std::vector<LiveRound::Host::Letter> live() const override;
+  void on_note(bool warning, const std::string& text) override { listener_.on_worker_note(warning, text); }
+
+  static void on_time(void* self);
+  void act(dispatch::desk_effect::Answer& effect);
+  void act(dispatch::desk_effect::Start& effect);
+  void act(const dispatch::desk_effect::Begin& effect);
+  void act(const dispatch::desk_effect::Stop& effect);
+  void act(const dispatch::desk_effect::Kill& effect);
+  void act(const dispatch::desk_effect::TellEnd& effect);
+  void act(const dispatch::desk_effect::Resume& effect);
+  void act(const dispatch::desk_effect::Discard& effect);
+  void act(const dispatch::desk_effect::Follow& effect);
+  void act(const dispatch::desk_effect::Forget& effect);
+  void act(const dispatch::desk_effect::Report& effect);
+  void act(const dispatch::desk_effect::Idle& effect);
+  void act(const dispatch::desk_effect::Note& effect);
+  Result<ChildOrder> order_for(const dispatch::desk_effect::Start& effect, const PlanFacts& facts) const;
+  Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
+  WorkerShare* find(const dispatch::ShareKey& key) const;
+  void state_changed();
+  bool has_delivered() const;
+
+  runtime::Runtime& runtime_;
+  cluster::PeerLinks& links_;
+  cluster::Switchboard& switchboard_;
+  const Managers& managers_;
+  ShareFactory& factory_;
+  WorkerSettings settings_;
+  Listener& listener_;
+  uint64_t life_;
+  dispatch::WorkerDesk desk_;
+  health::WorkerStates states_;
+  std::pair<health::WorkerState, std::string> told_state_;
+  Instant noted_;  // a report, by any manager
+  std::deque<dispatch::DeskEvent> events_;
+  bool stepping_ = false;
+  bool idle_ = false;
+  uint64_t ticket_ = 0;
+  std::map<uint64_t, Waiting> waiting_;  // by ticket
+  std::map<std::string, PlanFacts> facts_;
+  std::map<dispatch::ShareKey, std::shared_ptr<WorkerShare>> shares_;
+  ReportRound reports_;
+  LiveRound live_;
+  runtime::Timer timer_;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

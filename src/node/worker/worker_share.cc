@@ -1,0 +1,261 @@
+#include "node/worker/worker_share.h"
+
+#include <limits>
+#include <utility>
+
+#include "base/check.h"
+#include "cluster/message_types.h"
+#include "dispatch/codec/letters_codec.h"
+
+namespace bellwether::node {
+namespace {
+
+using dispatch::Refusal;
+using runtime::task;
+namespace event = dispatch::desk_event;
+
+constexpr Duration kAnswerMost = Duration::seconds(2);
+constexpr Duration kProveEvery = Duration::seconds(2);
+// For ever: what was measured is kept until somebody has it. The cap is what a new owner may have to wait for, at
+// worst.
+constexpr resilience::RetryPolicy kDelivery{std::numeric_limits<unsigned>::max(), Duration::millis(100),
+                                            Duration::seconds(2), resilience::Jitter::kEqual};
+
+dispatch::ShareOutcome outcome_of(ShareEnd::How how) {
+  switch (how) {
+    case ShareEnd::How::kCompleted: return dispatch::ShareOutcome::kCompleted;
+    case ShareEnd::How::kStopped: return dispatch::ShareOutcome::kStopped;
+    case ShareEnd::How::kAborted: return dispatch::ShareOutcome::kAborted;
+    case ShareEnd::How::kNotPrepared: return dispatch::ShareOutcome::kFailed;
+    case ShareEnd::How::kCrashed: return dispatch::ShareOutcome::kCrashed;
+    case ShareEnd::How::kKilled: return dispatch::ShareOutcome::kKilled;
+  }
+  return dispatch::ShareOutcome::kCrashed;
+}
+
+}  // namespace
+
+WorkerShare::WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, Host& host, dispatch::ShareKey key,
+                         ShareStream stream, Duration graceful_stop)
+    : runtime_(runtime),
+      links_(links),
+      host_(host),
+      key_(std::move(key)),
+      stream_(std::move(stream)),
+      graceful_stop_(graceful_stop),
+      proofs_(Period::about(kProveEvery), runtime.prng().fork()),
+      retry_(fresh_retry()) {}
+
+resilience::Retry WorkerShare::fresh_retry() { return {kDelivery, Instant::never(), runtime_.prng().fork()}; }
+
+// --- its process
+// ------------------------------------------------------------------------------------------------------
+
+void WorkerShare::start(ShareFactory& factory, ChildOrder order) { process_ = factory.start(std::move(order), *this); }
+
+void WorkerShare::begin(const dispatch::desk_effect::Begin& begin) {
+  check(process_ != nullptr && !begun_, "the desk begins what is prepared, once");
+  begun_ = true;
+  stream_.begin(begin.base, begin.from);
+  const Duration ago = runtime_.read_clock() - begin.origin;
+  process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero());
+}
+
+void WorkerShare::stop(dispatch::StopHow how) {
+  if (process_ != nullptr) process_->stop(how == dispatch::StopHow::kGraceful);
+}
+
+void WorkerShare::kill() {
+  if (process_ != nullptr) process_->kill();
+}
+
+void WorkerShare::on_prepared(Status prepared) {
+  if (prepared) {
+    host_.tell(event::Prepared{key_, graceful_stop_});
+  } else {
+    host_.tell(event::NotPrepared{key_, prepared.error()});
+  }
+}
+
+void WorkerShare::on_second(uint64_t second, std::string window, Duration) {
+  if (!nonsense_.empty()) return;
+  const Status added = stream_.add(second, window);
+  if (!added) {
+    nonsense_ = "its process says what makes no sense: " + added.error().message;
+    process_->kill();
+    return;
+  }
+  host_.tell(event::Measured{key_, stream_.last_number()});
+  wake();
+}
+
+void WorkerShare::on_counters(const ChildCounters& counters) {
+  tally_ = counters.tally;
+  host_.on_counters();
+}
+
+void WorkerShare::on_ended(const ShareEnd& ended) {
+  const auto self = shared_from_this();  // until the end of this function, whatever follows from it
+  dispatch::ShareEnd end{outcome_of(ended.how), ended.detail, 0, ended.elapsed};
+  if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}};
+  process_.reset();
+  host_.tell(event::Ended{key_, std::move(end)});
+}
+
+std::optional<dispatch::LiveLetter::Share> WorkerShare::live() const {
+  if (!begun_ || process_ == nullptr) return std::nullopt;
+  return dispatch::LiveLetter::Share{key_.job,          key_.share,     tally_.requests,  tally_.failed,
+                                     tally_.iterations, tally_.dropped, tally_.vus_active};
+}
+
+// --- what it says to the owner
+// ----------------------------------------------------------------------------------------
+
+void WorkerShare::tell_end(const dispatch::ShareEnd& end) {
+  stream_.end(end);
+  told_delivered_ = false;
+  wake();
+}
+
+void WorkerShare::resume(uint64_t applied) {
+  const Status good = stream_.resume(applied);
+  if (!good) complain("a new owner has " + std::to_string(applied) + " of its seconds: " + good.error().message);
+  wake();
+}
+
+void WorkerShare::wake() {
+  if (resting_ != nullptr) resting_->cancel();
+}
+
+void WorkerShare::follow() {
+  followed_ = true;
+  wake();
+  if (pausing_ != nullptr) pausing_->cancel();
+  if (asking_ != nullptr) asking_->cancel();
+}
+
+task<void> WorkerShare::deliver(std::shared_ptr<WorkerShare> self) {
+  while (!self->over_.cancelled()) {
+    ShareStream::Next next = self->stream_.next();
+    if (std::holds_alternative<std::monostate>(next)) {
+      self->tell_delivered();
+      co_await self->rest();
+    } else {
+      co_await self->say(std::move(next));
+    }
+  }
+}
+
+// Until there is something to say. What is in doubt is asked for now and then.
+task<void> WorkerShare::rest() {
+  const bool in_doubt = stream_.is_in_doubt();
+  const Instant until = in_doubt ? runtime_.now() + proofs_.next() : Instant::never();
+  runtime::Cancellation nap(&over_);
+  resting_ = &nap;
+  const bool due = co_await runtime_.sleep_until(until, &nap);
+  resting_ = nullptr;
+  if (due && in_doubt) stream_.prove();
+}
+
+task<void> WorkerShare::pause(Duration at_least) {
+  const auto until = retry_.failed(runtime_.now(), Errc::kTimeout, at_least);
+  check(until.has_value(), "it is tried for ever");
+  runtime::Cancellation nap(&over_);
+  pausing_ = &nap;
+  co_await runtime_.sleep_until(*until, &nap);
+  pausing_ = nullptr;
+}
+
+task<void> WorkerShare::say(ShareStream::Next what) {
+  const std::vector<cluster::PeerAddress> ways = host_.ways(key_.job);
+  followed_ = false;
+  bool taken = false;
+  bool moved = false;
+  Duration again_after;
+  if (!ways.empty()) {
+    const cluster::PeerAddress to = ways[misses_ % ways.size()];
+    std::string letter = dispatch::encode(letter_of(what));
+    runtime::Cancellation attempt(&over_);
+    asking_ = &attempt;
+    const auto answer = co_await links_.request(to, cluster::message_type::kDispatch, wire::Priority::kBulk,
+                                                std::move(letter), kAnswerMost, &attempt);
+    asking_ = nullptr;
+    if (over_.cancelled()) co_return;
+    moved = std::exchange(followed_, false);
+    // What an owner said who is none any more is not heard.
+    if (!moved) taken = heard(what, to.name, answer, again_after);
+  }
+  if (taken) {
+    misses_ = 0;
+    retry_ = fresh_retry();
+    co_return;
+  }
+  stream_.again();
+  // Who was named in the answer is asked next; but two who name each other must not keep everybody busy.
+  misses_ = moved || followed_ ? 0 : misses_ + 1;
+  if (moved) co_return;
+  followed_ = false;
+  co_await pause(again_after);
+  if (followed_) misses_ = 0;
+}
+
+dispatch::Letter WorkerShare::letter_of(const ShareStream::Next& what) const {
+  if (const auto* delta = std::get_if<account::Delta>(&what)) {
+    return dispatch::WindowLetter{key_.job, key_.share, stream_.from(), delta->first, delta->last, delta->window};
+  }
+  return dispatch::EndLetter{key_.job, key_.share, std::get<dispatch::ShareEnd>(what)};
+}
+
+bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, const Result<std::string>& answer,
+                        Duration& again_after) {
+  if (!answer) return false;  // the links have told of it
+  const auto response = dispatch::decode_response(*answer);
+  if (!response) {
+    complain("'" + from + "' answers what cannot be read: " + response.error().message);
+    return false;
+  }
+  if (const auto* refusal = std::get_if<Refusal>(&*response)) {
+    again_after = refusal->again_after;
+    if (refusal->kind == Refusal::Kind::kNotOwner) {
+      host_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence});
+    } else {
+      complain("'" + from + "' does not take what it measured: " + refusal->why);
+    }
+    return false;
+  }
+  const auto* delta = std::get_if<account::Delta>(&what);
+  const auto* applied = std::get_if<dispatch::Applied>(&*response);
+  if (delta != nullptr && applied != nullptr) return heard_applied(*delta, from, *applied);
+  if (delta == nullptr && std::holds_alternative<dispatch::Noted>(*response)) {
+    stream_.noted();
+    host_.tell(event::OwnerAnswered{key_.job, from});
+    return true;
+  }
+  complain("'" + from + "' answers what was not asked");
+  return false;
+}
+
+bool WorkerShare::heard_applied(const account::Delta& delta, const std::string& from,
+                                const dispatch::Applied& applied) {
+  bool progress = applied.excess;
+  Status good;
+  if (!applied.excess) good = stream_.applied(delta, applied, &progress);
+  if (!good) complain("'" + from + "': " + good.error().message);
+  host_.tell(event::OwnerAnswered{key_.job, from});
+  if (applied.excess) host_.tell(event::Excess{key_});
+  return progress;
+}
+
+void WorkerShare::tell_delivered() {
+  if (!stream_.delivered() || std::exchange(told_delivered_, true)) return;
+  host_.tell(event::Delivered{key_});
+}
+
+// The same thing is told once.
+void WorkerShare::complain(const std::string& text) {
+  if (text == complaint_) return;
+  complaint_ = text;
+  host_.on_note(true, "share " + std::to_string(key_.share.value()) + " of job '" + key_.job + "': " + text);
+}
+
+}  // namespace bellwether::node
