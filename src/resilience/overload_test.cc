@@ -91,19 +91,22 @@ TEST_F(OverloadTest, steady_growth_is_overload_before_any_bound_is_reached) {
   EXPECT_EQ(detector_.reason(), "trend");
   feed(100, 40);
   EXPECT_EQ(state(), LoadState::kHealthy) << "it grows no more";
-  for (int i = 1; i <= 45; ++i) {
-    feed(100 - i * 2);
+  feed(180, 45);
+  for (int i = 1; i <= 34; ++i) {
+    feed(180 - i * 5);
     EXPECT_EQ(state(), LoadState::kHealthy) << "it falls, " << i;
   }
 }
 
 TEST_F(OverloadTest, a_return_to_the_usual_is_no_growth) {
-  detector_ = OverloadDetector(slow_to_learn());
+  OverloadSettings settings = slow_to_learn();
+  settings.above = {50, 60, 70};
+  detector_ = OverloadDetector(settings);
   feed(100, 50);
   feed(1, 30);
   for (int i = 0; i < 30; ++i) {
-    feed(145);
-    EXPECT_LE(state(), LoadState::kBusy) << "what it came from does not count, " << i;
+    feed(190);
+    EXPECT_EQ(state(), LoadState::kHealthy) << "what it came from does not count, " << i;
   }
 }
 
