@@ -16,7 +16,8 @@ UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics r
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = f"node_cluster jobs cluster {UP_TO_CLUSTER} dispatch_codec account share node lead console target {UP_TO_REPORT}"
+UP_TO_NODES = (f"client_node node_cluster copies jobs cluster {UP_TO_CLUSTER} dispatch_codec account "
+               f"share node lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
@@ -33,6 +34,7 @@ ROOMS = [
     ("src/resilience/*", "resilience", "base", True),
     ("src/health/*", "health", "base", True),
     ("src/cluster/discovery/*", "discovery", "base", True),
+    ("src/cluster/copies/*", "copies", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/jobs/*", "jobs", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
@@ -49,8 +51,16 @@ ROOMS = [
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
-    ("src/node/cluster/*", "node_cluster", f"jobs cluster lead {UP_TO_CLUSTER}", False),
+    ("src/node/manager/*", "manager_node",
+     f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),
+    ("src/node/client/*", "client_node",
+     f"node_cluster dispatch_codec account cluster report aggregate plan metrics {UP_TO_CLUSTER}", False),
+    ("src/node/cluster/*", "node_cluster",
+     f"manager_node worker_node share copies jobs dispatch_codec account cluster lead aggregate plan metrics "
+     f"{UP_TO_CLUSTER}", False),
     ("src/node/share/*", "share", "node account wire proto vuser plan metrics runtime base", False),
+    ("src/node/worker/*", "worker_node",
+     f"share dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", UP_TO_NODES, False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),

@@ -37,9 +37,12 @@ int main(int argc, char** argv) {
   bellwether::cli::add_run(app, exit_code);
   bellwether::cli::add_check(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
+  bellwether::cli::add_job(app, exit_code);
   bellwether::cli::add_lead(app, exit_code);
   bellwether::cli::add_lease(app, exit_code);
   bellwether::cli::add_loops(app, exit_code);
+  bellwether::cli::add_manager(app, exit_code);
+  bellwether::cli::add_worker(app, exit_code);
   bellwether::cli::add_node(app, exit_code);
   bellwether::cli::add_cluster(app, exit_code);
   bellwether::cli::add_config(app, exit_code);

@@ -20,13 +20,15 @@ struct Given {
   bool quiet = false;
   int verbose = 0;
   bool json = false;
+  std::vector<std::string> over;  // what the verb itself says of the settings
 };
 
 int run_node_command(Given& given) {
-  auto read = read_node_settings(given.settings);
+  auto read = read_node_settings(given.settings, given.over);
   if (!read.config) return kExitUsage;
   given.options.config = std::move(*read.config);
   given.options.verbosity = given.quiet ? 0 : 1 + given.verbose;
+  given.options.json = given.json;
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) {
     std::fprintf(stderr, "bellwether node: %s\n", runtime.error().message.c_str());
@@ -66,34 +68,85 @@ int show_config(const Given& given) {
 
 }  // namespace
 
-void add_node(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
-  CLI::App* command = new_verb(app, "node", "Be a node of a cluster: member, voter, gate, manager or worker");
+namespace {
+
+CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<Given>& given, const char* name, const char* help,
+                        int& exit_code) {
+  CLI::App* command = new_verb(app, name, help);
   add_node_settings(command, given->settings);
+  command->add_option("--audit", given->options.audit_file, "Append every event to this file, as JSON")
+      ->type_name("FILE");
+  command->add_flag("--json", given->json, "Messages as JSON, one object a line");
+  command->add_flag("-q,--quiet", given->quiet, "Say nothing but errors");
+  command->add_flag("-v,--verbose", given->verbose, "Tell every decision and its evidence");
+  command->callback([given, &exit_code] { exit_code = run_node_command(*given); });
+  return command;
+}
+
+void add_voter_flags(CLI::App* command, const std::shared_ptr<Given>& given) {
   command->add_flag("--first-start", given->options.first_start,
                     "This voter has never voted in this cluster: needed once, at its very first start");
   command->add_flag("--found", given->options.found,
                     "Begin a new cluster when none of the seeds answers: for the first node only");
-  command->add_option("--audit", given->options.audit_file, "Append every event to this file, as JSON")
-      ->type_name("FILE");
-  command->add_flag("--json", given->options.json, "Messages as JSON, one object a line");
-  command->add_flag("-q,--quiet", given->quiet, "Say nothing but errors");
-  command->add_flag("-v,--verbose", given->verbose, "Tell every decision and its evidence");
+}
+
+constexpr const char* kLeaving =
+    "A first SIGTERM or Ctrl-C lets it hand over and leave, a second one ends it at once.\n"
+    "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, ports\n"
+    "  or secrets, 128 + N ended at once by signal N.";
+
+}  // namespace
+
+void add_node(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  CLI::App* command =
+      add_node_verb(app, given, "node", "Be a node of a cluster: member, voter, gate, manager or worker", exit_code);
+  add_voter_flags(command, given);
   command->footer(
-      "The settings are those of --config, then those of the environment (BELLWETHER_NAME, ...), then those of --set;\n"
-      "`bellwether config show` lists them all, with where each value comes from. The cluster's shared secret comes\n"
-      "from secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.\n\n"
-      "Examples:\n"
-      "  openssl rand -base64 32 > secret && chmod 600 secret\n"
-      "  bellwether node --config m1.yaml --first-start\n"
-      "  bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"
-      "      --set secret.file=secret\n"
-      "  bellwether cluster members --config m1.yaml\n\n"
-      "A first SIGTERM or Ctrl-C lets it hand over and leave, a second one ends it at once.\n"
-      "Exit codes: 0 it left, 1 it found no cluster (join_limit) or its name is taken, 104 wrong settings, files, "
-      "ports\n"
-      "  or secrets, 128 + N ended at once by signal N.");
-  command->callback([given, &exit_code] { exit_code = run_node_command(*given); });
+      std::string(
+          "The settings are those of --config, then those of the environment (BELLWETHER_NAME, ...), then those "
+          "of --set;\n"
+          "`bellwether config show` lists them all, with where each value comes from. The cluster's shared "
+          "secret comes\n"
+          "from secret.file or from the variable BELLWETHER_AUTH_SECRET, and never from the command line.\n\n"
+          "Examples:\n"
+          "  openssl rand -base64 32 > secret && chmod 600 secret\n"
+          "  bellwether node --config m1.yaml --first-start\n"
+          "  bellwether node --set cluster=demo --set name=w1 --set role=worker --set seeds=10.0.0.1 \\\n"
+          "      --set secret.file=secret\n"
+          "  bellwether cluster members --config m1.yaml\n\n") +
+      kLeaving);
+}
+
+void add_manager(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  given->over = {"role=manager"};
+  CLI::App* command =
+      add_node_verb(app, given, "manager", "Be a manager: take jobs, and hand them out to workers", exit_code);
+  add_voter_flags(command, given);
+  command->footer(
+      std::string(
+          "As `bellwether node` with the role manager. A cluster that is to survive the loss of one manager has "
+          "three.\n\n"
+          "Examples:\n"
+          "  bellwether manager --config m1.yaml --first-start\n"
+          "  bellwether manager --config m1.yaml\n\n") +
+      kLeaving);
+}
+
+void add_worker(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  given->over = {"role=worker"};
+  CLI::App* command = add_node_verb(app, given, "worker", "Be a worker: make load for the jobs of managers", exit_code);
+  command->require_subcommand(0, 1);
+  command->footer(
+      std::string(
+          "As `bellwether node` with the role worker. `cores` says how many of its processors make load.\n\n"
+          "Examples:\n"
+          "  bellwether worker --config w1.yaml\n"
+          "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
+          "      --set cores=3\n\n") +
+      kLeaving);
 }
 
 void add_config(CLI::App& app, int& exit_code) {

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/job_session.h"
 #include "cli/machine_limits.h"
 #include "cli/run_session.h"
 #include "cli/sources.h"
@@ -29,6 +30,8 @@ struct RunArguments {
   uint64_t seed = 0;
   bool insecure = false;
   bool ignore_limits = false;
+  ClusterOptions cluster;
+  bool on_cluster() const { return !cluster.managers.empty() || !cluster.settings.file.empty(); }
 };
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
@@ -135,6 +138,18 @@ int run_command(const RunArguments& arguments) {
     std::fprintf(stderr, "bellwether run: %s\n", bundled.error().message.c_str());
     return kExitUsage;
   }
+  if (arguments.on_cluster()) {
+    if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits) {
+      std::fprintf(stderr,
+                   "bellwether run: --cores, --pin and --ignore-limits are of this machine, and with --managers "
+                   "or --cluster-config the workers run the load\n");
+      return kExitUsage;
+    }
+    FollowOptions options;
+    options.progress = settings->progress;
+    options.json_files = settings->json_files;
+    return run_on_cluster(*bundled, arguments.cluster, settings->seed, std::move(options));
+  }
   bundled->bundle = {};  // a run on this machine needs the plan only
   return run_session(bundled->plan, *settings);
 }
@@ -167,12 +182,15 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_flag("-k,--insecure", arguments->insecure, "URL only: do not verify the certificate");
   command->add_option("--cacert", arguments->ca_file, "URL only: file with the CA certificates to trust")
       ->check(CLI::ExistingFile);
+  add_cluster_options(command, arguments->cluster);
   command->footer(
+      "With --managers or --cluster-config the workers of a cluster run it; what is seen and written is the same.\n"
       "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
       "Examples:\n"
       "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
       "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"
-      "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none");
+      "  bellwether run scenario.yaml --set BASE=http://127.0.0.1:18080 --out json=result.json --ui none\n"
+      "  bellwether run scenario.yaml --managers 10.0.0.1,10.0.0.2 --cluster-config client.yaml");
   command->callback([arguments, &exit_code] { exit_code = run_command(*arguments); });
 }
 

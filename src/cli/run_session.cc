@@ -1,19 +1,12 @@
 #include "cli/run_session.h"
 
-#include <algorithm>
-#include <cerrno>
 #include <csignal>
 #include <cstdio>
-#include <system_error>
-#include <unistd.h>
 
 #include "cli/commands.h"
 #include "cli/machine_limits.h"
-#include "console/ci.h"
+#include "cli/run_screen.h"
 #include "node/local/local_run.h"
-#include "report/json.h"
-#include "report/summary.h"
-#include "report/write_file.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
 
@@ -27,34 +20,14 @@ int complain(const std::string& message) {
   return kExitUsage;
 }
 
-// The length of the run by its plan, without graceful stops.
-Duration planned_length(const plan::Plan& plan) {
-  Duration longest;
-  for (const plan::Workflow& workflow : plan.workflows) {
-    Duration length = workflow.start_time;
-    if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) length += vus->duration;
-    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) length += rate->duration;
-    longest = std::max(longest, length);
-  }
-  return longest;
-}
-
 class Progress final : public node::LocalRun::Observer {
  public:
-  Progress(bool wanted, Duration planned) : wanted_(wanted), planned_(planned) {}
-  void stopping() { state_ = "stopping"; }
-  void second_over(const aggregate::Totals& totals) override {
-    if (!wanted_ || totals.elapsed() - last_.elapsed < kEvery) return;
-    last_ = console::snapshot_of(totals, last_, planned_, state_);
-    std::fprintf(stderr, "%s\n", console::ci_line(last_).c_str());
-  }
+  explicit Progress(RunScreen& screen) : screen_(screen) {}
+  void stopping() { screen_.set_state("stopping"); }
+  void second_over(const aggregate::Totals& totals) override { screen_.second_over(totals); }
 
  private:
-  static constexpr Duration kEvery = Duration::seconds(2);
-  bool wanted_;
-  Duration planned_;
-  std::string_view state_ = "running";
-  console::Snapshot last_;
+  RunScreen& screen_;
 };
 
 task<void> obey_signals(runtime::Signals* signals, node::LocalRun* run, Progress* progress,
@@ -77,15 +50,6 @@ task<void> supervise(node::LocalRun* run, runtime::Signals* signals, Progress* p
   co_await scope.join();
 }
 
-// False when it did not all get out. A reader that went away (`| head`) has had all it wanted.
-bool print_all(const std::string& text) {
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (written || errno == EPIPE) return true;
-  std::fprintf(stderr, "bellwether run: the summary could not be written: %s\n",
-               std::system_category().message(errno).c_str());
-  return false;
-}
-
 std::string new_run_id(Prng& prng) {
   char text[20];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(prng.next()));
@@ -95,9 +59,7 @@ std::string new_run_id(Prng& prng) {
 }  // namespace
 
 int run_session(const plan::Plan& plan, const RunSettings& settings) {
-  for (const std::string& file : settings.json_files) {
-    if (auto can = report::can_write_file(file); !can) return complain(can.error().message);
-  }
+  if (auto can = can_deliver(settings.json_files); !can) return complain(can.error().message);
   const Connections connections = connections_of(plan);
   const Result<std::string> descriptors = ensure_descriptors(connections);
   if (!descriptors && !settings.ignore_limits) {
@@ -120,7 +82,8 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                       : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
   options.pin = settings.pin;
   options.seed = settings.seed;
-  Progress progress(settings.progress, planned_length(plan));
+  RunScreen screen(settings.progress, plan);
+  Progress progress(screen);
   node::LocalRun run(**control, plan, options, &progress);
   if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);
   (*control)->run(supervise(&run, signals->get(), &progress));
@@ -131,17 +94,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                                                                    .cores = static_cast<int>(run.cores()),
                                                                    .ending = run.ending(),
                                                                    .events = run.events()});
-  report::SummaryOptions look;
-  look.color = ::isatty(STDOUT_FILENO) == 1;
-  int exit_code = report.verdict.exit_code;
-  if (!print_all(report::summary(report, look)) && exit_code == kExitOk) exit_code = kExitUsage;
-  for (const std::string& file : settings.json_files) {
-    if (auto written = report::write_file(file, report::to_json(report)); !written) {
-      std::fprintf(stderr, "bellwether run: %s\n", written.error().message.c_str());
-      if (exit_code == kExitOk) exit_code = kExitUsage;
-    }
-  }
-  return exit_code;
+  return deliver(report, settings.json_files, "run");
 }
 
 }  // namespace bellwether::cli

@@ -35,8 +35,12 @@ constexpr std::array kSpecs{
                 Kind::kDuration},
     SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", Kind::kNumber,
                 "0..8"},
+    SettingSpec{"gates", "false", "The cluster has gates: clients may ask these only", Kind::kFlag},
     SettingSpec{"profile", "lan", "The timing of membership and elections", Kind::kChoice, "local|lan|wan"},
     SettingSpec{"data", "", "The folder of what must survive a restart"},
+    SettingSpec{"cores", "0", "Of a worker: how many cores make load (0: all that it may use)", Kind::kNumber,
+                "0..4096"},
+    SettingSpec{"pin", "true", "Of a worker: its load threads stay on their cores", Kind::kFlag},
     SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
                 Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
     SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced", Kind::kText, "",
@@ -164,10 +168,13 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   if (settings.duration("join_limit") > Duration::zero()) config.join_limit = settings.duration("join_limit");
   config.voters = settings.texts("voters");
   config.leadership = settings.given("leadership") ? settings.text("leadership") : kQuorum;
+  config.has_gates = settings.flag("gates");
   config.profile = settings.text("profile");
   const Duration lease = settings.duration("leadership_lease");
   config.store_lease = lease > Duration::zero() ? lease : usual_store_lease(config.profile);
   config.data = settings.text("data");
+  config.cores = static_cast<uint32_t>(settings.number("cores"));
+  config.pin = settings.flag("pin");
   config.secret_file = settings.text("secret.file");
   config.previous_secret_file = settings.text("secret.previous_file");
   config.certificate = settings.text("tls.certificate");

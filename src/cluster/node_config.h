@@ -34,8 +34,12 @@ struct NodeConfig {
   std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
   std::string leadership;           // "quorum", or the URL of a store that decides who leads
   Duration store_lease;             // there
+  bool has_gates = false;           // clients ask these then, and managers take nothing from clients
   std::string profile;
   std::string data;  // a folder
+
+  uint32_t cores = 0;  // of a worker, for load; 0: all
+  bool pin = true;     // each of them is a processor of its own
 
   std::string secret_file;
   std::string previous_secret_file;

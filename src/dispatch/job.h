@@ -85,9 +85,6 @@ enum class OfferAnswer : uint8_t {
   kBroken,  // the scenario cannot be prepared, by anybody
 };
 
-// Somebody runs it, or is to.
-inline bool is_live(const ShareSheet& share) { return share.state < ShareState::kEnded; }
-
 class Job {
  public:
   // A new one: the sheet has an id, a name, a bundle. REQUIRES as many workflows in the spec as the plan has.

@@ -187,7 +187,9 @@ bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& par
         const auto count = static_cast<uint32_t>(after - at);
         const uint32_t own = std::min(cores, count);
         cores -= own;
-        offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, own, squeeze);
+        // Where none is free, it shares the one with the fewest parts.
+        offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, std::max(own, 1U),
+              squeeze);
         at = after;
       }
     }

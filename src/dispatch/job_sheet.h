@@ -60,6 +60,9 @@ struct ShareSheet {
   bool operator==(const ShareSheet&) const = default;
 };
 
+// Somebody runs it, or is to.
+inline bool is_live(const ShareSheet& share) { return share.state < ShareState::kEnded; }
+
 struct JobEvent {
   Duration at;         // since the start of the run; zero before it
   std::string kind;    // a stable word: "worker_lost"

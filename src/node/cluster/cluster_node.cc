@@ -6,9 +6,11 @@
 
 #include "base/bytes.h"
 #include "cluster/message_types.h"
+#include "node/cluster/manager_role.h"
 #include "node/cluster/node_impl.h"
 #include "node/cluster/own_address.h"
 #include "node/cluster/quiet_protobuf.h"
+#include "node/cluster/worker_role.h"
 
 namespace bellwether::node {
 namespace {
@@ -32,6 +34,7 @@ task<Status> ClusterNode::prepare() {
   if (!parts) co_return tl::unexpected(parts.error());
   parts_ = std::move(*parts);
   parts_->switchboard.report_to(this);
+  parts_->switchboard.guard(&front_desk_);
   links_ = std::make_unique<cluster::PeerLinks>(runtime_, parts_->dialling, parts_->keyring, parts_->switchboard,
                                                 parts_->refusals, *this);
   if (parts_->kv != nullptr) {
@@ -124,6 +127,24 @@ void ClusterNode::make_election() {
   }
 }
 
+task<Status> ClusterNode::make_role() {
+  if (config_.role == wire::Role::kWorker) {
+    auto role = WorkerRole::make(runtime_, *links_, parts_->switchboard, *this, config_, *this);
+    if (!role) co_return tl::unexpected(role.error());
+    role_ = std::move(*role);
+  } else if (config_.role == wire::Role::kManager && job_keeper_ != nullptr) {
+    const ManagerRole::Parts parts{runtime_, *links_, parts_->switchboard, *this, *job_lines_, *job_keeper_,
+                                   *this,    *this};
+    auto role = co_await ManagerRole::make(parts, config_, options_.first_start);
+    if (!role) co_return tl::unexpected(role.error());
+    role_ = std::move(*role);
+  } else if (config_.role == wire::Role::kManager) {
+    on_note(true, config_.delegates() ? "without 'voters' there is nobody to keep jobs: this cluster takes none"
+                                      : "this manager does not vote: it passes no jobs on, and takes none");
+  }
+  co_return Status();
+}
+
 task<std::vector<runtime::Endpoint>> ClusterNode::resolve_seeds() {
   std::vector<runtime::Endpoint> out;
   for (const HostPort& seed : config_.seeds) {
@@ -146,6 +167,7 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
   if (parts_->kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
   if (election_ != nullptr) scope.spawn(election_->run(scope.cancellation()));
   if (job_keeper_ != nullptr) scope.spawn(job_keeper_->run(scope.cancellation()));
+  if (role_ != nullptr) scope.spawn(role_->run(scope.cancellation()));
   co_await leaving_.wait();
   co_await depart();
   scope.cancel();
@@ -156,6 +178,7 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
 // In good order: the leadership first, then the group is told, then the connections end.
 task<void> ClusterNode::depart() {
   say("leaving", "leaves: " + leave_cause_);
+  if (role_ != nullptr) co_await role_->wind_up(runtime_.read_clock() + kLeaveMost, scope_->cancellation());
   if (election_ != nullptr) co_await resign();
   if (!gone_.is_set()) membership_->tell(membership::Leave{});
   const Instant end = runtime_.read_clock() + kLeaveMost / 2;
@@ -246,6 +269,10 @@ task<int> ClusterNode::run() {
         leaving_.set();
       }
     }
+    if (const Status made = co_await make_role(); !made) {
+      journal_.error(runtime_.wall_now(), made.error().message);
+      exit_code_ = kExitNotStarted;
+    }
     if (exit_code_ == 0) co_await take_part(*way);
   } else if (!leaving_.is_set()) {
     journal_.error(runtime_.wall_now(), way.error().message);
@@ -254,6 +281,7 @@ task<int> ClusterNode::run() {
   outer.cancel();
   co_await links_->close(Duration::millis(500));
   co_await outer.join();
+  role_.reset();
   say("ended", "node '" + config_.name + "' has ended");
   co_return exit_code_;
 }

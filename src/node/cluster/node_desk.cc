@@ -109,6 +109,36 @@ std::vector<Rival> ClusterNode::rivals() const {
   return out;
 }
 
+bool ClusterNode::leads() const {
+  return term_.valid_for(const_cast<runtime::EpollRuntime&>(runtime_).boot_now()) > Duration::zero();
+}
+
+std::vector<cluster::PeerAddress> ClusterNode::managers() const {
+  std::vector<cluster::PeerAddress> out;
+  const membership::MemberTable& table = membership_->kernel().table();
+  for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
+    if (!table.has(i) || table.at(i).state == membership::MemberState::kDead ||
+        table.at(i).state == membership::MemberState::kLeft) {
+      continue;
+    }
+    if (static_cast<wire::Role>(table.profile(i).role) != wire::Role::kManager) continue;
+    out.push_back({table.name(i), cluster::to_runtime(table.profile(i).endpoint)});
+  }
+  return out;
+}
+
+std::vector<std::string> ClusterNode::manager_names() const {
+  std::vector<std::string> out;
+  for (const cluster::PeerAddress& one : managers()) out.push_back(one.name);
+  std::sort(out.begin(), out.end());
+  return out;
+}
+
+bool ClusterNode::is_gone(const std::string& name) const {
+  const auto state = membership_->state_of(name);
+  return state == membership::MemberState::kDead || state == membership::MemberState::kLeft;
+}
+
 // Why this node should not lead, whoever leads now; empty: it may.
 std::string ClusterNode::unfit() const {
   if (!joined_) return "it has not joined its cluster yet";
@@ -181,6 +211,7 @@ std::vector<Figure> ClusterNode::figures() const {
                       .datagrams = parts_->datagrams->counts(),
                       .discovery = discovery_,
                       .vital = vital_,
+                      .front_desk = front_desk_,
                       .member_changes = member_changes_};
   sources.leads = term_.valid_for(const_cast<runtime::EpollRuntime&>(runtime_).boot_now()) > Duration::zero();
   sources.term = leader_term_;
@@ -190,6 +221,7 @@ std::vector<Figure> ClusterNode::figures() const {
   sources.ready = not_ready().empty();
   for (const link::Connection* one : parts_->server->connections()) sources.connections.push_back(&one->agreement());
   for (const link::Connection* one : links_->connections()) sources.connections.push_back(&one->agreement());
+  sources.breakers = links_->breakers();
   sources.role = std::string(to_string(config_.role));
   sources.datacenter = config_.datacenter;
   return figures_of(sources);

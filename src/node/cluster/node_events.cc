@@ -44,6 +44,8 @@ void ClusterNode::on_member(const membership::MemberEvent& event) {
     peers_.succeeded(runtime_.wall_now(), place);
   }
   compare_decisions(event);
+  if (role_ != nullptr && gone) role_->on_gone(event.name, "it has " + change + ": " + to_string(event.cause));
+  if (role_ != nullptr && event.change == MemberChange::kJoined) role_->on_there(event.name);
   std::string accusers;
   for (const membership::AccuserMark mark : event.accusers) {
     const std::string name = membership_->kernel().name_of(mark);
@@ -221,9 +223,26 @@ void ClusterNode::on_mismatch(wire::Refusal refusal, const wire::Mismatch& names
   if (counts != nullptr) counts->add(names.expected, names.received);
 }
 
+void ClusterNode::on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) {
+  if (warning) {
+    journal_.warn(runtime_.wall_now(), text);
+  } else {
+    say(event, text, {{"job", job}});
+  }
+}
+
 void ClusterNode::on_vital_signs(const cluster::VitalSigns& signs) {
+  if (role_ != nullptr) role_->on_vital_signs(signs, health_score());
   vital_ = signs;
+  front_desk_.on_vital_signs(signs);
+  front_desk_.on_connections(parts_->server->connections());
   tell_state();
+}
+
+void ClusterNode::on_load_changed(resilience::LoadState state, std::string_view reason) {
+  const std::string name(to_string(state));
+  say("load_changed", reason.empty() ? "is " + name : "is " + name + " by its " + std::string(reason),
+      {{"state", name}, {"reason", std::string(reason)}});
 }
 
 void ClusterNode::on_act(const std::string& by, const std::string& what, const std::string& outcome) {

@@ -67,6 +67,35 @@ void put_connections(const NodeFigures& sources, std::vector<Figure>& out) {
   }
 }
 
+// What is taken in and what is not, and whom this node leaves alone.
+void put_load(const NodeFigures& sources, std::vector<Figure>& out) {
+  using namespace resilience;
+  const cluster::FrontDesk::Counts& counts = sources.front_desk.counts();
+  out.push_back({"bellwether_load_state",
+                 kGauge,
+                 "0 healthy, 1 busy, 2 stressed, 3 overloaded.",
+                 {},
+                 static_cast<double>(sources.front_desk.state())});
+  const auto by_urgency = [&](std::string_view name, std::string_view help, const auto& values) {
+    for (std::size_t i = 0; i < kUrgencies; ++i) {
+      const std::string labels = label("urgency", to_string(static_cast<Urgency>(i)));
+      out.push_back({name, kCounter, help, labels, static_cast<double>(values[i])});
+    }
+  };
+  by_urgency("bellwether_messages_admitted_total", "Messages of other nodes that were taken in.", counts.admitted);
+  by_urgency("bellwether_messages_shed_total", "Those turned away for there was too much to do.", counts.shed);
+  for (std::size_t i = 0; i < kOperations; ++i) {
+    out.push_back({"bellwether_messages_limited_total", kCounter, "Those turned away for their sender had its share.",
+                   label("operation", to_string(static_cast<Operation>(i))), static_cast<double>(counts.limited[i])});
+  }
+  for (const Breakers::Status& one : sources.breakers) {
+    const std::string labels = label("peer", one.peer) + "," + label("category", to_string(one.category));
+    out.push_back({"bellwether_breaker_state", kGauge,
+                   "Of the circuit breaker of a peer that has failed: 0 closed, 1 open, 2 half open.", labels,
+                   static_cast<double>(one.state)});
+  }
+}
+
 }  // namespace
 
 std::vector<Figure> figures_of(const NodeFigures& sources) {
@@ -93,6 +122,7 @@ std::vector<Figure> figures_of(const NodeFigures& sources) {
   put_members(sources, out);
   put_wire(sources, out);
   put_connections(sources, out);
+  put_load(sources, out);
   for (const discovery::Sample& sample : discovery::samples(sources.discovery, {}, sources.role, sources.datacenter)) {
     const bool counts = sample.name.ends_with("_total");
     out.push_back(

@@ -7,9 +7,11 @@
 #include <vector>
 
 #include "cluster/discovery/metrics.h"
+#include "cluster/front_desk.h"
 #include "cluster/vital_signs.h"
 #include "membership/member_table.h"
 #include "node/cluster/node_page.h"
+#include "resilience/breaker.h"
 #include "wire/handshake.h"
 #include "wire/link/datagrams.h"
 #include "wire/refusal.h"
@@ -22,6 +24,7 @@ struct NodeFigures {
   const link::Datagrams::Counts& datagrams;
   const discovery::Metrics& discovery;
   const cluster::VitalSigns& vital;
+  const cluster::FrontDesk& front_desk;
   const std::map<std::string, uint64_t>& member_changes;
   bool leads = false;
   bool ready = false;
@@ -30,6 +33,7 @@ struct NodeFigures {
   int health_score = 0;
   int degradation = 0;
   std::vector<const wire::Agreement*> connections;
+  std::vector<resilience::Breakers::Status> breakers;
   std::string role;
   std::string datacenter;
 };

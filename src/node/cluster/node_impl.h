@@ -8,9 +8,11 @@
 #include <string>
 #include <vector>
 
+#include "cluster/copies/copy_keeper.h"
 #include "cluster/discovery/metrics.h"
 #include "cluster/discovery/peer_cache.h"
 #include "cluster/election_driver.h"
+#include "cluster/front_desk.h"
 #include "cluster/jobs/job_keeper.h"
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
@@ -21,8 +23,11 @@
 #include "node/cluster/node_page.h"
 #include "node/cluster/node_parts.h"
 #include "node/cluster/node_probes.h"
+#include "node/cluster/node_role.h"
 #include "node/cluster/node_words.h"
 #include "node/cluster/store_election.h"
+#include "node/manager/manager_service.h"
+#include "node/worker/worker_service.h"
 #include "runtime/signals.h"
 #include "web/http_server.h"
 
@@ -33,11 +38,16 @@ inline constexpr const char* kIncarnation = "membership/incarnation";  // of thi
 class ClusterNode final : public NodeDesk,
                           public cluster::MembershipDriver::Listener,
                           public cluster::Leadership::Listener,
-                          public cluster::ElectionDriver::Addresses,
+                          public Surroundings,
+                          public Managers,
+                          public ManagerService::Listener,
+                          public WorkerService::Listener,
+                          public copies::CopyKeeper::Listener,
                           public StoreElection::Rivals,
                           public cluster::PeerLinks::Listener,
                           public jobs::JobKeeper::Listener,
                           public cluster::VitalMeter::Listener,
+                          public cluster::FrontDesk::Listener,
                           public link::RefusalListener,
                           public cluster::Switchboard::Doorkeeper,
                           public AdminService::Audit,
@@ -49,6 +59,7 @@ class ClusterNode final : public NodeDesk,
         config_(options.config),
         journal_(journal),
         meter_(runtime, *this),
+        front_desk_(runtime, *this),
         probes_(runtime, *this) {}
 
   runtime::task<int> run();
@@ -88,6 +99,14 @@ class ClusterNode final : public NodeDesk,
   void on_note(bool warning, const std::string& text) override;
   std::vector<Rival> rivals() const override;
   std::optional<cluster::PeerAddress> find(const std::string& name) const override { return membership_->find(name); }
+  std::string self() const override { return config_.name; }
+  std::string leader_name() const override { return leader_; }
+  bool leads() const override;
+  std::vector<std::string> manager_names() const override;
+  std::vector<cluster::PeerAddress> managers() const override;
+  bool is_gone(const std::string& name) const override;
+  void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
+  void on_worker_note(bool warning, const std::string& text) override { on_note(warning, text); }
 
   void on_refused(const cluster::PeerAddress& peer) override;
   void on_trouble(const cluster::PeerAddress& peer, const Error& why) override;
@@ -96,7 +115,11 @@ class ClusterNode final : public NodeDesk,
   void on_mismatch(wire::Refusal refusal, const wire::Mismatch& names) override;
   // Its datagrams need no challenge then.
   void on_open(link::Connection& connection) override { parts_->datagrams->introduce(connection.peer()); }
-  void on_loop_lag(double ratio) override { membership_->tell(membership::LoopLag{ratio}); }
+  void on_loop_lag(double ratio) override {
+    membership_->tell(membership::LoopLag{ratio});
+    front_desk_.on_loop_lag(ratio);
+  }
+  void on_load_changed(resilience::LoadState state, std::string_view reason) override;
   void on_vital_signs(const cluster::VitalSigns& signs) override;
   void on_act(const std::string& by, const std::string& what, const std::string& outcome) override;
   std::vector<Figure> figures() const override;
@@ -112,6 +135,7 @@ class ClusterNode final : public NodeDesk,
   runtime::task<void> resign();
   runtime::task<void> remember(std::string key, std::string value);
   void make_election();
+  runtime::task<Status> make_role();
   std::string unfit() const;
   void compare_decisions(const membership::MemberEvent& event);
   void tell_health();
@@ -123,6 +147,7 @@ class ClusterNode final : public NodeDesk,
   const cluster::NodeConfig& config_;
   Journal& journal_;
   cluster::VitalMeter meter_;
+  cluster::FrontDesk front_desk_;
   std::unique_ptr<runtime::Signals> signals_;
   std::unique_ptr<NodeParts> parts_;
   std::unique_ptr<cluster::PeerLinks> links_;
@@ -130,6 +155,7 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<cluster::Leadership> election_;  // nothing: it follows whoever says that it leads
   std::unique_ptr<jobs::JobLines> job_lines_;
   std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a voter
+  std::unique_ptr<NodeRole> role_;
   std::unique_ptr<AdminService> admin_;
   NodeProbes probes_;
   std::unique_ptr<NodePage> page_;

@@ -78,6 +78,7 @@ Result<link::DialSettings> dialling_as(const cluster::NodeConfig& config, const 
   link::DialSettings dialling;
   dialling.handshake.self.identity = {config.cluster, config.environment, config.datacenter, name, role};
   dialling.handshake.self.software = software_name();
+  dialling.handshake.has_gates = config.has_gates;
   if (auto good = wire::check_identity(dialling.handshake.self.identity); !good) return tl::unexpected(good.error());
   if (!config.has_tls()) return dialling;
   runtime::TlsClientOptions options;

@@ -1,0 +1,77 @@
+#include "cli/run_screen.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <system_error>
+#include <unistd.h>
+
+#include "cli/commands.h"
+#include "report/json.h"
+#include "report/summary.h"
+#include "report/write_file.h"
+
+namespace bellwether::cli {
+namespace {
+
+constexpr Duration kEvery = Duration::seconds(2);
+
+// The length of the run by its plan, without graceful stops.
+Duration planned_length(const plan::Plan& plan) {
+  Duration longest;
+  for (const plan::Workflow& workflow : plan.workflows) {
+    Duration length = workflow.start_time;
+    if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) length += vus->duration;
+    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) length += rate->duration;
+    longest = std::max(longest, length);
+  }
+  return longest;
+}
+
+// False when it did not all get out. A reader that went away (`| head`) has had all it wanted.
+bool print_all(const std::string& text, std::string_view verb) {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  if (written || errno == EPIPE) return true;
+  std::fprintf(stderr, "bellwether %.*s: the summary could not be written: %s\n", static_cast<int>(verb.size()),
+               verb.data(), std::system_category().message(errno).c_str());
+  return false;
+}
+
+}  // namespace
+
+RunScreen::RunScreen(bool wanted, const plan::Plan& plan) : wanted_(wanted), planned_(planned_length(plan)) {}
+
+void RunScreen::second_over(const aggregate::Totals& totals) {
+  if (!wanted_ || totals.elapsed() - last_.elapsed < kEvery) return;
+  last_ = console::snapshot_of(totals, last_, planned_, state_);
+  std::fprintf(stderr, "%s\n", console::ci_line(last_).c_str());
+}
+
+void RunScreen::tell(Duration at, const std::string& text) {
+  if (!wanted_) return;
+  std::fprintf(stderr, "%5llds  %s\n", static_cast<long long>(at.ns() / 1'000'000'000), text.c_str());
+}
+
+Status can_deliver(const std::vector<std::string>& json_files) {
+  for (const std::string& file : json_files) {
+    if (auto can = report::can_write_file(file); !can) return can;
+  }
+  return {};
+}
+
+int deliver(const report::RunReport& report, const std::vector<std::string>& json_files, std::string_view verb) {
+  report::SummaryOptions look;
+  look.color = ::isatty(STDOUT_FILENO) == 1;
+  int exit_code = report.verdict.exit_code;
+  if (!print_all(report::summary(report, look), verb) && exit_code == kExitOk) exit_code = kExitUsage;
+  for (const std::string& file : json_files) {
+    if (auto written = report::write_file(file, report::to_json(report)); !written) {
+      std::fprintf(stderr, "bellwether %.*s: %s\n", static_cast<int>(verb.size()), verb.data(),
+                   written.error().message.c_str());
+      if (exit_code == kExitOk) exit_code = kExitUsage;
+    }
+  }
+  return exit_code;
+}
+
+}  // namespace bellwether::cli

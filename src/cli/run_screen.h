@@ -1,0 +1,39 @@
+// What a person sees of a run, wherever it runs: a line every few seconds while it goes on, and its result at the end.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "aggregate/totals.h"
+#include "base/result.h"
+#include "console/ci.h"
+#include "plan/plan.h"
+#include "report/run_report.h"
+
+namespace bellwether::cli {
+
+// On standard error.
+class RunScreen {
+ public:
+  // `wanted`: false keeps quiet.
+  RunScreen(bool wanted, const plan::Plan& plan);
+  void set_state(std::string_view state) { state_ = state; }
+  void second_over(const aggregate::Totals& totals);
+  // Something that happened, at a time of the run.
+  void tell(Duration at, const std::string& text);
+
+ private:
+  bool wanted_;
+  Duration planned_;
+  std::string_view state_ = "running";
+  console::Snapshot last_;
+};
+
+// Whether the result files can be written, before anything is run.
+Status can_deliver(const std::vector<std::string>& json_files);
+// The summary on standard output, and the result files. The exit code of the process: that of the verdict, unless
+// something could not be written. `verb` speaks in messages: "run".
+int deliver(const report::RunReport& report, const std::vector<std::string>& json_files, std::string_view verb);
+
+}  // namespace bellwether::cli

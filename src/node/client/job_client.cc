@@ -1,0 +1,96 @@
+#include "node/client/job_client.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/message_types.h"
+#include "dispatch/codec/letters_codec.h"
+#include "node/cluster/node_parts.h"
+#include "node/cluster/quiet_protobuf.h"
+
+namespace bellwether::node {
+
+using dispatch::Refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kTry = Duration::seconds(5);
+constexpr Duration kShortestPause = Duration::millis(50);
+constexpr Duration kLongestPause = Duration::seconds(1);
+constexpr Duration kCloseMost = Duration::millis(200);
+
+bool passes(Refusal::Kind kind) {
+  return kind == Refusal::Kind::kNotOwner || kind == Refusal::Kind::kNotLeader || kind == Refusal::Kind::kUnavailable ||
+         kind == Refusal::Kind::kBusy;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
+                                                   wire::Keyring keyring, Settings settings) {
+  quiet_protobuf();
+  if (settings.managers.empty()) return fail(Errc::kInvalid, "no manager is named: --managers HOST:PORT,...");
+  auto dialling = dialling_as(config, settings.name, settings.role);
+  if (!dialling) return tl::unexpected(dialling.error());
+  return std::unique_ptr<JobClient>(
+      new JobClient(runtime, std::move(*dialling), std::move(keyring), std::move(settings)));
+}
+
+JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wire::Keyring keyring, Settings settings)
+    : runtime_(runtime),
+      settings_(std::move(settings)),
+      keyring_(std::move(keyring)),
+      dialling_(std::move(dialling)),
+      links_(runtime, dialling_, keyring_, switchboard_, refusals_, *this) {}
+
+task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
+                                                runtime::Cancellation* cancel) {
+  const auto* watch = std::get_if<dispatch::Watch>(&letter);
+  const Duration one_try = kTry + (watch != nullptr ? watch->wait : Duration::zero());
+  const std::string body = dispatch::encode(letter);
+  Duration pause = kShortestPause;
+  Error last{Errc::kTimeout, "no manager was asked"};
+  std::size_t tried = 0;
+  while (cancel == nullptr || !cancel->cancelled()) {
+    const HostPort place = settings_.managers[next_ % settings_.managers.size()];
+    const auto addresses = co_await runtime_.resolve(place.host, cancel);
+    Duration wait;
+    if (addresses) {
+      const cluster::PeerAddress to{{}, {addresses->front(), place.port}};
+      const Instant now = runtime_.read_clock();
+      const Duration left = deadline == Instant::never() ? one_try : std::min(one_try, deadline - now);
+      const auto answer =
+          co_await links_.request(to, cluster::message_type::kDispatch, wire::Priority::kControl, body, left, cancel);
+      if (answer) {
+        auto decoded = dispatch::decode_response(*answer);
+        if (!decoded) co_return tl::unexpected(decoded.error());
+        answered_by_ = to_string(place);
+        const auto* refusal = std::get_if<Refusal>(&*decoded);
+        if (refusal == nullptr) co_return decoded;
+        last = {Errc::kRefused, refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
+        if (!passes(refusal->kind)) co_return tl::unexpected(last);
+        wait = refusal->again_after;
+      } else {
+        last = {answer.error().code, to_string(place) + ": " + answer.error().message};
+        const bool known = last.code == Errc::kUnsupported || last.code == Errc::kTooLarge;
+        if (known) co_return tl::unexpected(last);
+      }
+    } else {
+      last = {addresses.error().code, to_string(place) + ": " + addresses.error().message};
+    }
+    ++next_;
+    // All of them are tried before anybody waits.
+    if (++tried % settings_.managers.size() == 0 || wait > Duration::zero()) {
+      const Duration nap = std::max(wait, Duration::nanos(runtime_.prng().between(pause.ns() / 2, pause.ns())));
+      pause = std::min(pause * 2, kLongestPause);
+      if (runtime_.read_clock() + nap >= deadline) co_return tl::unexpected(last);
+      co_await runtime_.sleep(nap, cancel);
+    }
+  }
+  co_return fail(Errc::kCancelled, "it was given up");
+}
+
+task<void> JobClient::close() { co_await links_.close(kCloseMost); }
+
+}  // namespace bellwether::node

@@ -1,0 +1,92 @@
+#include "node/client/job_follower.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "account/window_codec.h"
+
+namespace bellwether::node {
+
+using runtime::task;
+
+task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::Cancellation* cancel) {
+  dispatch::Watch letter;
+  letter.job = job_;
+  letter.revision = sheet_.revision;
+  letter.seconds = seconds_;
+  letter.life = life_;
+  letter.wait = wait;
+  const auto answer = co_await client_.ask(letter, deadline, cancel);
+  if (!answer) co_return tl::unexpected(answer.error());
+  const auto* watched = std::get_if<dispatch::Watched>(&*answer);
+  if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager answers something else than it was asked");
+  const bool news = watched->sheet.revision != sheet_.revision || watched->life != life_ ||
+                    watched->seconds != seconds_ || watched->final != final_;
+  const Status taken = take(*watched);
+  if (!taken) co_return tl::unexpected(taken.error());
+  co_return news;
+}
+
+Status JobFollower::take(const dispatch::Watched& watched) {
+  if (!watched.totals.empty()) {
+    auto state = account::decode_totals(watched.totals, plan_);
+    if (!state) return tl::unexpected(state.error());
+    totals_ = aggregate::Totals::restore(plan_, std::move(*state));
+  }
+  const account::Shape shape{plan_.steps.size(), plan_.workflows.size(), plan_.checks.size()};
+  for (const dispatch::SecondOver& second : watched.news) {
+    const auto window = account::decode_window(second.window, shape, nullptr);
+    if (!window) return tl::unexpected(window.error());
+    if (second.amends) {
+      totals_.amend(*window);
+    } else {
+      totals_.add(*window, second.covered);
+    }
+  }
+  sheet_ = watched.sheet;
+  owner_ = watched.owner;
+  position_ = watched.position;
+  life_ = watched.life;
+  seconds_ = watched.seconds;
+  final_ = watched.final;
+  return {};
+}
+
+report::Course course_of(const dispatch::JobSheet& sheet) {
+  using dispatch::JobState;
+  using dispatch::JobStop;
+  report::Course course;
+  course.run_id = sheet.id;
+  course.started_at = sheet.started.unix_ns != 0 ? sheet.started : sheet.submitted;
+  course.elapsed = sheet.elapsed;
+  course.losses = sheet.losses;
+  for (const dispatch::JobEvent& event : sheet.events) course.events.push_back({event.at, event.kind, event.detail});
+  std::map<std::string, report::Worker> workers;
+  uint32_t parts = 0;
+  for (const dispatch::ShareSheet& share : sheet.shares) {
+    if (!share.streams) continue;
+    report::Worker& one = workers[share.worker];
+    one.name = share.worker;
+    one.cores = std::max(one.cores, share.parts.count);
+    ++one.shares;
+    if (share.state == dispatch::ShareState::kGone) one.state = report::WorkerState::kLost;
+  }
+  for (const dispatch::WorkflowSheet& workflow : sheet.workflows) parts += workflow.begun ? workflow.parts : 0;
+  for (auto& [name, worker] : workers) course.workers.push_back(std::move(worker));
+  course.cores = static_cast<int>(std::max(parts, 1U));
+  if (sheet.stop) {
+    course.why = sheet.stop->why;
+    switch (sheet.stop->cause) {
+      case JobStop::Cause::kCancelled: course.ending = aggregate::Ending::kCancelled; break;
+      case JobStop::Cause::kThreshold: course.ending = aggregate::Ending::kThreshold; break;
+      case JobStop::Cause::kOnError: course.ending = aggregate::Ending::kOnError; break;
+    }
+  } else if (sheet.state == JobState::kFailed) {
+    course.ending = aggregate::Ending::kNotRun;
+    course.why = sheet.why;
+  }
+  return course;
+}
+
+}  // namespace bellwether::node

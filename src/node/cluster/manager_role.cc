@@ -1,0 +1,67 @@
+#include "node/cluster/manager_role.h"
+
+#include <utility>
+
+#include "cluster/sqlite_kv.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+// A job goes on under another manager when this long has passed since its own was last heard of.
+constexpr jobs::JobSettings kJobs{Duration::seconds(3)};
+constexpr Duration kCloseMost = Duration::seconds(1);
+
+copies::CopyKeeperSettings keeping(bool first_start) {
+  copies::CopyKeeperSettings settings;
+  settings.first_start = first_start;
+  return settings;
+}
+
+}  // namespace
+
+task<Result<std::unique_ptr<NodeRole>>> ManagerRole::make(Parts parts, const cluster::NodeConfig& config,
+                                                          bool first_start) {
+  auto kv = co_await cluster::open_sqlite_kv(parts.runtime, config.data + "/copies.db");
+  if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
+  std::unique_ptr<NodeRole> role(new ManagerRole(parts, config, first_start, std::move(*kv)));
+  co_return std::move(role);
+}
+
+ManagerRole::ManagerRole(Parts parts, const cluster::NodeConfig& config, bool first_start,
+                         std::unique_ptr<cluster::Kv> kv)
+    : parts_(parts),
+      kv_(std::move(kv)),
+      copy_lines_(parts.runtime, parts.links, parts.switchboard, parts.surroundings, config.name, config.voters),
+      copy_keeper_(parts.runtime, *kv_, copy_lines_, keeping(first_start), parts.notes),
+      copies_(parts.runtime, copy_lines_, {}, parts.runtime.prng().next()),
+      store_(parts.runtime, parts.lines, kJobs, parts.runtime.prng().next()),
+      service_({parts.runtime, parts.links, parts.switchboard, parts.surroundings, store_, parts.keeper, copies_,
+                parts.listener},
+               {}) {}
+
+task<void> ManagerRole::run(runtime::Cancellation* cancel) {
+  runtime::Scope keeping;
+  keeping.spawn(copy_keeper_.run(keeping.cancellation()));
+  {
+    const runtime::CancelCallback on_cancel(
+        cancel, [](void* self) { static_cast<ManagerRole*>(self)->winding_up_.cancel(); }, this);
+    co_await service_.run(&winding_up_);
+  }
+  co_await store_.close(kCloseMost);
+  co_await copies_.close();
+  keeping.cancel();
+  co_await keeping.join();
+  co_await copy_lines_.close();
+}
+
+// Its jobs go to other managers at once, while the lines are still open.
+task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {
+  winding_up_.cancel();
+  while (service_.jobs() > 0 && parts_.runtime.read_clock() < deadline && !cancel->cancelled()) {
+    co_await parts_.runtime.sleep(Duration::millis(5), cancel);
+  }
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,51 @@
+// A manager that votes: it keeps registers and copies of jobs, and has jobs in hand (node/manager).
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cluster/copies/copies.h"
+#include "cluster/copies/copy_keeper.h"
+#include "cluster/jobs/quorum_job_store.h"
+#include "cluster/node_config.h"
+#include "node/cluster/node_role.h"
+#include "node/manager/manager_service.h"
+
+namespace bellwether::node {
+
+class ManagerRole final : public NodeRole {
+ public:
+  struct Parts {
+    runtime::Runtime& runtime;
+    cluster::PeerLinks& links;
+    cluster::Switchboard& switchboard;
+    Surroundings& surroundings;
+    jobs::JobLines& lines;
+    jobs::JobKeeper& keeper;
+    ManagerService::Listener& listener;
+    copies::CopyKeeper::Listener& notes;
+  };
+  // All parts must outlive it. An error: its disk cannot be used.
+  static runtime::task<Result<std::unique_ptr<NodeRole>>> make(Parts parts, const cluster::NodeConfig& config,
+                                                               bool first_start);
+
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  void on_gone(const std::string& name, const std::string& why) override { service_.on_worker_gone(name, why); }
+  void on_there(const std::string& name) override { service_.on_worker_back(name); }
+  std::string obstacle() const override { return copy_keeper_.unable(); }
+
+ private:
+  ManagerRole(Parts parts, const cluster::NodeConfig& config, bool first_start, std::unique_ptr<cluster::Kv> kv);
+
+  Parts parts_;
+  std::unique_ptr<cluster::Kv> kv_;
+  copies::CopyLines copy_lines_;
+  copies::CopyKeeper copy_keeper_;
+  copies::Copies copies_;
+  jobs::QuorumJobStore store_;
+  ManagerService service_;
+  runtime::Cancellation winding_up_;
+};
+
+}  // namespace bellwether::node

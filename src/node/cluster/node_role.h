@@ -1,0 +1,30 @@
+// What a node is for, beside being a member of its cluster: a manager hands out jobs, a worker makes load.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "base/result.h"
+#include "cluster/vital_signs.h"
+#include "runtime/runtime.h"
+
+namespace bellwether::node {
+
+class NodeRole {
+ public:
+  virtual ~NodeRole() = default;
+  // Does its work until cancelled, and ends it in good order then.
+  virtual runtime::task<void> run(runtime::Cancellation* cancel) = 0;
+  // The node is about to leave: nothing new is taken, and what is left is brought to an end, at most until `deadline`.
+  virtual runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) = 0;
+
+  // What membership says of another node.
+  virtual void on_gone(const std::string&, const std::string&) {}
+  virtual void on_there(const std::string&) {}
+  // About once a second. `health_score`: of this node, 0 to 8.
+  virtual void on_vital_signs(const cluster::VitalSigns&, int) {}
+  // Empty while it can do its work, else why not.
+  virtual std::string obstacle() const { return {}; }
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,139 @@
+// Jobs that nobody has: taken over by the first manager in the order that the job's id gives, and forgotten when their
+// results have been kept for long enough.
+
+#include <algorithm>
+#include <utility>
+
+#include "base/probe.h"
+#include "cluster/jobs/job_content.h"
+#include "dispatch/codec/sheet_codec.h"
+#include "node/manager/manager_service.h"
+
+namespace bellwether::node {
+
+using runtime::task;
+
+namespace {
+
+constexpr Duration kLookEvery = Duration::millis(200);
+constexpr Duration kClaimMost = Duration::seconds(10);
+constexpr Duration kForgetEvery = Duration::minutes(1);
+
+}  // namespace
+
+// From this node's part of the register, which may lack the newest word; enough to know what there is.
+const ManagerService::Known* ManagerService::known(const std::string& job) {
+  const dispatch::JobRecord* record = parts_.keeper.find(job);
+  if (record == nullptr) {
+    known_.erase(job);
+    return nullptr;
+  }
+  Known& one = known_[job];
+  if (one.readable && one.place == record->accepted) return &one;
+  one.place = record->accepted;
+  one.readable = false;
+  const auto content = jobs::parse_content(record->value);
+  if (!content || !content->value) return content && content->retired ? nullptr : &one;
+  auto sheet = dispatch::read_sheet(*content->value);
+  if (!sheet) return &one;
+  one.sheet = std::move(*sheet);
+  one.readable = true;
+  return &one;
+}
+
+// How many live managers come before this one for this job: rendezvous hashing, so that each job has an order of its
+// own, and the jobs of one that died are spread over the others.
+uint32_t ManagerService::rank(const std::string& job) const {
+  const auto weight = [&](const std::string& manager) { return wire::node_hash(manager + "/" + job); };
+  const std::string self = parts_.surroundings.self();
+  const uint64_t own = weight(self);
+  uint32_t before = 0;
+  for (const std::string& manager : parts_.surroundings.manager_names()) {
+    if (manager != self && weight(manager) > own) ++before;
+  }
+  return before;
+}
+
+task<void> ManagerService::look_for_jobs(ManagerService* self) {
+  runtime::Runtime& runtime = self->parts_.runtime;
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  Instant forget_at = runtime.now() + kForgetEvery;
+  while (!cancel->cancelled()) {
+    co_await runtime.sleep(kLookEvery, cancel);
+    if (self->closing_ || cancel->cancelled()) co_return;
+    const Instant now = runtime.now();
+    const bool forgetting = now >= forget_at && self->parts_.surroundings.leads();
+    if (now >= forget_at) forget_at = now + kForgetEvery;
+    for (const std::string& job : self->parts_.keeper.keys()) {
+      if (self->stewards_.contains(job) || self->busy_.contains(job)) continue;
+      const Known* const known = self->known(job);
+      if (known == nullptr || (known->readable && dispatch::is_final(known->sheet.state))) {
+        self->unowned_since_.erase(job);
+        if (!forgetting || known == nullptr) continue;
+        const int64_t age = runtime.wall_now().unix_ns - known->sheet.ended.unix_ns;
+        if (age < self->settings_.result_retention.ns() || !self->busy_.insert(job).second) continue;
+        self->scope_.spawn(forget(self, job));
+        continue;
+      }
+      if (self->parts_.keeper.is_leased(job)) {
+        self->unowned_since_.erase(job);
+        continue;
+      }
+      const Instant since = self->unowned_since_.try_emplace(job, now).first->second;
+      if (now - since < self->settings_.claim_stagger * int64_t{self->rank(job)}) continue;
+      if (!self->busy_.insert(job).second) continue;
+      self->scope_.spawn(claim(self, job));
+    }
+  }
+}
+
+task<void> ManagerService::claim(ManagerService* self, std::string job) {
+  BW_PROBE("manager: a job is taken over");
+  Steward::Parts parts{self->parts_.runtime, self->parts_.links,  self->parts_.surroundings,
+                       self->parts_.store,   self->parts_.copies, *self};
+  auto steward = std::make_shared<Steward>(parts, self->settings_.steward, job);
+  const bool taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
+  self->unowned_since_.erase(job);
+  if (taken && !self->closing_) {
+    self->parts_.listener.on_job_says(job, "job_taken_over", "this manager goes on with job '" + job + "'", false);
+    self->stewards_[job] = steward;
+    self->busy_.erase(job);
+    self->share_out_now();
+    co_return;
+  }
+  const std::string why = steward->why();
+  co_await steward->close();
+  self->busy_.erase(job);
+  if (!why.empty() && !self->closing_) {
+    self->parts_.listener.on_job_says(job, "job_not_taken", "job '" + job + "' was not taken over: " + why, true);
+  }
+  // Whoever holds it, or a later look, will see to it.
+  self->unowned_since_[job] = self->parts_.runtime.now() + self->settings_.claim_stagger * 5;
+}
+
+namespace {
+
+class Deaf final : public jobs::JobHandle::Listener {
+  void on_lost(const jobs::LostJob&) override {}
+};
+
+}  // namespace
+
+task<void> ManagerService::forget(ManagerService* self, std::string job) {
+  Deaf deaf;
+  const Instant deadline = self->parts_.runtime.read_clock() + kClaimMost;
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  auto handle = self->parts_.store.open(job, deaf);
+  if (handle) {
+    const auto taken = co_await (*handle)->take(deadline, cancel);
+    const Status dropped = co_await self->parts_.copies.drop(job, deadline, cancel);
+    if (taken && dropped) {
+      const auto retired = co_await (*handle)->retire(deadline, cancel);
+      static_cast<void>(retired);
+    }
+  }
+  self->known_.erase(job);
+  self->busy_.erase(job);
+}
+
+}  // namespace bellwether::node

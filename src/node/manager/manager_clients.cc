@@ -1,0 +1,248 @@
+// What clients ask a manager, or another manager asks for a client of its own.
+
+#include <algorithm>
+#include <utility>
+
+#include "cluster/message_types.h"
+#include "dispatch/codec/bundle_codec.h"
+#include "node/manager/ask.h"
+#include "node/manager/manager_service.h"
+
+namespace bellwether::node {
+
+using dispatch::Refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kForwardMost = Duration::seconds(40);  // a watcher may be kept waiting for most of it
+constexpr Duration kFetchMost = Duration::seconds(10);
+constexpr std::size_t kListMost = 1'000;
+
+Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero()) {
+  Refusal out;
+  out.kind = kind;
+  out.why = std::move(why);
+  out.again_after = again_after;
+  return out;
+}
+
+struct JobOf {
+  std::string operator()(const dispatch::Submit& letter) const { return letter.job; }
+  std::string operator()(const dispatch::Watch& letter) const { return letter.job; }
+  std::string operator()(const dispatch::Cancel& letter) const { return letter.job; }
+  std::string operator()(const dispatch::FetchBundle& letter) const { return letter.job; }
+  template <class Other>
+  std::string operator()(const Other&) const {
+    return {};
+  }
+};
+
+dispatch::JobLine line_of(const dispatch::JobSheet& sheet, std::string owner) {
+  dispatch::JobLine line;
+  line.id = sheet.id;
+  line.name = sheet.name;
+  line.by = sheet.by;
+  line.state = sheet.state;
+  line.why = sheet.why;
+  line.submitted = sheet.submitted;
+  line.started = sheet.started;
+  line.ended = sheet.ended;
+  line.owner = std::move(owner);
+  return line;
+}
+
+}  // namespace
+
+void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
+  const auto now_answer = [&](const dispatch::Response& response) { respond(*caller.connection, caller.id, response); };
+  if (std::holds_alternative<dispatch::ListJobs>(letter)) return now_answer(list());
+  if (std::holds_alternative<dispatch::ListWorkers>(letter)) {
+    return now_answer(dispatch::WorkerList{registry_.lines(parts_.runtime.now())});
+  }
+  const std::string job = std::visit(JobOf{}, letter);
+  if (job.empty()) return now_answer(refusal(Refusal::Kind::kInvalid, "such a letter is not for managers"));
+  Steward* const steward = owned(job);
+  const Known* const sheet = known(job);
+  const bool finished =
+      steward == nullptr && sheet != nullptr && sheet->readable && dispatch::is_final(sheet->sheet.state);
+  if (auto* submitted = std::get_if<dispatch::Submit>(&letter)) {
+    if (steward == nullptr && sheet == nullptr && !parts_.surroundings.leads()) {
+      const std::string leader = parts_.surroundings.leader_name();
+      if (leader.empty() || caller.role == wire::Role::kManager) {
+        return now_answer(refusal(Refusal::Kind::kNotLeader, "no manager leads at the moment", Duration::millis(200)));
+      }
+      if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, leader, std::move(letter)));
+      return;
+    }
+    if (const Ticket ticket = keep(caller)) scope_.spawn(submit(this, ticket, std::move(*submitted)));
+    return;
+  }
+  if (finished || (steward != nullptr && steward->over())) {
+    if (const auto* watched = std::get_if<dispatch::Watch>(&letter)) {
+      if (steward != nullptr) return steward->watch(*caller.connection, caller.id, *watched, 0);
+      if (const Ticket ticket = keep(caller)) scope_.spawn(show_finished(this, ticket, *watched));
+      return;
+    }
+    if (std::holds_alternative<dispatch::Cancel>(letter)) {
+      const dispatch::JobState state = steward != nullptr ? steward->sheet().state : sheet->sheet.state;
+      return now_answer(
+          refusal(Refusal::Kind::kConflict, "job '" + job + "' has ended: it is " + std::string(to_string(state))));
+    }
+  }
+  if (const auto* wanted = std::get_if<dispatch::FetchBundle>(&letter)) {
+    if (steward != nullptr) {
+      return now_answer(dispatch::BundleLetter{job, dispatch::bundle_hash(steward->bundle()), steward->bundle()});
+    }
+    if (const Ticket ticket = keep(caller)) scope_.spawn(show_bundle(this, ticket, *wanted));
+    return;
+  }
+  if (steward != nullptr && steward->owned()) {
+    if (const auto* watched = std::get_if<dispatch::Watch>(&letter)) {
+      return steward->watch(*caller.connection, caller.id, *watched, 0);
+    }
+    if (const Ticket ticket = keep(caller)) {
+      scope_.spawn(cancel(this, ticket, std::move(std::get<dispatch::Cancel>(letter))));
+    }
+    return;
+  }
+  if (sheet == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+  const std::string owner = owner_of(job);
+  if (caller.role == wire::Role::kManager || owner.empty() || owner == parts_.surroundings.self()) {
+    Refusal out = not_mine(job);
+    out.again_after = Duration::millis(200);
+    return now_answer(out);
+  }
+  if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, owner, std::move(letter)));
+}
+
+uint32_t ManagerService::queued() const {
+  uint32_t sum = 0;
+  for (const auto& [id, steward] : stewards_) sum += steward->wants_cores() ? 1 : 0;
+  return sum;
+}
+
+task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch::Submit letter) {
+  const std::string id = letter.job;
+  const std::string hash = dispatch::bundle_hash(letter.bundle);
+  // The same client may ask twice; the second waits for the first.
+  while (self->busy_.contains(id) && !self->closing_) {
+    co_await self->parts_.runtime.sleep(Duration::millis(10), self->scope_.cancellation());
+  }
+  if (self->closing_) co_return;
+  const Steward* const there = self->owned(id);
+  const Known* const sheet = there == nullptr ? self->known(id) : nullptr;
+  if (there != nullptr || (sheet != nullptr && sheet->readable)) {
+    const dispatch::JobSheet& known = there != nullptr ? there->sheet() : sheet->sheet;
+    if (known.bundle == hash) {
+      co_return self->answer(ticket, dispatch::Submitted{id, known.state, 0});
+    }
+    co_return self->answer(ticket, refusal(Refusal::Kind::kConflict, "there is another job '" + id + "'"));
+  }
+  if (self->queued() >= self->settings_.queue_most || self->stewards_.size() >= self->settings_.jobs_most) {
+    co_return self->answer(
+        ticket, refusal(Refusal::Kind::kBusy, std::to_string(self->queued()) + " jobs wait for cores already",
+                        Duration::seconds(10)));
+  }
+  self->busy_.insert(id);
+  Steward::Parts parts{self->parts_.runtime, self->parts_.links,  self->parts_.surroundings,
+                       self->parts_.store,   self->parts_.copies, *self};
+  auto steward = std::make_shared<Steward>(parts, self->settings_.steward, id);
+  dispatch::Response answer = co_await steward->found(std::move(letter));
+  auto* done = std::get_if<dispatch::Submitted>(&answer);
+  if (done == nullptr) {
+    co_await steward->close();
+    self->busy_.erase(id);
+    co_return self->answer(ticket, answer);
+  }
+  self->stewards_[id] = steward;
+  self->busy_.erase(id);
+  self->share_out_now();
+  done->state = steward->sheet().state;
+  done->position = steward->wants_cores() ? self->queued() : 0;
+  self->answer(ticket, answer);
+}
+
+task<void> ManagerService::cancel(ManagerService* self, Ticket ticket, dispatch::Cancel letter) {
+  const auto at = self->stewards_.find(letter.job);
+  if (at == self->stewards_.end()) co_return self->answer(ticket, self->not_mine(letter.job));
+  const std::shared_ptr<Steward> steward = at->second;
+  const dispatch::Response answer = co_await steward->cancel(std::move(letter));
+  self->answer(ticket, answer);
+}
+
+task<void> ManagerService::forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter) {
+  const auto at = self->parts_.surroundings.find(to);
+  if (!at) {
+    co_return self->answer(ticket,
+                           refusal(Refusal::Kind::kUnavailable, "'" + to + "' is not there", Duration::millis(200)));
+  }
+  const auto answer =
+      co_await ask(self->parts_.links, *at, std::move(letter), kForwardMost, self->scope_.cancellation());
+  if (answer) co_return self->answer(ticket, *answer);
+  self->answer(ticket,
+               refusal(Refusal::Kind::kUnavailable, "'" + to + "': " + answer.error().message, Duration::millis(200)));
+}
+
+task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter) {
+  const copies::CopyKey key{letter.job, kAccountCopy};
+  const auto copy = co_await self->parts_.copies.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kFetchMost,
+                                                     self->scope_.cancellation());
+  if (!copy) {
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
+  }
+  const Known* const sheet = self->known(letter.job);
+  if (sheet == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "it was forgotten"));
+  dispatch::Watched out;
+  out.sheet = sheet->sheet;
+  out.owner = self->parts_.surroundings.self();
+  out.life = 1;
+  out.final = true;
+  if (*copy) {
+    auto totals = account::RunAccount::totals_of((*copy)->bytes);
+    if (!totals) co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, totals.error().message));
+    out.totals = std::move(*totals);
+  }
+  self->answer(ticket, out);
+}
+
+task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter) {
+  const copies::CopyKey key{letter.job, kBundleCopy};
+  auto copy = co_await self->parts_.copies.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kFetchMost,
+                                               self->scope_.cancellation());
+  if (!copy) {
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
+  }
+  if (!*copy) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "there is no job '" + letter.job + "'"));
+  std::string bytes = std::move((*copy)->bytes);
+  const std::string hash = dispatch::bundle_hash(bytes);
+  self->answer(ticket, dispatch::BundleLetter{letter.job, hash, std::move(bytes)});
+}
+
+// Who holds the job's register, as far as this node's own part of it tells.
+std::string ManagerService::owner_of(const std::string& job) {
+  const dispatch::JobRecord* record = parts_.keeper.find(job);
+  if (record == nullptr) return {};
+  for (const std::string& manager : parts_.surroundings.manager_names()) {
+    if (cluster::member_id(manager) == record->promised.owner) return manager;
+  }
+  return {};
+}
+
+dispatch::JobList ManagerService::list() {
+  dispatch::JobList out;
+  for (const std::string& job : parts_.keeper.keys()) {
+    const Steward* const steward = owned(job);
+    const Known* const sheet = steward == nullptr ? known(job) : nullptr;
+    if (steward == nullptr && (sheet == nullptr || !sheet->readable)) continue;
+    out.jobs.push_back(line_of(steward != nullptr ? steward->sheet() : sheet->sheet, owner_of(job)));
+  }
+  std::sort(out.jobs.begin(), out.jobs.end(), [](const dispatch::JobLine& a, const dispatch::JobLine& b) {
+    return std::pair(a.submitted.unix_ns, a.id) > std::pair(b.submitted.unix_ns, b.id);
+  });
+  out.cut = out.jobs.size() > kListMost;
+  if (out.cut) out.jobs.resize(kListMost);
+  return out;
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,235 @@
+#include "node/manager/manager_service.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "cluster/message_types.h"
+#include "dispatch/codec/letters_codec.h"
+#include "node/manager/ask.h"
+
+namespace bellwether::node {
+
+using dispatch::Refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kShareOutEvery = Duration::millis(500);
+constexpr std::size_t kCallersMost = 16'384;
+
+bool is_of_worker(const dispatch::Letter& letter) {
+  return std::holds_alternative<dispatch::WorkerReport>(letter) ||
+         std::holds_alternative<dispatch::WindowLetter>(letter) || std::holds_alternative<dispatch::EndLetter>(letter);
+}
+
+Refusal refusal(Refusal::Kind kind, std::string why) {
+  Refusal out;
+  out.kind = kind;
+  out.why = std::move(why);
+  return out;
+}
+
+}  // namespace
+
+ManagerService::ManagerService(Parts parts, ManagerSettings settings) : parts_(parts), settings_(settings) {
+  parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
+}
+
+ManagerService::~ManagerService() { parts_.switchboard.disconnect(cluster::message_type::kDispatch); }
+
+task<void> ManagerService::run(runtime::Cancellation* cancel) {
+  scope_.spawn(look_for_jobs(this));
+  while (!cancel->cancelled()) {
+    share_out_now();
+    sweep();
+    co_await parts_.runtime.sleep(kShareOutEvery, cancel);
+  }
+  closing_ = true;
+  for (const auto& [id, steward] : std::map(stewards_)) drop(id);
+  while (!stewards_.empty() || !busy_.empty()) co_await parts_.runtime.sleep(Duration::millis(5));
+  scope_.cancel();
+  co_await scope_.join();
+}
+
+// --- what comes in
+// ----------------------------------------------------------------------------------------------------
+
+void ManagerService::on_request(link::Connection& connection, const wire::Inbound& request) {
+  const Caller caller{&connection, request.id, connection.peer().identity.node, connection.peer().identity.role};
+  auto letter = dispatch::decode_letter(as_text(request.body));
+  if (!letter) {
+    const auto kind = letter.error().code == Errc::kUnsupported ? Refusal::Kind::kUnavailable : Refusal::Kind::kInvalid;
+    return respond(connection, request.id, refusal(kind, letter.error().message));
+  }
+  if (closing_) return respond(connection, request.id, refusal(Refusal::Kind::kUnavailable, "this manager is leaving"));
+  const bool from_worker = caller.role == wire::Role::kWorker;
+  if (from_worker != is_of_worker(*letter)) {
+    return respond(connection, request.id, refusal(Refusal::Kind::kInvalid, "such a letter is not for this role"));
+  }
+  if (from_worker) return respond(connection, request.id, of_worker(caller, *letter));
+  of_client(caller, std::move(*letter));
+}
+
+// Live counters, which nobody has to have.
+void ManagerService::on_message(link::Connection&, const wire::Inbound&) {}
+
+void ManagerService::on_closed(link::Connection& connection) {
+  std::erase_if(callers_, [&](const auto& one) { return one.second.connection == &connection; });
+  for (const auto& [id, steward] : stewards_) steward->forget(connection);
+}
+
+// A caller that is answered later, unless its connection ends first.
+ManagerService::Ticket ManagerService::keep(const Caller& caller) {
+  if (callers_.size() >= kCallersMost) {
+    respond(*caller.connection, caller.id, refusal(Refusal::Kind::kBusy, "too many are asking this manager"));
+    return 0;
+  }
+  callers_.emplace(++ticket_, caller);
+  return ticket_;
+}
+
+void ManagerService::answer(Ticket ticket, const dispatch::Response& response) {
+  const auto at = callers_.find(ticket);
+  if (at == callers_.end()) return;
+  const Caller caller = at->second;
+  callers_.erase(at);
+  respond(*caller.connection, caller.id, response);
+}
+
+Steward* ManagerService::owned(const std::string& job) {
+  const auto at = stewards_.find(job);
+  return at == stewards_.end() || !at->second->ready() ? nullptr : at->second.get();
+}
+
+Refusal ManagerService::not_mine(const std::string& job) {
+  Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
+  out.owner = owner_of(job);
+  if (const auto at = parts_.surroundings.find(out.owner)) out.owner_at = at->endpoint.to_string();
+  if (const auto* record = parts_.keeper.find(job)) out.fence = record->promised.fence;
+  return out;
+}
+
+// --- workers
+// ----------------------------------------------------------------------------------------------------------
+
+dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatch::Letter& letter) {
+  if (const auto* told = std::get_if<dispatch::WorkerReport>(&letter)) return report(caller.name, *told);
+  const auto* window = std::get_if<dispatch::WindowLetter>(&letter);
+  const auto* end = std::get_if<dispatch::EndLetter>(&letter);
+  const std::string& job = window != nullptr ? window->job : end->job;
+  Steward* const steward = owned(job);
+  if (steward == nullptr || (!steward->owned() && !steward->over())) return not_mine(job);
+  return window != nullptr ? steward->window(caller.name, *window) : steward->end(caller.name, *end);
+}
+
+dispatch::Response ManagerService::report(const std::string& worker, const dispatch::WorkerReport& told) {
+  const WorkerRegistry::Entry* before = registry_.find(worker);
+  const bool is_new = before == nullptr || before->report.life != told.life;
+  const bool changed = is_new || before->report.free != told.free || before->report.takes_work != told.takes_work;
+  if (!registry_.heard(parts_.runtime.now(), worker, told)) {
+    return refusal(Refusal::Kind::kBusy, "this manager knows as many workers as it can");
+  }
+  if (is_new) {
+    parts_.listener.on_job_says({}, "worker_registered",
+                                "worker '" + worker + "' has " + std::to_string(told.cores) + " cores", false);
+  }
+  for (const auto& [id, steward] : std::map(stewards_)) steward->reported(worker, told);
+  for (const auto& one : told.held) {
+    // Of a job that has ended, and whose manager may have died before it could say so.
+    const Known* sheet = parts_.surroundings.leads() && !stewards_.contains(one.job) ? known(one.job) : nullptr;
+    if (sheet == nullptr || !sheet->readable || !dispatch::is_final(sheet->sheet.state)) continue;
+    const auto at = parts_.surroundings.find(worker);
+    if (!at) continue;
+    scope_.spawn([](ManagerService* self, cluster::PeerAddress to, dispatch::RetireLetter letter) -> task<void> {
+      const auto told_so =
+          co_await ask(self->parts_.links, to, letter, Duration::seconds(2), self->scope_.cancellation());
+      static_cast<void>(told_so);
+    }(this, *at, {one.job, std::max(one.fence, parts_.keeper.find(one.job)->promised.fence)}));
+  }
+  if (changed) on_cores_changed();
+  return dispatch::Noted{};
+}
+
+void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {
+  registry_.gone(name);
+  for (const auto& [id, steward] : std::map(stewards_)) steward->worker_gone(name, why);
+  on_cores_changed();
+}
+
+void ManagerService::on_worker_back(const std::string& name) {
+  registry_.back(name);
+  on_cores_changed();
+}
+
+// --- who gets cores
+// ---------------------------------------------------------------------------------------------------
+
+void ManagerService::on_cores_changed() {
+  if (closing_ || std::exchange(sharing_out_, true)) return;
+  scope_.spawn(share_out(this));
+}
+
+task<void> ManagerService::share_out(ManagerService* self) {
+  co_await self->parts_.runtime.yield();
+  self->sharing_out_ = false;
+  if (!self->closing_) self->share_out_now();
+}
+
+// Whoever came first gets what is free; nobody overtakes a job that waits for more cores than are free.
+void ManagerService::share_out_now() {
+  std::vector<std::shared_ptr<Steward>> order;
+  for (const auto& [id, steward] : stewards_) {
+    if (steward->ready() && steward->owned() && !steward->over()) order.push_back(steward);
+  }
+  std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
+    return std::pair(a->sheet().submitted.unix_ns, a->id()) < std::pair(b->sheet().submitted.unix_ns, b->id());
+  });
+  uint32_t position = 0;
+  bool somebody_waits = false;
+  for (const std::shared_ptr<Steward>& steward : order) {
+    std::map<std::string, uint32_t> asked;
+    for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
+    std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked);
+    if (steward->wants_cores() && somebody_waits) {
+      for (dispatch::WorkerSight& sight : sights) sight.free = 0;
+    }
+    steward->pool(sights);
+    steward->set_position(steward->wants_cores() ? ++position : 0);
+    somebody_waits = somebody_waits || steward->wants_cores();
+  }
+}
+
+// --- jobs that end
+// ----------------------------------------------------------------------------------------------------
+
+void ManagerService::on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) {
+  parts_.listener.on_job_says(job.id(), event, text, warning);
+}
+
+void ManagerService::on_lost(Steward& job) { drop(job.id()); }
+
+void ManagerService::drop(const std::string& job) {
+  const auto at = stewards_.find(job);
+  if (at == stewards_.end() || !busy_.insert(job).second) return;
+  scope_.spawn(end_steward(this, at->second));
+}
+
+task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Steward> steward) {
+  const std::string id = steward->id();
+  co_await self->parts_.runtime.yield();
+  co_await steward->close();
+  self->stewards_.erase(id);
+  self->busy_.erase(id);
+  self->on_cores_changed();
+}
+
+void ManagerService::sweep() {
+  const Instant now = parts_.runtime.now();
+  registry_.sweep(now);
+  for (const auto& [id, steward] : std::map(stewards_)) {
+    if (steward->over() && now - steward->over_since() > settings_.tracking) drop(id);
+  }
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,135 @@
+// What makes a node a manager: it takes jobs, hands them to workers, takes over those whose manager has died, and
+// answers workers and clients. Any manager answers a client; what another one owns is asked of that one.
+//
+//   manager_service.cc   its life, workers, and who gets cores
+//   manager_clients.cc   what clients ask
+//   manager_claims.cc    jobs that nobody has: taken over, and forgotten after a week
+//
+// One thread, that of its runtime.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "cluster/jobs/job_keeper.h"
+#include "cluster/switchboard.h"
+#include "node/manager/steward.h"
+#include "node/manager/worker_registry.h"
+
+namespace bellwether::node {
+
+struct ManagerSettings {
+  StewardSettings steward;
+  std::size_t queue_most = 100;                         // jobs that wait for cores
+  std::size_t jobs_most = 1'000;                        // that one manager has in hand
+  Duration claim_stagger = Duration::millis(400);       // between two managers that want the same job
+  Duration tracking = Duration::minutes(5);             // a job that has ended is answered from memory for so long
+  Duration result_retention = Duration::hours(24 * 7);  // and from the disks for so long
+};
+
+class ManagerService final : public cluster::Service, private Steward::Owner {
+ public:
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    virtual void on_job_says(const std::string& job, const std::string& event, const std::string& text,
+                             bool warning) = 0;
+  };
+  struct Parts {
+    runtime::Runtime& runtime;
+    cluster::PeerLinks& links;
+    cluster::Switchboard& switchboard;
+    Surroundings& surroundings;
+    jobs::JobStore& store;
+    jobs::JobKeeper& keeper;  // of this node
+    copies::Copies& copies;
+    Listener& listener;
+  };
+
+  // All parts must outlive it.
+  ManagerService(Parts parts, ManagerSettings settings);
+  ~ManagerService() override;
+  ManagerService(const ManagerService&) = delete;
+  ManagerService& operator=(const ManagerService&) = delete;
+
+  // Serves until cancelled; then gives its jobs back, so that others go on with them at once.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+
+  // What membership says of a worker.
+  void on_worker_gone(const std::string& name, const std::string& why);
+  void on_worker_back(const std::string& name);
+
+  std::size_t jobs() const { return stewards_.size(); }
+  std::size_t workers() const { return registry_.size(); }
+
+ private:
+  struct Caller {
+    link::Connection* connection;
+    wire::RequestId id;
+    std::string name;
+    wire::Role role;
+  };
+  using Ticket = uint64_t;
+  struct Known {  // of a job, from this node's own register
+    dispatch::Place place;
+    dispatch::JobSheet sheet;
+    bool readable = false;
+  };
+
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  void on_closed(link::Connection& connection) override;
+
+  void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) override;
+  void on_cores_changed() override;
+  void on_lost(Steward& job) override;
+
+  // --- manager_service.cc
+  Ticket keep(const Caller& caller);
+  void answer(Ticket ticket, const dispatch::Response& response);
+  dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
+  dispatch::Response report(const std::string& worker, const dispatch::WorkerReport& report);
+  dispatch::Refusal not_mine(const std::string& job);
+  Steward* owned(const std::string& job);
+  static runtime::task<void> share_out(ManagerService* self);
+  void share_out_now();
+  static runtime::task<void> end_steward(ManagerService* self, std::shared_ptr<Steward> steward);
+  void drop(const std::string& job);
+  void sweep();
+
+  // --- manager_clients.cc
+  void of_client(const Caller& caller, dispatch::Letter letter);
+  static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
+  static runtime::task<void> cancel(ManagerService* self, Ticket ticket, dispatch::Cancel letter);
+  static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
+  static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter);
+  static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
+  dispatch::JobList list();
+  std::string owner_of(const std::string& job);
+  uint32_t queued() const;
+
+  // --- manager_claims.cc
+  static runtime::task<void> look_for_jobs(ManagerService* self);
+  static runtime::task<void> claim(ManagerService* self, std::string job);
+  static runtime::task<void> forget(ManagerService* self, std::string job);
+  const Known* known(const std::string& job);
+  uint32_t rank(const std::string& job) const;
+
+  Parts parts_;
+  ManagerSettings settings_;
+  WorkerRegistry registry_;
+  std::map<std::string, std::shared_ptr<Steward>> stewards_;
+  std::set<std::string> busy_;  // jobs that are being founded, claimed, ended or forgotten
+  std::map<std::string, Known> known_;
+  std::map<std::string, Instant> unowned_since_;
+  std::map<Ticket, Caller> callers_;
+  Ticket ticket_ = 0;
+  bool sharing_out_ = false;
+  bool closing_ = false;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

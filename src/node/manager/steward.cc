@@ -1,0 +1,356 @@
+#include "node/manager/steward.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "aggregate/thresholds.h"
+#include "dispatch/codec/bundle_codec.h"
+#include "dispatch/codec/sheet_codec.h"
+#include "node/manager/ask.h"
+#include "plan/bundle.h"
+
+namespace bellwether::node {
+
+using dispatch::JobEffects;
+using dispatch::Refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kWriteLimit = Duration::seconds(5);
+constexpr Duration kAgain = Duration::millis(200);
+constexpr Duration kGiveBackMost = Duration::seconds(1);
+
+std::string state_words(const dispatch::JobSheet& sheet) {
+  return std::string(to_string(sheet.state)) + (sheet.why.empty() ? "" : ": " + sheet.why);
+}
+
+}  // namespace
+
+Steward::Steward(Parts parts, StewardSettings settings, std::string id)
+    : parts_(parts), settings_(settings), id_(std::move(id)), account_life_(parts.runtime.prng().next() | 1U) {}
+
+Steward::~Steward() = default;
+
+Refusal Steward::refuse(Refusal::Kind kind, std::string why) const {
+  Refusal refusal;
+  refusal.kind = kind;
+  refusal.why = std::move(why);
+  return refusal;
+}
+
+void Steward::say(const std::string& event, const std::string& text, bool warning) {
+  parts_.owner.on_says(*this, event, text, warning);
+}
+
+Status Steward::make_plan(std::string bundle) {
+  auto decoded = dispatch::decode_bundle(bundle);
+  if (!decoded) return tl::unexpected(decoded.error());
+  auto plan = plan::plan_of(*decoded);
+  if (!plan) return tl::unexpected(plan.error());
+  bundle_ = std::move(bundle);
+  plan_ = std::make_unique<plan::Plan>(std::move(*plan));
+  return {};
+}
+
+// --- how it begins
+// ----------------------------------------------------------------------------------------------------
+
+task<dispatch::Response> Steward::found(dispatch::Submit letter) {
+  const Status planned = make_plan(std::move(letter.bundle));
+  if (!planned) co_return refuse(Refusal::Kind::kBroken, planned.error().message);
+  const Instant deadline = now() + settings_.submit_limit;
+  auto opened = parts_.store.open(id_, *this);
+  if (!opened) co_return refuse(Refusal::Kind::kUnavailable, opened.error().message);
+  handle_ = std::move(*opened);
+  auto taken = co_await handle_->take(deadline, scope_.cancellation());
+  if (!taken) co_return refuse(Refusal::Kind::kUnavailable, "the job's register: " + taken.error().message);
+  if (taken->value) co_return refuse(Refusal::Kind::kConflict, "there is a job '" + id_ + "' already");
+  owned_ = true;
+  const copies::Version first{handle_->fence(), 1};
+  const Status kept = co_await parts_.copies.put({id_, kBundleCopy}, first, bundle_, deadline, scope_.cancellation());
+  if (!kept) co_return refuse(Refusal::Kind::kUnavailable, "the scenario could not be kept: " + kept.error().message);
+  dispatch::JobSheet sheet;
+  sheet.id = id_;
+  sheet.name = plan_->name;
+  sheet.by = letter.by;
+  sheet.bundle = dispatch::bundle_hash(bundle_);
+  sheet.seed = letter.seed;
+  sheet.submitted = parts_.runtime.wall_now();
+  sheet.revision = 1;
+  sheet.workflows.resize(plan_->workflows.size());
+  auto bytes = dispatch::encode_sheet(sheet);
+  if (!bytes) co_return refuse(Refusal::Kind::kBroken, bytes.error().message);
+  const auto written = co_await handle_->write(std::move(*bytes), deadline, scope_.cancellation());
+  if (!written) co_return refuse(Refusal::Kind::kUnavailable, "the job's register: " + written.error().error.message);
+  if (!owned_) co_return refuse(Refusal::Kind::kUnavailable, "the job's register was lost");
+  account_ = std::make_unique<account::RunAccount>(*plan_);
+  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(sheet),
+                                         parts_.runtime.prng().fork());
+  start();
+  JobEffects out;
+  job_->begin(before(), out);
+  after(out);
+  dispatch::Submitted done;
+  done.job = id_;
+  done.state = job_->sheet().state;
+  co_return done;
+}
+
+task<bool> Steward::take_over(Instant deadline) {
+  auto opened = parts_.store.open(id_, *this);
+  if (!opened) {
+    why_ = opened.error().message;
+    co_return false;
+  }
+  handle_ = std::move(*opened);
+  auto taken = co_await handle_->take(deadline, scope_.cancellation());
+  if (!taken) {
+    why_ = taken.error().message;
+    co_return false;
+  }
+  owned_ = true;
+  if (!taken->value) {
+    // Its first owner died before anybody was told that there is a job.
+    const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
+    why_ = retired ? "nothing was ever written of it" : retired.error().error.message;
+    co_return false;
+  }
+  auto sheet = dispatch::read_sheet(*taken->value);
+  if (!sheet) {
+    why_ = sheet.error().message;
+    co_return false;
+  }
+  if (dispatch::is_final(sheet->state)) {
+    why_ = "it has ended";
+    co_return false;
+  }
+  auto bundle = co_await parts_.copies.get({id_, kBundleCopy}, handle_->fence(), deadline, scope_.cancellation());
+  if (!bundle || !*bundle) {
+    why_ = "what it is made from: " + (bundle ? std::string("nobody has it") : bundle.error().message);
+    co_return false;
+  }
+  const Status planned = make_plan(std::move((*bundle)->bytes));
+  if (!planned) {
+    why_ = planned.error().message;
+    co_return false;
+  }
+  auto copy = co_await parts_.copies.get({id_, kAccountCopy}, handle_->fence(), deadline, scope_.cancellation());
+  if (!copy) {
+    why_ = "its account: " + copy.error().message;
+    co_return false;
+  }
+  if (*copy) {
+    auto restored = account::RunAccount::restore(now(), *plan_, (*copy)->bytes);
+    if (!restored) {
+      why_ = "its account: " + restored.error().message;
+      co_return false;
+    }
+    account_ = std::make_unique<account::RunAccount>(std::move(*restored));
+  } else {
+    account_ = std::make_unique<account::RunAccount>(*plan_);
+  }
+  if (!owned_) {
+    why_ = "somebody else has taken it";
+    co_return false;
+  }
+  durable_ = account_->applied();
+  written_ = sheet->revision;
+  std::map<dispatch::ShareId, uint64_t> applied;
+  for (const auto& [stream, number] : durable_) applied[dispatch::ShareId(stream.value())] = number;
+  Duration ago;
+  if (sheet->started.unix_ns != 0) {
+    ago = Duration::nanos(std::max<int64_t>(0, parts_.runtime.wall_now().unix_ns - sheet->started.unix_ns));
+  }
+  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(*sheet),
+                                         parts_.runtime.prng().fork());
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    if (!share.streams) continue;
+    static_cast<void>(account_->open(account::StreamId(share.id.value()), share.from));
+    if (!dispatch::is_live(share)) account_->close(account::StreamId(share.id.value()));
+  }
+  start();
+  JobEffects out;
+  job_->adopt(before(), ago, std::move(applied), out);
+  for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
+  after(out);
+  co_return true;
+}
+
+void Steward::start() {
+  next_copy_ = now() + settings_.copy_every;
+  scope_.spawn(keep_time(this));
+}
+
+task<void> Steward::close() {
+  closing_ = true;
+  answer_watchers(now(), true);
+  scope_.cancel();
+  co_await scope_.join();
+  if (handle_ != nullptr && handle_->held(parts_.runtime.boot_now())) {
+    const Status given = co_await handle_->give_back(now() + kGiveBackMost, nullptr);
+    static_cast<void>(given);
+  }
+  handle_.reset();
+}
+
+// --- the kernel at work
+// -----------------------------------------------------------------------------------------------
+
+Instant Steward::before() {
+  const Instant at = now();
+  job_->set_wall(at, parts_.runtime.wall_now());
+  return at;
+}
+
+void Steward::after(const JobEffects& effects) {
+  for (const dispatch::JobEffect& effect : effects) carry_out(effect);
+  if (!effects.empty() && watchers_due_ == Instant::never()) {
+    watchers_due_ = parts_.runtime.now() + settings_.watch_pause;
+  }
+  poke();
+}
+
+void Steward::carry_out(const dispatch::JobEffect& effect) {
+  namespace fx = dispatch::job_effect;
+  if (closing_) return;
+  if (std::holds_alternative<fx::Keep>(effect)) {
+    if (!std::exchange(writing_, true)) scope_.spawn(write_on(this));
+    parts_.owner.on_cores_changed();
+  } else if (const auto* offering = std::get_if<fx::Offer>(&effect)) {
+    scope_.spawn(offer(this, offering->share));
+  } else if (const auto* beginning = std::get_if<fx::Begin>(&effect)) {
+    const dispatch::ShareSheet* share = job_->find(beginning->share);
+    const Status opened = account_->open(account::StreamId(share->id.value()), share->from);
+    if (!opened) say("account", opened.error().message, true);
+    scope_.spawn(begin(this, *beginning));
+  } else if (const auto* stopping = std::get_if<fx::Stop>(&effect)) {
+    scope_.spawn(stop(this, *stopping));
+  } else if (const auto* closed = std::get_if<fx::CloseStream>(&effect)) {
+    account_->close(account::StreamId(closed->share.value()));
+  } else if (std::holds_alternative<fx::Conclude>(effect)) {
+    scope_.spawn(conclude(this));
+  } else if (std::holds_alternative<fx::Over>(effect)) {
+    over_since_ = parts_.runtime.now();
+    say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
+    retire_all();
+    watchers_due_ = parts_.runtime.now();
+  } else {
+    const auto& moved = std::get<fx::Moved>(effect);
+    const std::string whose = moved.what == "job" ? "job '" + id_ + "'" : "job '" + id_ + "', '" + moved.what + "'";
+    say("job_state", whose + ": " + std::string(moved.from) + " -> " + std::string(moved.to) +
+                         (moved.why.empty() ? "" : " (" + moved.why + ")"));
+  }
+}
+
+void Steward::poke() {
+  if (nap_ != nullptr) nap_->cancel();
+}
+
+Instant Steward::next_deadline() const {
+  Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_due_});
+  if (!copied_all_ && !copying_) next = std::min(next, next_copy_);
+  for (const Watcher& one : watchers_) next = std::min(next, one.until);
+  return next;
+}
+
+task<void> Steward::keep_time(Steward* self) {
+  runtime::Runtime& runtime = self->parts_.runtime;
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  while (!cancel->cancelled()) {
+    {
+      runtime::Cancellation nap(cancel);
+      self->nap_ = &nap;
+      // At most so long: the wall clock may be set, and a deadline may come from a clock that was read earlier.
+      const Instant until = std::min(self->next_deadline(), self->now() + Duration::seconds(1));
+      co_await runtime.sleep_until(until, &nap);
+      self->nap_ = nullptr;
+    }
+    if (cancel->cancelled()) co_return;
+    // Everything that is told in this turn of the loop is looked at together.
+    co_await runtime.yield();
+    const Instant at = self->now();
+    self->settle(at);
+    if (self->job_->wake() <= at) {
+      JobEffects out;
+      self->job_->tick(self->before(), out);
+      self->after(out);
+    }
+    if (!self->copied_all_ && !self->copying_ && self->next_copy_ <= at && self->owned_) {
+      self->copying_ = true;
+      self->scope_.spawn(copy_on(self));
+    }
+    self->answer_watchers(at, false);
+  }
+}
+
+// One write at a time, always of the newest sheet.
+task<void> Steward::write_on(Steward* self) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  while (self->owned_ && !cancel->cancelled() && self->written_ < self->job_->sheet().revision) {
+    const uint64_t revision = self->job_->sheet().revision;
+    auto bytes = dispatch::encode_sheet(self->job_->sheet());
+    if (!bytes) {
+      self->say("register", "job '" + self->id_ + "': " + bytes.error().message, true);
+      break;
+    }
+    const auto written = co_await self->handle_->write(std::move(*bytes), self->now() + kWriteLimit, cancel);
+    if (cancel->cancelled() || !self->owned_) break;
+    if (!written) {
+      self->say("register", "job '" + self->id_ + "' could not be written: " + written.error().error.message, true);
+      co_await self->parts_.runtime.sleep(kAgain, cancel);
+      continue;
+    }
+    self->written_ = revision;
+    JobEffects out;
+    self->job_->kept(self->before(), revision, out);
+    self->after(out);
+  }
+  self->writing_ = false;
+}
+
+// The account is whole: it is kept for good, and then the job is over.
+task<void> Steward::conclude(Steward* self) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  while (self->copying_ && !cancel->cancelled()) co_await self->parts_.runtime.sleep(Duration::millis(5), cancel);
+  if (cancel->cancelled()) co_return;
+  self->copying_ = true;
+  self->account_->finish(self->now());
+  self->watchers_due_ = self->parts_.runtime.now();
+  while (self->owned_ && !cancel->cancelled()) {
+    const Status copied = co_await self->copy_account(self->now() + kWriteLimit);
+    if (cancel->cancelled() || !self->owned_) co_return;
+    if (copied) break;
+    self->say("account", "job '" + self->id_ + "': its result could not be kept: " + copied.error().message, true);
+    co_await self->parts_.runtime.sleep(kAgain, cancel);
+  }
+  if (!self->owned_ || cancel->cancelled()) co_return;
+  JobEffects out;
+  self->job_->concluded(self->before(), out);
+  self->after(out);
+}
+
+void Steward::on_lost(const jobs::LostJob& lost) {
+  owned_ = false;
+  if (job_ != nullptr && job_->over()) return;
+  say("job_lost", "job '" + id_ + "' is not this manager's any more: " + lost.why, true);
+  parts_.owner.on_lost(*this);
+}
+
+void Steward::add_cores(std::map<std::string, uint32_t>& asked) const {
+  if (job_ == nullptr) return;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    if (dispatch::is_live(share)) asked[share.worker] += share.cores;
+  }
+}
+
+bool Steward::wants_cores() const { return job_ != nullptr && owned_ && job_->queued(); }
+
+void Steward::pool(const std::vector<dispatch::WorkerSight>& workers) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  JobEffects out;
+  job_->pool(before(), workers, out);
+  after(out);
+}
+
+}  // namespace bellwether::node

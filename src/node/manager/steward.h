@@ -1,0 +1,176 @@
+// One job in the hands of this manager, at work: the kernel (dispatch/job.h) with the job's register, its account, the
+// workers that run its shares and the clients that watch it.
+//
+//   steward.cc          its life: taken, written, concluded, lost
+//   steward_workers.cc  what is said to workers, and what they say
+//   steward_account.cc  what was measured: told, copied, watched
+//
+// One thread, that of its runtime.
+#pragma once
+
+#include <list>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "account/run_account.h"
+#include "cluster/copies/copies.h"
+#include "cluster/jobs/job_store.h"
+#include "cluster/peer_links.h"
+#include "dispatch/job.h"
+#include "dispatch/letters.h"
+#include "node/manager/surroundings.h"
+#include "runtime/scope.h"
+
+namespace bellwether::node {
+
+inline constexpr const char* kBundleCopy = "bundle";
+inline constexpr const char* kAccountCopy = "account";
+
+struct StewardSettings {
+  dispatch::JobRules rules;
+  Duration copy_every = Duration::seconds(2);    // of the account, while it changes
+  Duration watch_pause = Duration::millis(50);   // between two answers to one watcher
+  Duration submit_limit = Duration::seconds(5);  // for the quorum's word on a new job
+  std::size_t watchers_most = 256;
+};
+
+class Steward final : private jobs::JobHandle::Listener {
+ public:
+  // Whoever has it. Must not destroy it from within a call.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    virtual void on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) = 0;
+    // Cores are free, or wanted.
+    virtual void on_cores_changed() = 0;
+    // Somebody else owns the job now, or nobody.
+    virtual void on_lost(Steward& job) = 0;
+  };
+  struct Parts {
+    runtime::Runtime& runtime;
+    cluster::PeerLinks& links;
+    Surroundings& surroundings;
+    jobs::JobStore& store;
+    copies::Copies& copies;
+    Owner& owner;
+  };
+
+  // All parts must outlive it.
+  Steward(Parts parts, StewardSettings settings, std::string id);
+  ~Steward() override;
+  Steward(const Steward&) = delete;
+  Steward& operator=(const Steward&) = delete;
+
+  // A new job: takes its register, keeps what it is made from, and begins. An answer for the client; anything but
+  // Submitted: it is not there, and this object is of no use.
+  runtime::task<dispatch::Response> found(dispatch::Submit letter);
+  // Somebody else's: from its register and its copies. False: it cannot be had, or has ended; `why` tells.
+  runtime::task<bool> take_over(Instant deadline);
+
+  // Ends everything beside, and gives the register back. Before its end.
+  runtime::task<void> close();
+
+  const std::string& id() const { return id_; }
+  bool owned() const { return owned_; }
+  bool over() const { return job_ != nullptr && job_->over(); }
+  const dispatch::JobSheet& sheet() const { return job_->sheet(); }
+  bool ready() const { return job_ != nullptr; }
+  std::string why() const { return why_; }
+  Instant over_since() const { return over_since_; }
+  // Cores of workers that its shares stand for.
+  void add_cores(std::map<std::string, uint32_t>& asked) const;
+  bool wants_cores() const;
+
+  void pool(const std::vector<dispatch::WorkerSight>& workers);
+  void worker_gone(const std::string& worker, const std::string& why);
+  void reported(const std::string& worker, const dispatch::WorkerReport& report);
+  dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
+  dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);
+  runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
+  // Answers at once, or when there is news.
+  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter, uint32_t position);
+  void forget(const link::Connection& connection);
+  void set_position(uint32_t position) { position_ = position; }
+  const std::string& bundle() const { return bundle_; }
+
+ private:
+  struct Watcher {
+    link::Connection* connection;
+    wire::RequestId id;
+    dispatch::Watch letter;
+    Instant until;
+  };
+  struct Missed {
+    uint32_t reports = 0;  // in a row, that did not name the share, or as ready only
+  };
+
+  void on_lost(const jobs::LostJob& lost) override;
+
+  // --- steward.cc
+  Status make_plan(std::string bundle);
+  void start();
+  dispatch::Refusal refuse(dispatch::Refusal::Kind kind, std::string why) const;
+  // Around each call of the kernel.
+  Instant before();
+  void after(const dispatch::JobEffects& effects);
+  void carry_out(const dispatch::JobEffect& effect);
+  void poke();
+  Instant next_deadline() const;
+  static runtime::task<void> keep_time(Steward* self);
+  static runtime::task<void> write_on(Steward* self);
+  static runtime::task<void> conclude(Steward* self);
+  Instant now() { return parts_.runtime.read_clock(); }
+  void say(const std::string& event, const std::string& text, bool warning = false);
+
+  // --- steward_workers.cc
+  static runtime::task<void> offer(Steward* self, dispatch::ShareId share);
+  static runtime::task<void> begin(Steward* self, dispatch::job_effect::Begin begin);
+  static runtime::task<void> stop(Steward* self, dispatch::job_effect::Stop stop);
+  static runtime::task<void> adopt(Steward* self, std::string worker);
+  static runtime::task<void> retire(Steward* self, std::string worker, uint64_t life);
+  void retire_all();
+  runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::Letter letter, Duration timeout);
+
+  // --- steward_account.cc
+  void settle(Instant now);
+  static runtime::task<void> copy_on(Steward* self);
+  runtime::task<Status> copy_account(Instant deadline);
+  void answer_watchers(Instant now, bool all);
+  dispatch::Watched view(const dispatch::Watch& letter) const;
+  bool has_news(const dispatch::Watch& letter) const;
+
+  Parts parts_;
+  StewardSettings settings_;
+  std::string id_;
+  std::string why_;
+  std::string bundle_;
+  std::unique_ptr<plan::Plan> plan_;
+  std::unique_ptr<jobs::JobHandle> handle_;
+  std::unique_ptr<dispatch::Job> job_;
+  std::unique_ptr<account::RunAccount> account_;
+  uint64_t account_life_ = 0;
+  bool owned_ = false;
+  bool closing_ = false;
+  bool writing_ = false;
+  uint64_t written_ = 0;  // revision of the sheet that a quorum has
+  uint64_t copies_put_ = 0;
+  bool copied_all_ = true;  // since the account changed
+  bool copying_ = false;
+  Instant next_copy_;
+  std::map<account::StreamId, uint64_t> durable_;
+  std::map<dispatch::ShareId, Missed> missed_;
+  std::set<dispatch::ShareId> beginning_;
+  std::list<Watcher> watchers_;
+  Instant watchers_due_ = Instant::never();
+  uint32_t position_ = 0;
+  bool excess_told_ = false;
+  Instant over_since_;
+  runtime::Cancellation* nap_ = nullptr;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+}  // namespace bellwether::node

@@ -1,0 +1,181 @@
+// What was measured: told by workers, taken into the account, judged, copied to a quorum, and told to those who watch.
+
+#include <algorithm>
+#include <utility>
+
+#include "account/totals_codec.h"
+#include "aggregate/thresholds.h"
+#include "node/manager/ask.h"
+#include "node/manager/steward.h"
+
+namespace bellwether::node {
+
+using account::StreamId;
+using dispatch::JobEffects;
+using dispatch::Refusal;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kCopyLimit = Duration::seconds(10);
+constexpr Duration kWatchMost = Duration::seconds(30);
+// Of the seconds in one answer to a watcher; the rest comes with the next.
+constexpr std::size_t kNewsBytesMost = std::size_t{512} << 10;
+
+}  // namespace
+
+dispatch::Response Steward::window(const std::string& worker, const dispatch::WindowLetter& letter) {
+  const dispatch::ShareSheet* share = job_->find(letter.share);
+  if (share == nullptr || share->worker != worker || !share->streams) {
+    return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
+  }
+  const StreamId stream(letter.share.value());
+  const auto heard = account_->hear(now(), stream, letter.first, letter.last, letter.window);
+  if (!heard) return refuse(Refusal::Kind::kInvalid, heard.error().message);
+  dispatch::Applied answer;
+  answer.applied = account_->applied(stream);
+  const auto durable = durable_.find(stream);
+  answer.durable = durable == durable_.end() ? 0 : durable->second;
+  answer.excess = *heard == account::RunAccount::Heard::kExcess;
+  if (answer.excess && !std::exchange(excess_told_, true) && !job_->over()) {
+    JobEffects out;
+    job_->note(before(), "extra_load",
+               "worker '" + worker +
+                   "' went on for a while with what somebody else was given: its requests were sent, "
+                   "and are not counted",
+               out);
+    after(out);
+  }
+  if (*heard != account::RunAccount::Heard::kCounted) return answer;
+  copied_all_ = false;
+  if (!job_->over()) {
+    JobEffects out;
+    job_->applied(before(), letter.share, answer.applied, out);
+    after(out);
+  }
+  if (account_->next_deadline() <= parts_.runtime.now()) poke();
+  return answer;
+}
+
+void Steward::settle(Instant now) {
+  if (account_->next_deadline() > now || !account_->settle(now)) return;
+  watchers_due_ = std::min(watchers_due_, now);
+  if (job_->sheet().stop || job_->over()) return;
+  const auto failed = aggregate::abort_due(account_->totals());
+  if (!failed) return;
+  const plan::Threshold& threshold = plan_->thresholds[*failed];
+  dispatch::JobStop stop;
+  stop.cause = dispatch::JobStop::Cause::kThreshold;
+  stop.how = dispatch::StopHow::kGraceful;
+  stop.why = "threshold " + threshold.metric_text + " " + threshold.expression + " failed";
+  JobEffects out;
+  job_->stop(before(), stop, {}, out);
+  after(out);
+}
+
+// --- copies
+// -----------------------------------------------------------------------------------------------------------
+
+task<void> Steward::copy_on(Steward* self) {
+  // An account that knows of shares which no sheet knows would count them twice: the sheet goes first.
+  if (self->written_ >= self->job_->sheet().revision) {
+    const Status copied = co_await self->copy_account(self->now() + kCopyLimit);
+    if (!copied && self->owned_ && !self->closing_) {
+      self->say("account", "job '" + self->id_ + "': its account could not be copied: " + copied.error().message, true);
+    }
+    self->next_copy_ = self->now() + self->settings_.copy_every;
+  } else {
+    self->next_copy_ = self->now() + Duration::millis(50);
+  }
+  self->copying_ = false;
+  self->poke();
+}
+
+task<Status> Steward::copy_account(Instant deadline) {
+  const copies::Version version{handle_->fence(), ++copies_put_};
+  copied_all_ = true;
+  auto bytes = account_->save(now());
+  if (!bytes) co_return tl::unexpected(bytes.error());
+  std::map<StreamId, uint64_t> applied = account_->applied();
+  const Status put =
+      co_await parts_.copies.put({id_, kAccountCopy}, version, std::move(*bytes), deadline, scope_.cancellation());
+  if (put) {
+    durable_ = std::move(applied);
+  } else {
+    copied_all_ = false;
+  }
+  co_return put;
+}
+
+// --- those who watch
+// --------------------------------------------------------------------------------------------------
+
+bool Steward::has_news(const dispatch::Watch& letter) const {
+  return letter.revision != job_->sheet().revision || letter.life != account_life_ ||
+         letter.seconds != account_->seconds() || job_->over();
+}
+
+dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
+  dispatch::Watched out;
+  out.sheet = job_->sheet();
+  out.position = position_;
+  out.owner = parts_.surroundings.self();
+  out.life = account_life_;
+  out.final = job_->over();
+  out.seconds = account_->seconds();
+  const bool follows = letter.life == account_life_ && account_->has_news_since(letter.seconds);
+  if (!follows) {
+    auto totals = account::encode_totals(account_->totals().save());
+    if (totals) out.totals = std::move(*totals);
+    return out;
+  }
+  std::size_t bytes = 0;
+  out.seconds = letter.seconds;
+  for (const account::RunAccount::Second* one : account_->news_since(letter.seconds)) {
+    if (bytes > 0 && bytes + one->window.size() > kNewsBytesMost) {
+      out.final = false;
+      break;
+    }
+    bytes += one->window.size();
+    out.news.push_back({one->covered, one->amends, one->window});
+    ++out.seconds;
+  }
+  return out;
+}
+
+void Steward::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter,
+                    uint32_t position) {
+  position_ = position;
+  if (has_news(letter) || letter.wait <= Duration::zero()) return respond(connection, id, view(letter));
+  if (watchers_.size() >= settings_.watchers_most) {
+    Refusal full = refuse(Refusal::Kind::kBusy, "too many clients watch this job");
+    full.again_after = Duration::seconds(2);
+    return respond(connection, id, full);
+  }
+  watchers_.push_back({&connection, id, letter, now() + std::min(letter.wait, kWatchMost)});
+  poke();
+}
+
+void Steward::forget(const link::Connection& connection) {
+  watchers_.remove_if([&](const Watcher& one) { return one.connection == &connection; });
+}
+
+void Steward::answer_watchers(Instant now, bool all) {
+  if (job_ == nullptr) return;
+  const bool due = watchers_due_ <= now;
+  if (due) watchers_due_ = Instant::never();
+  for (auto at = watchers_.begin(); at != watchers_.end();) {
+    if (all) {
+      Refusal moved = refuse(Refusal::Kind::kNotOwner, "another manager goes on with job '" + id_ + "'");
+      respond(*at->connection, at->id, moved);
+    } else if ((due && has_news(at->letter)) || at->until <= now) {
+      respond(*at->connection, at->id, view(at->letter));
+    } else {
+      ++at;
+      continue;
+    }
+    at = watchers_.erase(at);
+  }
+}
+
+}  // namespace bellwether::node

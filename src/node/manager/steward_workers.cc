@@ -1,0 +1,270 @@
+// What is said to workers about a job's shares, and what they say.
+
+#include <algorithm>
+#include <utility>
+
+#include "node/manager/ask.h"
+#include "node/manager/steward.h"
+
+namespace bellwether::node {
+
+using dispatch::JobEffects;
+using dispatch::OfferAnswer;
+using dispatch::Refusal;
+using dispatch::ShareId;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kOfferLimit = Duration::seconds(10);  // the scenario is prepared meanwhile
+constexpr Duration kTellLimit = Duration::seconds(2);
+constexpr Duration kAgain = Duration::millis(100);
+constexpr Duration kBeginFor = Duration::seconds(10);
+constexpr Duration kStopFor = Duration::seconds(30);
+constexpr Duration kRetireFor = Duration::minutes(2);
+// Reports in a row without a share that should be there, or that should run.
+constexpr uint32_t kMissedMost = 2;
+
+const Refusal* refusal_of(const Result<dispatch::Response>& answer) {
+  return answer ? std::get_if<Refusal>(&*answer) : nullptr;
+}
+bool is_noted(const Result<dispatch::Response>& answer) {
+  return answer && std::holds_alternative<dispatch::Noted>(*answer);
+}
+
+OfferAnswer meaning_of(const Result<dispatch::Response>& answer) {
+  if (is_noted(answer)) return OfferAnswer::kReady;
+  const Refusal* refusal = refusal_of(answer);
+  if (refusal == nullptr) return OfferAnswer::kNotNow;
+  if (refusal->kind == Refusal::Kind::kBroken) return OfferAnswer::kBroken;
+  return refusal->kind == Refusal::Kind::kBusy ? OfferAnswer::kBusy : OfferAnswer::kNotNow;
+}
+
+}  // namespace
+
+task<Result<dispatch::Response>> Steward::tell(std::string worker, dispatch::Letter letter, Duration timeout) {
+  const auto at = parts_.surroundings.find(worker);
+  if (!at) co_return fail(Errc::kUnreachable, "nobody knows where worker '" + worker + "' is");
+  auto answer = co_await ask(parts_.links, *at, std::move(letter), timeout, scope_.cancellation());
+  co_return answer;
+}
+
+task<void> Steward::offer(Steward* self, ShareId id) {
+  const dispatch::ShareSheet* share = self->job_->find(id);
+  if (share == nullptr || share->state != dispatch::ShareState::kOffered || !self->owned_) co_return;
+  const std::string worker = share->worker;
+  const dispatch::Offer letter{self->job_->order(id, self->handle_->fence())};
+  auto answer = co_await self->tell(worker, letter, kOfferLimit);
+  const Refusal* refusal = refusal_of(answer);
+  if (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown && !self->closing_) {
+    // It does not have what the plan is made from.
+    const dispatch::BundleLetter bundle{self->id_, letter.order.bundle, self->bundle_};
+    auto given = co_await self->tell(worker, bundle, kOfferLimit);
+    if (is_noted(given)) {
+      auto again = co_await self->tell(worker, letter, kOfferLimit);
+      answer = std::move(again);
+    } else {
+      answer = std::move(given);
+    }
+  }
+  if (self->closing_ || !self->owned_) co_return;
+  JobEffects out;
+  self->job_->offered(self->before(), id, meaning_of(answer), words_of(answer), out);
+  self->after(out);
+}
+
+task<void> Steward::begin(Steward* self, dispatch::job_effect::Begin begin) {
+  if (!self->beginning_.insert(begin.share).second) co_return;
+  const Instant end = self->now() + kBeginFor;
+  std::string why;
+  bool refused = false;
+  while (self->owned_ && !self->closing_) {
+    const dispatch::ShareSheet* share = self->job_->find(begin.share);
+    if (share == nullptr || share->state != dispatch::ShareState::kRunning) break;
+    const std::string worker = share->worker;
+    dispatch::BeginLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    letter.share = begin.share;
+    letter.clock = self->now() - begin.clock;
+    letter.resumes = begin.resumes;
+    letter.from = share->from;
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (self->closing_ || is_noted(answer)) break;
+    why = words_of(answer);
+    refused = refusal_of(answer) != nullptr;
+    if (refused || self->now() >= end) break;
+    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+  }
+  self->beginning_.erase(begin.share);
+  if (self->closing_ || !self->owned_ || !refused) co_return;
+  JobEffects out;
+  self->job_->not_begun(self->before(), begin.share, why, out);
+  self->after(out);
+}
+
+task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
+  const dispatch::ShareSheet* share = self->job_->find(stop.share);
+  if (share == nullptr) co_return;
+  const std::string worker = share->worker;
+  const Instant end = self->now() + kStopFor;
+  while (self->owned_ && !self->closing_ && self->now() < end) {
+    dispatch::StopLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    letter.share = stop.share;
+    letter.how = stop.how;
+    letter.why = stop.why;
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (answer || self->parts_.surroundings.is_gone(worker)) co_return;
+    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+  }
+}
+
+task<void> Steward::adopt(Steward* self, std::string worker) {
+  while (self->owned_ && !self->closing_) {
+    const auto& shares = self->job_->sheet().shares;
+    const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
+      return dispatch::is_live(share) && share.worker == worker;
+    });
+    if (mine == shares.end()) co_return;
+    const uint64_t life = mine->life;
+    dispatch::AdoptLetter letter;
+    letter.job = self->id_;
+    letter.fence = self->handle_->fence();
+    for (const dispatch::ShareSheet& share : shares) {
+      if (share.worker != worker || share.life != life) continue;
+      letter.streams.push_back({share.id, self->account_->applied(account::StreamId(share.id.value()))});
+    }
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (self->closing_ || !self->owned_) co_return;
+    const auto* adopted = answer ? std::get_if<dispatch::Adopted>(&*answer) : nullptr;
+    const Refusal* refusal = refusal_of(answer);
+    if (adopted != nullptr || (refusal != nullptr && refusal->kind == Refusal::Kind::kUnknown)) {
+      const std::vector<dispatch::ShareSight> sights =
+          adopted != nullptr ? adopted->shares : std::vector<dispatch::ShareSight>();
+      for (const dispatch::ShareSight& sight : sights) {
+        if (sight.clock != Duration::zero() && self->job_->find(sight.share) != nullptr) {
+          static_cast<void>(self->account_->open(account::StreamId(sight.share.value()), sight.from));
+        }
+      }
+      JobEffects out;
+      self->job_->sighted(self->before(), worker, life, sights, out);
+      self->after(out);
+      co_return;
+    }
+    if (self->parts_.surroundings.is_gone(worker)) {
+      self->worker_gone(worker, "it is not there any more");
+      co_return;
+    }
+    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+  }
+}
+
+void Steward::retire_all() {
+  std::set<std::string> told;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    if (told.insert(share.worker).second) scope_.spawn(retire(this, share.worker, share.life));
+  }
+}
+
+// A worker that does not hear it forgets by itself, later.
+task<void> Steward::retire(Steward* self, std::string worker, uint64_t) {
+  const Instant end = self->now() + kRetireFor;
+  Duration pause = kAgain;
+  while (!self->closing_ && self->now() < end && !self->parts_.surroundings.is_gone(worker)) {
+    const dispatch::RetireLetter letter{self->id_, self->handle_->fence()};
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (answer) co_return;
+    co_await self->parts_.runtime.sleep(pause, self->scope_.cancellation());
+    pause = std::min(pause * 2, Duration::seconds(5));
+  }
+}
+
+// --- what they say
+// ----------------------------------------------------------------------------------------------------
+
+void Steward::worker_gone(const std::string& worker, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  JobEffects out;
+  job_->worker_gone(before(), worker, 0, why, out);
+  after(out);
+}
+
+// What a worker has is compared with what it should have: letters may be lost, and so may what they were about.
+void Steward::reported(const std::string& worker, const dispatch::WorkerReport& report) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  std::map<ShareId, dispatch::SharePhase> held;
+  for (const auto& one : report.held) {
+    if (one.job == id_) held[one.share] = one.phase;
+  }
+  std::vector<ShareId> lost;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    const bool live = dispatch::is_live(share);
+    if (share.worker != worker || share.life != report.life) continue;
+    const auto here = held.find(share.id);
+    if (!live) {
+      if (here != held.end() && here->second != dispatch::SharePhase::kEnded &&
+          share.state != dispatch::ShareState::kEnded) {
+        scope_.spawn(stop(this, {share.id, dispatch::StopHow::kAtOnce, "it was given to somebody else"}));
+      }
+      continue;
+    }
+    if (share.state == dispatch::ShareState::kOffered || beginning_.contains(share.id)) continue;
+    const bool missing = here == held.end();
+    const bool idle =
+        !missing && share.state == dispatch::ShareState::kRunning && here->second < dispatch::SharePhase::kRunning;
+    if (!missing && !idle) {
+      missed_.erase(share.id);
+      continue;
+    }
+    if (++missed_[share.id].reports < kMissedMost) continue;
+    missed_.erase(share.id);
+    lost.push_back(share.id);
+  }
+  for (const ShareId id : lost) {
+    JobEffects out;
+    job_->not_begun(before(), id, held.contains(id) ? "it does not begin it" : "it does not have it any more", out);
+    after(out);
+  }
+}
+
+dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLetter& letter) {
+  const dispatch::ShareSheet* share = job_->find(letter.share);
+  if (share == nullptr || share->worker != worker) {
+    return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
+  }
+  if (!job_->over()) {
+    JobEffects out;
+    job_->ended(before(), letter.share, letter.end, out);
+    after(out);
+  }
+  return dispatch::Noted{};
+}
+
+task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
+  if (job_->over() || dispatch::is_final(job_->sheet().state)) {
+    co_return refuse(Refusal::Kind::kConflict,
+                     "job '" + id_ + "' has ended: it is " + std::string(to_string(job_->sheet().state)));
+  }
+  std::set<uint16_t> which;
+  for (const std::string& name : letter.workflows) {
+    const auto& spec = job_->spec();
+    const auto at =
+        std::find_if(spec.begin(), spec.end(), [&](const dispatch::WorkflowSpec& one) { return one.name == name; });
+    if (at == spec.end()) co_return refuse(Refusal::Kind::kInvalid, "job '" + id_ + "' has no workflow '" + name + "'");
+    which.insert(static_cast<uint16_t>(at - spec.begin()));
+  }
+  dispatch::JobStop stop;
+  stop.cause = dispatch::JobStop::Cause::kCancelled;
+  stop.how = letter.how;
+  stop.by = letter.by;
+  stop.why = letter.why.empty() ? "cancelled" : letter.why;
+  JobEffects out;
+  job_->stop(before(), stop, which, out);
+  after(out);
+  say("job_cancel", "'" + letter.by + "' cancels job '" + id_ + "'" + (letter.why.empty() ? "" : ": " + letter.why));
+  co_return dispatch::Noted{};
+}
+
+}  // namespace bellwether::node

@@ -1,0 +1,81 @@
+#include "node/manager/worker_registry.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace bellwether::node {
+namespace {
+
+constexpr Duration kForget = Duration::minutes(15);
+
+uint32_t used(const dispatch::WorkerReport& report) { return report.cores - std::min(report.cores, report.free); }
+
+}  // namespace
+
+bool WorkerRegistry::heard(Instant now, const std::string& name, dispatch::WorkerReport report) {
+  const auto known = workers_.find(name);
+  if (known == workers_.end()) {
+    if (workers_.size() >= kMostWorkers) return false;
+    workers_.emplace(name, Entry{std::move(report), now});
+    return true;
+  }
+  // Who reports is alive, whatever membership thinks of it at the moment.
+  known->second = Entry{std::move(report), now};
+  return true;
+}
+
+void WorkerRegistry::gone(const std::string& name) {
+  const auto known = workers_.find(name);
+  if (known != workers_.end()) known->second.gone = true;
+}
+
+void WorkerRegistry::back(const std::string& name) {
+  const auto known = workers_.find(name);
+  if (known != workers_.end()) known->second.gone = false;
+}
+
+const WorkerRegistry::Entry* WorkerRegistry::find(const std::string& name) const {
+  const auto known = workers_.find(name);
+  return known == workers_.end() ? nullptr : &known->second;
+}
+
+std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now,
+                                                          const std::map<std::string, uint32_t>& asked) const {
+  std::vector<dispatch::WorkerSight> out;
+  for (const auto& [name, entry] : workers_) {
+    if (entry.gone) continue;
+    const dispatch::WorkerReport& report = entry.report;
+    const auto own = asked.find(name);
+    const uint32_t taken = std::max(used(report), own == asked.end() ? 0U : own->second);
+    dispatch::WorkerSight sight;
+    sight.name = name;
+    sight.life = report.life;
+    sight.cores = report.cores;
+    sight.free = report.cores - std::min(report.cores, taken);
+    sight.takes_work = report.takes_work && now - entry.heard < kFresh;
+    sight.healthy = report.healthy;
+    out.push_back(std::move(sight));
+  }
+  return out;
+}
+
+std::vector<dispatch::WorkerLine> WorkerRegistry::lines(Instant now) const {
+  std::vector<dispatch::WorkerLine> out;
+  for (const auto& [name, entry] : workers_) {
+    dispatch::WorkerLine line;
+    line.name = name;
+    line.cores = entry.report.cores;
+    line.free = entry.report.free;
+    line.state = entry.gone ? "gone" : (now - entry.heard < kFresh ? entry.report.state : "silent");
+    line.reason = entry.report.reason;
+    line.shares = static_cast<uint32_t>(entry.report.held.size());
+    out.push_back(std::move(line));
+  }
+  return out;
+}
+
+void WorkerRegistry::sweep(Instant now) {
+  std::erase_if(workers_, [&](const auto& one) { return now - one.second.heard > kForget; });
+}
+
+}  // namespace bellwether::node
