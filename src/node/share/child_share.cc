@@ -25,10 +25,7 @@ struct Starting {
   explicit Starting(int socket_) : socket(socket_) {}
   Starting(const Starting&) = delete;
   Starting& operator=(const Starting&) = delete;
-  ~Starting() { close_socket(); }
-  void close_socket() {
-    if (socket >= 0) ::close(std::exchange(socket, -1));
-  }
+  ~Starting() { ::close(socket); }
   int socket;
   Result<std::unique_ptr<runtime::Child>> child;
   runtime::Event done;
@@ -43,7 +40,6 @@ runtime::task<void> start_process(runtime::Runtime* runtime, std::shared_ptr<Sta
   options.keep_open = {starting->socket};
   options.die_with_us = true;
   auto child = co_await runtime->spawn(std::move(options));
-  starting->close_socket();  // its end is told by the process that has the other one
   starting->child = std::move(child);
   starting->done.set();
 }
