@@ -146,6 +146,26 @@ int ask_leader(const Given& given, const wire::AdminRequest& request) {
   return kExitNo;
 }
 
+// What a certain node is to do is asked of that one, whichever was named.
+int drain_worker(const Given& given) {
+  auto session = open_session(given);
+  if (!session) return kExitUsage;
+  wire::AdminRequest members;
+  members.mutable_members();
+  const auto known = ask_any(*session, members, given.timeout);
+  if (!known) return answered(known, false);
+  for (const auto& member : known->members().members()) {
+    if (member.name() != given.name) continue;
+    const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
+    if (!place || member.state() == "dead" || member.state() == "left") break;
+    wire::AdminRequest request;
+    request.mutable_drain();
+    return answered(ask(*session, *place, request, given.timeout), given.json);
+  }
+  std::fprintf(stderr, "bellwether cluster: there is no live member '%s'\n", printable(given.name).c_str());
+  return kExitNo;
+}
+
 // --- a new secret ----------------------------------------------------------------------------------------------------
 
 struct Target {
@@ -255,6 +275,14 @@ void add_common(CLI::App* command, Given& given) {
 
 }  // namespace
 
+void add_worker_drain(CLI::App& worker, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  CLI::App* drain = new_verb(worker, "drain", "A worker takes nothing new, finishes what it runs, leaves, and ends");
+  add_common(drain, *given);
+  drain->add_option("NAME", given->name, "The worker's name")->required();
+  drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
+}
+
 void add_cluster(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
   CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
@@ -289,6 +317,9 @@ void add_cluster(CLI::App& app, int& exit_code) {
     }
     exit_code = question(*given, request);
   });
+  CLI::App* drain = add("drain", "A worker takes nothing new, finishes what it runs, leaves, and ends");
+  drain->add_option("NAME", given->name, "The worker's name")->required();
+  drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
   CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
   transfer->add_option("--to", given->to, "The node that shall lead (default: the fittest)")->type_name("NAME");
   transfer->callback([given, &exit_code] {

@@ -28,6 +28,7 @@ void add_node(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_watch(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);
+void add_worker_drain(CLI::App& worker, int& exit_code);
 void add_share(CLI::App& app, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_target(CLI::App& app, int& exit_code);

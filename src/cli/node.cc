@@ -79,7 +79,9 @@ CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<Given>& given, cons
   command->add_flag("--json", given->json, "Messages as JSON, one object a line");
   command->add_flag("-q,--quiet", given->quiet, "Say nothing but errors");
   command->add_flag("-v,--verbose", given->verbose, "Tell every decision and its evidence");
-  command->callback([given, &exit_code] { exit_code = run_node_command(*given); });
+  command->callback([given, command, &exit_code] {
+    if (command->get_subcommands().empty()) exit_code = run_node_command(*given);
+  });
   return command;
 }
 
@@ -139,6 +141,7 @@ void add_worker(CLI::App& app, int& exit_code) {
   given->over = {"role=worker"};
   CLI::App* command = add_node_verb(app, given, "worker", "Be a worker: make load for the jobs of managers", exit_code);
   command->require_subcommand(0, 1);
+  add_worker_drain(*command, exit_code);
   command->footer(
       std::string(
           "As `bellwether node` with the role worker. `cores` says how many of its processors make load.\n\n"

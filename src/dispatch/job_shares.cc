@@ -199,10 +199,16 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   set(now, share, ShareState::kEnded);
   if (share.streams) out.push_back(CloseStream{share.id});
   const std::string whose = "worker '" + share.worker + "', workflow '" + spec_[workflow].name + "'";
-  if (end.outcome == ShareOutcome::kIsolated && !was_stopped) {
+  const bool left = end.outcome == ShareOutcome::kLeft;
+  if ((end.outcome == ShareOutcome::kIsolated || left) && !was_stopped) {
     share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
-    add_event(now, "worker_isolated", whose + " heard of no owner of the job, and stopped");
-    lose(now, share, "it was cut off", out);
+    excluded_.insert({share.worker, share.life});
+    if (left) {
+      add_event(now, "worker_left", whose + ": it leaves the cluster");
+    } else {
+      add_event(now, "worker_isolated", whose + " heard of no owner of the job, and stopped");
+    }
+    lose(now, share, left ? "its worker has left" : "it was cut off", out);
   } else if (end.outcome == ShareOutcome::kOvertime) {
     add_event(now, "share_overtime", whose + " ran for too long");
     fail_workflow(now, workflow, WorkflowState::kTimedOut, "ran for longer than it may", out);
@@ -328,13 +334,14 @@ void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Du
     if (last == nullptr) continue;
     auto& [count, who] = lost[last->lost_from];
     ++count;
-    who = last->worker;
+    const bool left = last->end && last->end->outcome == ShareOutcome::kLeft;
+    who = "worker '" + last->worker + (left ? "' left" : "' was lost");
   }
   for (const auto& [since, what] : lost) {
     changed_ = true;
     plan::Loss loss{since, std::max(since, until),
                     static_cast<double>(what.first) / std::max(sheet_.workflows[workflow].parts, 1U),
-                    "worker '" + what.second + "' was lost, workflow '" + spec_[workflow].name + "'"};
+                    what.second + ", workflow '" + spec_[workflow].name + "'"};
     if (sheet_.losses.size() < kMostLosses) {
       sheet_.losses.push_back(std::move(loss));
       continue;

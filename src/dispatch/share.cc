@@ -8,8 +8,8 @@
 namespace bellwether::dispatch {
 namespace {
 
-constexpr std::array<std::string_view, kShareOutcomes> kOutcomes{"completed", "stopped", "aborted",  "failed",
-                                                                 "crashed",   "killed",  "isolated", "overtime"};
+constexpr std::array<std::string_view, kShareOutcomes> kOutcomes{
+    "completed", "stopped", "aborted", "failed", "crashed", "killed", "isolated", "overtime", "left"};
 constexpr std::array<std::string_view, kSharePhases> kPhases{"preparing", "ready", "running", "ended"};
 
 bool is_id(std::string_view text) {

@@ -85,8 +85,9 @@ enum class ShareOutcome : uint8_t {
   kKilled,    // it did not stop in time
   kIsolated,  // nobody who owns the job was heard of for isolation_limit
   kOvertime,  // it ran for longer than execution_limit
+  kLeft,      // its worker leaves the cluster, in good order
 };
-inline constexpr std::size_t kShareOutcomes = 8;
+inline constexpr std::size_t kShareOutcomes = 9;
 std::string_view to_string(ShareOutcome outcome);
 
 struct ShareEnd {

@@ -99,12 +99,14 @@ struct Willing {
 };
 // No new work from now on; Idle when the last share has ended.
 struct Drain {};
+// The worker is to end soon: what runs is stopped, for somebody else to go on with it.
+struct Leave {};
 struct Tick {};
 }  // namespace desk_event
-using DeskEvent =
-    std::variant<desk_event::Asked, desk_event::Prepared, desk_event::NotPrepared, desk_event::Measured,
-                 desk_event::Ended, desk_event::OwnerAnswered, desk_event::OwnerNamed, desk_event::ReportNoted,
-                 desk_event::Excess, desk_event::Delivered, desk_event::Willing, desk_event::Drain, desk_event::Tick>;
+using DeskEvent = std::variant<desk_event::Asked, desk_event::Prepared, desk_event::NotPrepared, desk_event::Measured,
+                               desk_event::Ended, desk_event::OwnerAnswered, desk_event::OwnerNamed,
+                               desk_event::ReportNoted, desk_event::Excess, desk_event::Delivered, desk_event::Willing,
+                               desk_event::Drain, desk_event::Leave, desk_event::Tick>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 
@@ -267,6 +269,7 @@ class WorkerDesk {
   void on(const desk_event::Delivered& event, DeskEffects& out);
   void on(const desk_event::Willing& event, DeskEffects& out);
   void on(const desk_event::Drain& event, DeskEffects& out);
+  void on(const desk_event::Leave& event, DeskEffects& out);
   void on(const desk_event::Tick& event, DeskEffects& out);
   void stop(const ShareKey& key, Share& share, StopHow how, ShareOutcome as, std::string why, DeskEffects& out);
   // Only its process is left, and it is killed.

@@ -158,6 +158,20 @@ void WorkerDesk::on(const desk_event::Drain&, DeskEffects&) {
   draining_ = true;
 }
 
+void WorkerDesk::on(const desk_event::Leave&, DeskEffects& out) {
+  on(desk_event::Drain{}, out);
+  for (auto& [id, job] : jobs_) {
+    for (auto& [number, share] : job.shares) {
+      if (share.gone || share.phase == SharePhase::kEnded) continue;
+      if (share.phase == SharePhase::kRunning) {
+        stop({id, number}, share, StopHow::kAtOnce, ShareOutcome::kLeft, "its worker leaves", out);
+      } else {
+        drop({id, number}, share, Refusal::Kind::kBusy, "its worker leaves", out);
+      }
+    }
+  }
+}
+
 // --- time
 // -------------------------------------------------------------------------------------------------------------
 

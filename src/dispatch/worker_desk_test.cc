@@ -353,6 +353,19 @@ TEST_F(Desk, a_worker_that_drains_says_when_its_last_share_has_ended) {
   EXPECT_EQ(count<desk_effect::Idle>(), 0u) << "said once";
 }
 
+TEST_F(Desk, a_worker_that_leaves_stops_what_runs_for_somebody_else_to_go_on) {
+  run(order(1));
+  offer(order(2));
+  step(desk_event::Leave{});
+  EXPECT_EQ(count<desk_effect::Stop>(), 1u);
+  EXPECT_EQ(count<desk_effect::Kill>(), 1u) << "what has not begun is dropped";
+  expect_refused(Kind::kBusy, "leaves");
+  tell_end(1, ShareOutcome::kStopped);
+  const auto* told = first<desk_effect::TellEnd>();
+  ASSERT_NE(told, nullptr);
+  EXPECT_EQ(told->end.outcome, ShareOutcome::kLeft);
+}
+
 TEST_F(Desk, a_worker_without_work_has_drained_at_once) {
   step(desk_event::Drain{});
   EXPECT_EQ(count<desk_effect::Idle>(), 1u);

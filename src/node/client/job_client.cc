@@ -19,6 +19,9 @@ constexpr Duration kTry = Duration::seconds(5);
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(1);
 constexpr Duration kCloseMost = Duration::millis(200);
+constexpr Duration kIdleMost = Duration::seconds(60);
+// It pauses between its tries by itself, and is to find out soon that a manager is back.
+constexpr resilience::BreakerSettings kBreakers{.open_for = Duration::seconds(1)};
 
 bool passes(Refusal::Kind kind) {
   return kind == Refusal::Kind::kNotOwner || kind == Refusal::Kind::kNotLeader || kind == Refusal::Kind::kUnavailable ||
@@ -42,7 +45,7 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
       settings_(std::move(settings)),
       keyring_(std::move(keyring)),
       dialling_(std::move(dialling)),
-      links_(runtime, dialling_, keyring_, switchboard_, refusals_, *this) {}
+      links_(runtime, dialling_, keyring_, switchboard_, refusals_, *this, kIdleMost, kBreakers) {}
 
 task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel) {

@@ -70,7 +70,9 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
     one.name = share.worker;
     one.cores = std::max(one.cores, share.parts.count);
     ++one.shares;
-    if (share.state == dispatch::ShareState::kGone) one.state = report::WorkerState::kLost;
+    if (share.state != dispatch::ShareState::kGone || one.state == report::WorkerState::kLost) continue;
+    const bool left = share.end && share.end->outcome == dispatch::ShareOutcome::kLeft;
+    one.state = left ? report::WorkerState::kDrained : report::WorkerState::kLost;
   }
   for (const dispatch::WorkflowSheet& workflow : sheet.workflows) parts += workflow.begun ? workflow.parts : 0;
   for (auto& [name, worker] : workers) course.workers.push_back(std::move(worker));

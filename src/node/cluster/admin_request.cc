@@ -55,6 +55,7 @@ Result<AdminRequest> decode_admin_request(std::string_view bytes) {
     case wire::AdminRequest::kLeader: return AskLeader{};
     case wire::AdminRequest::kQuorum: return AskQuorum{};
     case wire::AdminRequest::kLeave: return Leave{};
+    case wire::AdminRequest::kDrain: return Drain{};
     case wire::AdminRequest::kTransfer:
       if (!in.transfer().to().empty() && !wire::is_name(in.transfer().to())) return refuse_name(in.transfer().to());
       return Transfer{in.transfer().to()};
@@ -69,6 +70,7 @@ Result<AdminRequest> decode_admin_request(std::string_view bytes) {
 
 std::string act_of(const AdminRequest& request) {
   if (std::holds_alternative<Leave>(request)) return "leave";
+  if (std::holds_alternative<Drain>(request)) return "drain";
   if (const auto* to = std::get_if<Transfer>(&request)) return "transfer to '" + to->to + "'";
   if (const auto* voters = std::get_if<ChangeVoters>(&request)) {
     return std::string(voters->add ? "add" : "remove") + " voter '" + voters->name + "'";

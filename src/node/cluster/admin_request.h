@@ -19,6 +19,7 @@ struct AskLeader {};
 struct AskQuorum {};
 struct AskSecrets {};
 struct Leave {};
+struct Drain {};
 struct Transfer {
   std::string to;  // empty: to the fittest
 };
@@ -36,7 +37,7 @@ struct ForgetSecret {
   uint32_t id = 0;
 };
 
-using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, AskSecrets, Leave, Transfer, ChangeVoters,
+using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, AskSecrets, Leave, Drain, Transfer, ChangeVoters,
                                   LearnSecret, UseSecret, ForgetSecret>;
 
 // Errors are for the operator: kProtocol (not a request), kTooLarge, kUnsupported (of another version), kInvalid.

@@ -88,6 +88,7 @@ struct Answering {
   }
   Result<std::string> operator()(AskSecrets&) { return with_secrets(std::string()); }
   Result<std::string> operator()(Leave&) { return desk.leave(by); }
+  Result<std::string> operator()(Drain&) { return desk.drain(by); }
   Result<std::string> operator()(Transfer& ask) { return desk.transfer(ask.to); }
   Result<std::string> operator()(ChangeVoters& ask) { return desk.change_voters(ask.add, ask.name); }
   Result<std::string> operator()(LearnSecret& ask) { return with_secrets(desk.learn_secret(std::move(ask.secret))); }

@@ -185,6 +185,11 @@ task<void> ClusterNode::depart() {
   while (!gone_.is_set() && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
 }
 
+task<void> ClusterNode::drain_and_leave(ClusterNode* self) {
+  const bool drained = co_await self->role_->drain(self->scope_->cancellation());
+  if (drained) self->leaving_.set();
+}
+
 task<void> ClusterNode::resign() {
   const bool led = election_->leads(runtime_.boot_now());
   election_->leave(leave_cause_);

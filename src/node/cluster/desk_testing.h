@@ -29,6 +29,7 @@ class FakeDesk final : public NodeDesk, public AdminService::Audit {
   std::string not_ready() const override { return {}; }
   bool joined() const override { return true; }
   Result<std::string> leave(const std::string& who) override { return act("leave for " + who); }
+  Result<std::string> drain(const std::string& who) override { return act("drain for " + who); }
   Result<std::string> transfer(const std::string& to) override {
     check(to.empty() || wire::is_name(to), "an heir has a name");
     return act("transfer to " + to);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <utility>
 
 #include "node/cluster/node_figures.h"
 #include "node/cluster/node_impl.h"
@@ -160,6 +161,17 @@ Result<std::string> ClusterNode::leave(const std::string& who) {
   leave_cause_ = "operator '" + who + "' said so";
   leaving_.set();
   return "'" + config_.name + "' leaves the cluster and ends";
+}
+
+Result<std::string> ClusterNode::drain(const std::string& who) {
+  if (config_.role != wire::Role::kWorker || role_ == nullptr || scope_ == nullptr) {
+    return fail(Errc::kRefused, "'" + config_.name + "' is no worker: there is nothing to drain");
+  }
+  if (!std::exchange(draining_, true)) {
+    leave_cause_ = "operator '" + who + "' drains it";
+    scope_->spawn(drain_and_leave(this));
+  }
+  return "'" + config_.name + "' takes nothing new, and leaves when what it runs has ended";
 }
 
 Result<std::string> ClusterNode::transfer(const std::string& to) {

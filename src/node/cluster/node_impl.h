@@ -72,6 +72,7 @@ class ClusterNode final : public NodeDesk,
   std::string not_ready() const override;
   bool joined() const override { return joined_; }
   Result<std::string> leave(const std::string& who) override;
+  Result<std::string> drain(const std::string& who) override;
   Result<std::string> transfer(const std::string& to) override;
   Result<std::string> change_voters(bool add, const std::string& name) override;
   Result<std::string> learn_secret(std::string secret) override;
@@ -132,6 +133,7 @@ class ClusterNode final : public NodeDesk,
   runtime::task<void> listen_to_signals(runtime::Cancellation* cancel);
   runtime::task<void> remember_peers(runtime::Cancellation* cancel);
   runtime::task<void> depart();
+  static runtime::task<void> drain_and_leave(ClusterNode* self);
   runtime::task<void> resign();
   runtime::task<void> remember(std::string key, std::string value);
   void make_election();
@@ -166,7 +168,8 @@ class ClusterNode final : public NodeDesk,
   runtime::Cancellation* joining_ = nullptr;
   runtime::Event leaving_;  // somebody wants it to go, or it must
   runtime::Event gone_;     // from the group
-  bool retired_ = false;    // stands for the leadership no more
+  bool draining_ = false;
+  bool retired_ = false;  // stands for the leadership no more
   std::string leave_cause_;
 
   bool joined_ = false;

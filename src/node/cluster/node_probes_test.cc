@@ -18,6 +18,7 @@ class Desk final : public NodeDesk {
   std::string not_ready() const override { return trouble; }
   bool joined() const override { return has_joined; }
   Result<std::string> leave(const std::string&) override { return std::string(); }
+  Result<std::string> drain(const std::string&) override { return std::string(); }
   Result<std::string> transfer(const std::string&) override { return std::string(); }
   Result<std::string> change_voters(bool, const std::string&) override { return std::string(); }
   Result<std::string> learn_secret(std::string) override { return std::string(); }

@@ -17,6 +17,8 @@ class NodeRole {
   virtual runtime::task<void> run(runtime::Cancellation* cancel) = 0;
   // The node is about to leave: nothing new is taken, and what is left is brought to an end, at most until `deadline`.
   virtual runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) = 0;
+  // The same without a limit, and without stopping anything. False: it was cancelled.
+  virtual runtime::task<bool> drain(runtime::Cancellation*) { co_return true; }
 
   // What membership says of another node.
   virtual void on_gone(const std::string&, const std::string&) {}

@@ -72,6 +72,7 @@ class NodeDesk {
   virtual bool joined() const = 0;
   // Each begins it and says in words what will happen, or why not.
   virtual Result<std::string> leave(const std::string& who) = 0;
+  virtual Result<std::string> drain(const std::string& who) = 0;
   virtual Result<std::string> transfer(const std::string& to) = 0;
   virtual Result<std::string> change_voters(bool add, const std::string& name) = 0;
   virtual Result<std::string> learn_secret(std::string secret) = 0;

@@ -45,8 +45,13 @@ Result<std::unique_ptr<WorkerRole>> WorkerRole::make(runtime::Runtime& runtime, 
 task<void> WorkerRole::run(runtime::Cancellation* cancel) { co_await service_.run(cancel); }
 
 task<void> WorkerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {
-  const Status drained = co_await service_.drain(deadline, cancel);
-  static_cast<void>(drained);
+  const Status left = co_await service_.leave(deadline, cancel);
+  static_cast<void>(left);
+}
+
+task<bool> WorkerRole::drain(runtime::Cancellation* cancel) {
+  const Status drained = co_await service_.drain(Instant::never(), cancel);
+  co_return drained.has_value();
 }
 
 }  // namespace bellwether::node

@@ -20,6 +20,7 @@ class WorkerRole final : public NodeRole {
 
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
+  runtime::task<bool> drain(runtime::Cancellation* cancel) override;
   void on_vital_signs(const cluster::VitalSigns& signs, int health_score) override {
     service_.sample(signs, health_score);
   }

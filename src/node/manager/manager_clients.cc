@@ -80,7 +80,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   }
   if (finished || (steward != nullptr && steward->over())) {
     if (const auto* watched = std::get_if<dispatch::Watch>(&letter)) {
-      if (steward != nullptr) return steward->watch(*caller.connection, caller.id, *watched, 0);
+      if (steward != nullptr) return steward->watch(*caller.connection, caller.id, *watched);
       if (const Ticket ticket = keep(caller)) scope_.spawn(show_finished(this, ticket, *watched));
       return;
     }
@@ -99,14 +99,20 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   }
   if (steward != nullptr && steward->owned()) {
     if (const auto* watched = std::get_if<dispatch::Watch>(&letter)) {
-      return steward->watch(*caller.connection, caller.id, *watched, 0);
+      return steward->watch(*caller.connection, caller.id, *watched);
     }
     if (const Ticket ticket = keep(caller)) {
       scope_.spawn(cancel(this, ticket, std::move(std::get<dispatch::Cancel>(letter))));
     }
     return;
   }
-  if (sheet == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+  if (sheet == nullptr && caller.role == wire::Role::kManager) {
+    return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+  }
+  if (sheet == nullptr) {
+    if (const Ticket ticket = keep(caller)) scope_.spawn(ask_around(this, ticket, job, std::move(letter)));
+    return;
+  }
   const std::string owner = owner_of(job);
   if (caller.role == wire::Role::kManager || owner.empty() || owner == parts_.surroundings.self()) {
     Refusal out = not_mine(job);
@@ -184,6 +190,26 @@ task<void> ManagerService::forward(ManagerService* self, Ticket ticket, std::str
                refusal(Refusal::Kind::kUnavailable, "'" + to + "': " + answer.error().message, Duration::millis(200)));
 }
 
+// A majority knows each job; this manager may be none of it.
+task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter) {
+  std::string silent;
+  for (const std::string& other : self->parts_.surroundings.manager_names()) {
+    const auto at = self->parts_.surroundings.find(other);
+    if (other == self->parts_.surroundings.self() || !at) continue;
+    const auto answer = co_await ask(self->parts_.links, *at, letter, kForwardMost, self->scope_.cancellation());
+    const auto* refused = answer ? std::get_if<Refusal>(&*answer) : nullptr;
+    if (!answer) silent = other;
+    if (!answer || (refused != nullptr && refused->kind == Refusal::Kind::kUnknown)) continue;
+    co_return self->answer(ticket, *answer);
+  }
+  if (!silent.empty()) {
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
+                                           "job '" + job + "' is not known here, and '" + silent + "' does not answer",
+                                           Duration::millis(200)));
+  }
+  self->answer(ticket, refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+}
+
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter) {
   const copies::CopyKey key{letter.job, kAccountCopy};
   const auto copy = co_await self->parts_.copies.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kFetchMost,
@@ -195,7 +221,7 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
   if (sheet == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "it was forgotten"));
   dispatch::Watched out;
   out.sheet = sheet->sheet;
-  out.owner = self->parts_.surroundings.self();
+  out.owner = self->owner_of(letter.job);
   out.life = 1;
   out.final = true;
   if (*copy) {

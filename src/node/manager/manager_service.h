@@ -105,6 +105,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
   static runtime::task<void> cancel(ManagerService* self, Ticket ticket, dispatch::Cancel letter);
   static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
+  static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
   static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter);
   static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
   dispatch::JobList list();

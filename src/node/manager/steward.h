@@ -92,7 +92,7 @@ class Steward final : private jobs::JobHandle::Listener {
   dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
   // Answers at once, or when there is news.
-  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter, uint32_t position);
+  void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
   void forget(const link::Connection& connection);
   void set_position(uint32_t position) { position_ = position; }
   const std::string& bundle() const { return bundle_; }

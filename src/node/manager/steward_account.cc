@@ -143,9 +143,7 @@ dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
   return out;
 }
 
-void Steward::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter,
-                    uint32_t position) {
-  position_ = position;
+void Steward::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter) {
   if (has_news(letter) || letter.wait <= Duration::zero()) return respond(connection, id, view(letter));
   if (watchers_.size() >= settings_.watchers_most) {
     Refusal full = refuse(Refusal::Kind::kBusy, "too many clients watch this job");

@@ -17,8 +17,6 @@ namespace effect = dispatch::desk_effect;
 
 namespace {
 
-constexpr Duration kLoopLagPeriod = Duration::millis(100);  // of cluster::VitalMeter
-
 dispatch::WorkerDeskConfig desk_config(const WorkerSettings& settings) {
   check(!settings.cpus.empty(), "a worker runs on something");
   dispatch::WorkerDeskConfig config;
@@ -69,6 +67,19 @@ task<Status> WorkerService::drain(Instant deadline, runtime::Cancellation* cance
   states_.shut_down();
   state_changed();
   tell(event::Drain{});
+  const Status done = co_await delivered(deadline, cancel);
+  co_return done;
+}
+
+task<Status> WorkerService::leave(Instant deadline, runtime::Cancellation* cancel) {
+  states_.shut_down();
+  state_changed();
+  tell(event::Leave{});
+  const Status done = co_await delivered(deadline, cancel);
+  co_return done;
+}
+
+task<Status> WorkerService::delivered(Instant deadline, runtime::Cancellation* cancel) {
   while (!idle_ || !has_delivered()) {
     if (runtime_.read_clock() >= deadline) {
       co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
@@ -286,7 +297,7 @@ void WorkerService::sample(const cluster::VitalSigns& signs, int health_score) {
   // Shares have processes of their own: what this one uses is all for the control plane.
   const double spare = signs.cores - static_cast<double>(desk_.cores() - desk_.free_cores());
   sample.control_cpu = signs.cpu_share * signs.cores / std::max(spare, 1.0);
-  sample.loop_lag = Duration::from_seconds_f(signs.loop_lag * kLoopLagPeriod.seconds_f());
+  sample.loop_lag = Duration::from_seconds_f(signs.loop_lag * cluster::kLoopBeat.seconds_f());
   sample.memory = signs.memory_share();
   sample.health_score = health_score;
   for (const auto& [key, share] : shares_) {

@@ -55,6 +55,8 @@ class WorkerService final : public cluster::Service,
   runtime::task<void> run(runtime::Cancellation* cancel);
   // Takes nothing new, and waits until all that it has is delivered. kTimeout at the deadline, kCancelled.
   runtime::task<Status> drain(Instant deadline, runtime::Cancellation* cancel);
+  // The same, and what runs is stopped first, for other workers to go on with it.
+  runtime::task<Status> leave(Instant deadline, runtime::Cancellation* cancel);
 
   // About once a second. `health_score`: of the node, 0 to 8.
   void sample(const cluster::VitalSigns& signs, int health_score);
@@ -102,6 +104,7 @@ class WorkerService final : public cluster::Service,
   WorkerShare* find(const dispatch::ShareKey& key) const;
   void state_changed();
   bool has_delivered() const;
+  runtime::task<Status> delivered(Instant deadline, runtime::Cancellation* cancel);
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
