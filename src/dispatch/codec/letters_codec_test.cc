@@ -86,7 +86,8 @@ TEST(LettersCodec, what_no_share_could_have_told_is_refused) {
       refused(WindowLetter{"job", ShareId(1), 0, 1, 1, std::string(account::kMostWindowBytes + 1, 'w')}, "more bytes"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.job = "?"; }, "an id of a job"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.share = ShareId(); }, "no share"));
-  EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "a state, phase"));
+  EXPECT_TRUE(
+      refuses<EndLetter>([](auto& e) { e.end.outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "a state, phase"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.last_number = kMostSeconds + 1; }, "a second"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.ran = Duration::max(); }, "a span"));
 }
