@@ -1,0 +1,94 @@
+#include "node/worker/live_round.h"
+
+#include "node/worker/worker_service_testing.h"
+
+namespace bellwether::node {
+namespace {
+
+using runtime::task;
+
+// Somebody who always has the same to say to m1.
+class LiveRoundTest : public testing::Test, public LiveRound::Host {
+ protected:
+  LiveRoundTest() { running_.spawn(round_.run(running_.cancellation())); }
+  void TearDown() override {
+    running_.cancel();
+    runtime_->run(joining());
+    runtime_->run(w1_.close());
+    runtime_->run(m1_.close());
+  }
+  std::vector<Letter> live() const override {
+    ++asked_;
+    dispatch::LiveLetter letter;
+    letter.shares.push_back({"j1", dispatch::ShareId(1), asked_, 0, 0, 0, 1});
+    return {{m1_.address(), letter}};
+  }
+
+  task<void> joining() { co_await running_.join(); }
+  task<void> waiting() { co_await runtime_->sleep(Duration::millis(1)); }
+  template <class Holds>
+  void until(Holds holds) {
+    for (int i = 0; i < 20'000 && !holds(); ++i) runtime_->run(waiting());
+    ASSERT_TRUE(holds());
+  }
+  void say_something() {
+    const uint64_t before = asked_;
+    round_.changed();
+    until([&] { return asked_ > before; });
+  }
+  task<Status> connecting() {
+    dispatch::WorkerReport report;
+    report.life = 1;
+    std::string letter = dispatch::encode(report);
+    const auto answer =
+        co_await w1_.links->request(m1_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                    std::move(letter), Duration::seconds(20), nullptr);
+    co_return answer ? Status{} : Status(tl::unexpected(answer.error()));
+  }
+
+  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  SafeAccount safe_;
+  TestNode w1_{*runtime_, "w1", wire::Role::kWorker, kAnyPort};
+  TestNode m1_{*runtime_, "m1", wire::Role::kManager, kAnyPort};
+  FakeManager manager_{m1_, safe_};
+  mutable uint64_t asked_ = 0;
+  LiveRound round_{*runtime_, *w1_.links, *this};
+  runtime::Scope running_;
+};
+
+TEST_F(LiveRoundTest, says_nothing_when_nothing_has_changed) {
+  ASSERT_TRUE(runtime_->run(connecting()));
+  for (int i = 0; i < 100; ++i) runtime_->run(waiting());
+  EXPECT_EQ(asked_, 0u);
+}
+
+TEST_F(LiveRoundTest, makes_no_connection_and_keeps_nothing_for_one) {
+  say_something();
+  for (int i = 0; i < 20; ++i) runtime_->run(waiting());
+  EXPECT_EQ(w1_.links->open_connections(), 0u);
+  ASSERT_TRUE(runtime_->run(connecting()));
+  EXPECT_TRUE(manager_.lives.empty());
+  say_something();
+  until([&] { return manager_.lives.size() == 1; });
+  EXPECT_EQ(manager_.lives[0].shares[0].requests, 2u) << "what is new";
+}
+
+TEST_F(LiveRoundTest, waits_for_nobody_and_joins_no_queue) {
+  ASSERT_TRUE(runtime_->run(connecting()));
+  // More than a connection takes at once, and of no use to the manager.
+  const std::string large(900'000, 'x');
+  for (int i = 0; i < 8; ++i)
+    w1_.links->send(m1_.address(), 9'999, wire::Priority::kBulk, large, Duration::seconds(20));
+  ASSERT_GT(w1_.links->connections().front()->session().queued_bytes(), 0u);
+  round_.changed();
+  EXPECT_EQ(asked_, 0u);
+  say_something();
+  EXPECT_TRUE(manager_.lives.empty());
+  until([&] { return w1_.links->connections().front()->session().queued_bytes() == 0; });
+  say_something();
+  until([&] { return !manager_.lives.empty(); });
+  EXPECT_EQ(manager_.lives[0].shares[0].requests, asked_) << "the newest, and only that";
+}
+
+}  // namespace
+}  // namespace bellwether::node
