@@ -16,7 +16,7 @@ UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics r
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = (f"client_node node_cluster copies jobs cluster {UP_TO_CLUSTER} dispatch_codec account "
+UP_TO_NODES = (f"local_cluster client_node node_cluster copies jobs cluster {UP_TO_CLUSTER} dispatch_codec account "
                f"share node lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
@@ -53,6 +53,7 @@ ROOMS = [
     ("src/console/*", "console", "aggregate report metrics plan base", False),
     ("src/node/manager/*", "manager_node",
      f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),
+    ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
     ("src/node/client/*", "client_node",
      f"node_cluster dispatch_codec account cluster report aggregate plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/cluster/*", "node_cluster",

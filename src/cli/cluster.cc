@@ -8,6 +8,7 @@
 
 #include "base/printable.h"
 #include "base/units.h"
+#include "cli/cluster_local.h"
 #include "cli/cluster_words.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
@@ -287,6 +288,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
   auto given = std::make_shared<Given>();
   CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
   command->require_subcommand(1);
+  add_local_cluster(*command, exit_code);
   const auto add = [&](const char* name, const char* help) {
     CLI::App* sub = new_verb(*command, name, help);
     add_common(sub, *given);
@@ -357,6 +359,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
       "An operator needs what a node needs: the cluster's name and its secret, or a certificate with the role\n"
       "`operator`. With --config the settings of any node will do.\n\n"
       "Examples:\n"
+      "  bellwether cluster up                      a whole cluster on this machine\n"
       "  bellwether cluster members --config m1.yaml\n"
       "  bellwether cluster leader --config m1.yaml --json\n"
       "  bellwether cluster transfer --config m1.yaml --to m2\n"

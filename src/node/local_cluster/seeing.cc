@@ -1,0 +1,108 @@
+#include "node/local_cluster/seeing.h"
+
+#include <algorithm>
+
+#include "node/cluster/operator_client.h"
+#include "node/cluster/secrets.h"
+#include "proto/admin.pb.h"
+
+namespace bellwether::local_cluster {
+namespace {
+
+using runtime::task;
+
+constexpr Duration kAskMost = Duration::seconds(2);
+
+Result<node::OperatorClient> make_client(const Folder& folder, const cluster::NodeConfig& config) {
+  // What is in the environment is of another cluster.
+  auto keyring = node::read_secrets(config, [](const char*) -> const char* { return nullptr; });
+  if (!keyring) return tl::unexpected(keyring.error());
+  auto client = node::OperatorClient::make(config, std::move(*keyring), kClientName);
+  if (!client) return fail(client.error().code, "'" + folder.path() + "': " + client.error().message);
+  return client;
+}
+
+cluster::NodeConfig client_config(const Folder& folder, const Layout& layout) {
+  cluster::NodeConfig config;
+  config.cluster = kClusterName;
+  config.environment = "default";
+  config.datacenter = layout.nodes.front().datacenter;
+  config.secret_file = folder.path() + "/secret";
+  if (layout.shape.tls) {
+    config.certificate = folder.path() + "/" + kClientName + ".pem";
+    config.key = folder.path() + "/" + kClientName + "-key.pem";
+    config.ca = folder.path() + "/ca.pem";
+  }
+  return config;
+}
+
+using Client = node::OperatorClient;
+
+task<Result<wire::AdminAnswer>> ask(runtime::EpollRuntime& runtime, Client& client, const LocalNode& node,
+                                    wire::AdminRequest request) {
+  HostPort place{"127.0.0.1", node.port};
+  auto answer = co_await client.ask(runtime, std::move(place), std::move(request), kAskMost);
+  co_return answer;
+}
+
+// Others believe in a leader for a moment after its end; only itself knows that it leads.
+task<bool> leads(runtime::EpollRuntime& runtime, Client& client, const Sight& sight, std::string name) {
+  for (std::size_t i = 0; i < sight.layout.nodes.size(); ++i) {
+    const LocalNode& node = sight.layout.nodes[i];
+    if (node.name != name || !sight.runs[i]) continue;
+    wire::AdminRequest request;
+    request.mutable_leader();
+    const auto answer = co_await ask(runtime, client, node, std::move(request));
+    co_return answer && answer->leader().name() == name && answer->leader().valid_for_ms() > 0;
+  }
+  co_return false;
+}
+
+}  // namespace
+
+// What the first manager sees that can be asked and knows who leads.
+task<void> ask_members(runtime::EpollRuntime& runtime, const Folder& folder, Sight& sight) {
+  sight.members.clear();
+  sight.leader.clear();
+  sight.trouble.clear();
+  auto client = make_client(folder, client_config(folder, sight.layout));
+  if (!client) {
+    sight.trouble = client.error().message;
+    co_return;
+  }
+  for (std::size_t i = 0; i < sight.layout.nodes.size() && sight.leader.empty(); ++i) {
+    const LocalNode& node = sight.layout.nodes[i];
+    if (node.role != wire::Role::kManager || !sight.runs[i]) continue;
+    wire::AdminRequest request;
+    request.mutable_members();
+    const auto answer = co_await ask(runtime, *client, node, std::move(request));
+    if (!answer) {
+      sight.trouble += (sight.trouble.empty() ? "" : "; ") + answer.error().message;
+      continue;
+    }
+    std::string leader;
+    sight.members.clear();
+    for (const auto& member : answer->members().members()) {
+      sight.members.push_back({member.name(), member.state()});
+      if (member.leads()) leader = member.name();
+    }
+    const bool so = co_await leads(runtime, *client, sight, leader);
+    if (so) sight.leader = std::move(leader);
+  }
+}
+
+void see_processes(Sight& sight) {
+  sight.runs.clear();
+  for (const LocalNode& node : sight.layout.nodes) sight.runs.push_back(lives(node.process));
+}
+
+std::size_t joined(const Sight& sight) {
+  std::size_t n = 0;
+  for (const LocalNode& node : sight.layout.nodes) {
+    n += std::any_of(sight.members.begin(), sight.members.end(),
+                     [&](const MemberSight& member) { return member.name == node.name && member.state == "alive"; });
+  }
+  return n;
+}
+
+}  // namespace bellwether::local_cluster

@@ -1,0 +1,181 @@
+#!/usr/bin/env python3
+"""A whole cluster on one machine, by `bellwether cluster up`, `status` and `down`: real processes of the loopback."""
+
+import contextlib
+import json
+import os
+import signal
+import socket
+import stat
+import subprocess
+import time
+from pathlib import Path
+
+from lib import product
+
+NO, WRONG, INTERRUPTED = 1, 104, 105
+
+
+def runs(pid):
+    """Whether it is there and has not ended."""
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(") ")[2][0] not in "ZX"
+    return False
+
+
+def processes_of(folder):
+    """The ids of all nodes whose settings are in this folder."""
+    found = []
+    for entry in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            words = (entry / "cmdline").read_bytes().split(b"\0")
+            if b"node" in words and any(word.startswith(os.fsencode(folder) + b"/") for word in words):
+                found.append(int(entry.name))
+    return [pid for pid in found if runs(pid)]
+
+
+class LocalCluster(product.Test):
+    def setUp(self):
+        super().setUp()
+        self.dir = self.folder / "a cluster"
+        self.addCleanup(self.end_all)
+
+    def end_all(self):
+        for pid in processes_of(self.dir):
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
+
+    def cluster(self, *words, code=0, environment=None):
+        run = self.bellwether("cluster", *words, "--dir", self.dir, environment=environment)
+        self.assertEqual(run.code, code, run)
+        return run
+
+    def up(self, *words, code=0):
+        run = self.cluster("up", "--json", *words, code=code)
+        return json.loads(run.out) if code == 0 else run
+
+    def status(self, code=0):
+        return json.loads(self.cluster("status", "--json", code=code).out)
+
+    def pids(self, sight):
+        return {node["name"]: node["pid"] for node in sight["nodes"]}
+
+    def test_it_goes_up_is_seen_and_goes_down_with_nothing_left(self):
+        sight = self.up("--managers", "3", "--workers", "2", "--datacenters", "2")
+        self.assertTrue(sight["well"])
+        self.assertTrue(sight["tls"])
+        self.assertIn(sight["leader"], ("m1", "m2", "m3"))
+        self.assertEqual([node["name"] for node in sight["nodes"]], ["m1", "m2", "m3", "w1", "w2"])
+        self.assertTrue(all(node["runs"] and node["member"] == "alive" for node in sight["nodes"]))
+        self.assertEqual([node["datacenter"] for node in sight["nodes"]], ["dc1", "dc2", "dc1", "dc1", "dc2"])
+        self.assertEqual(self.pids(self.status()), self.pids(sight))
+        for name in ("secret", "m1-key.pem", "client-key.pem", "m1.yaml"):
+            self.assertEqual(stat.S_IMODE((self.dir / name).stat().st_mode), 0o600, name)
+        self.assertEqual(stat.S_IMODE(self.dir.stat().st_mode), 0o700)
+
+        # What it leaves for operators works, and the roles are proven.
+        members = self.bellwether("cluster", "members", "--config", self.dir / "client.yaml", "--json")
+        self.assertEqual(len(json.loads(members.out)["members"]), 5, members)
+        self.assertNotIn("without certificates", (self.dir / "m1.log").read_text())
+
+        again = self.up(code=NO)
+        self.assertIn("all 5 nodes of the cluster", again.err)
+        self.assertEqual(self.pids(self.status()), self.pids(sight))
+
+        down = json.loads(self.cluster("down", "--json", "--purge").out)
+        self.assertEqual(sorted(down["stopped"]), ["m1", "m2", "m3", "w1", "w2"])
+        self.assertEqual((down["killed"], down["purged"]), ([], True))
+        self.assertFalse(self.dir.exists())
+        self.assertEqual(processes_of(self.dir), [])
+
+    def test_what_was_killed_is_seen_and_only_that_is_started_again(self):
+        first = self.pids(self.up("--workers", "1", "--no-tls"))
+        os.kill(first["m2"], signal.SIGKILL)
+        sight = self.status(code=NO)
+        self.assertFalse(sight["well"])
+        self.assertEqual([node["name"] for node in sight["nodes"] if not node["runs"]], ["m2"])
+        self.assertIn("does not run", self.cluster("status", code=NO).out)
+        second = self.pids(self.up())
+        self.assertNotEqual(second.pop("m2"), first.pop("m2"))
+        self.assertEqual(second, first)
+
+        # Everything is ended, and begins again with its data: nobody is at its first start any more.
+        leader = json.loads(self.bellwether("cluster", "leader", "--config", self.dir / "client.yaml", "--json").out)
+        self.cluster("down")
+        self.assertEqual(processes_of(self.dir), [])
+        self.assertFalse(self.status(code=NO)["well"])
+        self.up()
+        later = json.loads(self.bellwether("cluster", "leader", "--config", self.dir / "client.yaml", "--json").out)
+        self.assertGreater(later["term"], leader["term"])
+        for pid in self.pids(self.status()).values():
+            self.assertNotIn(b"--first-start", Path(f"/proc/{pid}/cmdline").read_bytes())
+
+    def test_a_node_that_does_not_end_is_killed(self):
+        pids = self.pids(self.up("--managers", "1", "--workers", "1", "--no-tls"))
+        os.kill(pids["w1"], signal.SIGSTOP)
+        down = json.loads(self.cluster("down", "--json", "--timeout", "3s").out)
+        self.assertEqual((down["stopped"], down["killed"]), (["m1"], ["w1"]))
+        self.assertEqual(processes_of(self.dir), [])
+
+    def test_a_process_that_got_the_id_of_a_node_is_left_alone(self):
+        self.up("--managers", "1", "--workers", "0", "--no-tls")
+        self.cluster("down")
+        with subprocess.Popen(["sleep", "60"]) as other:
+            self.addCleanup(other.kill)
+            record = json.loads((self.dir / "cluster.json").read_text())
+            record["nodes"][0]["pid"] = other.pid
+            (self.dir / "cluster.json").write_text(json.dumps(record))
+            self.assertIn("no node of it ran", self.cluster("down").out)
+            self.assertTrue(runs(other.pid))
+            other.kill()
+
+    def test_an_interrupt_while_it_waits_takes_everything_down_again(self):
+        process = self.start("cluster", "up", "--dir", self.dir, "--managers", "3")
+        deadline = time.monotonic() + 20
+        while not processes_of(self.dir):
+            self.assertLess(time.monotonic(), deadline, "no node was started")
+            self.assertIsNone(process.poll(), "it ended before it could be interrupted")
+        process.send_signal(signal.SIGINT)
+        run = self.finish(process)
+        self.assertEqual(run.code, INTERRUPTED, run)
+        self.assertEqual(processes_of(self.dir), [])
+        # Nothing of that is in the way of the next one.
+        self.assertTrue(self.up()["well"])
+
+    def test_what_is_wrong_is_said_before_anything_is_started(self):
+        (self.dir).mkdir()
+        (self.dir / "thesis.txt").write_text("years of work")
+        self.assertIn("has something else in it", self.up(code=WRONG).err)
+        self.assertEqual([path.name for path in self.dir.iterdir()], ["thesis.txt"])
+        (self.dir / "thesis.txt").unlink()
+        with socket.create_server(("127.0.0.1", 0)) as taken:
+            port = taken.getsockname()[1]
+            run = self.up("--base-port", str(port), code=NO)
+            self.assertIn(f"port {port} (TCP) of 127.0.0.1, which is for 'm1', is taken", run.err)
+        self.assertIn("--managers is 0", self.up("--managers", "0", code=WRONG).err)
+        self.assertIn("none is above 65535", self.up("--base-port", "65535", code=WRONG).err)
+        self.assertIn("there is no local cluster", self.cluster("status", code=NO).err)
+        self.assertIn("there is no local cluster", self.cluster("down", code=NO).err)
+        run = self.cluster("up", code=WRONG, environment={"BELLWETHER_NAME": "me"})
+        self.assertIn("the variable BELLWETHER_NAME is set", run.err)
+        self.assertEqual(processes_of(self.dir), [])
+
+    def test_a_cluster_keeps_its_shape(self):
+        self.up("--managers", "1", "--workers", "1", "--no-tls")
+        self.cluster("down")
+        run = self.up("--managers", "3", code=WRONG)
+        self.assertIn("has 1 manager and 1 worker in 1 datacenter", run.err)
+        self.assertTrue(self.up("--managers", "1")["well"])
+
+    def test_a_node_that_ends_is_told_with_its_last_words_and_nothing_is_left(self):
+        self.up("--managers", "1", "--workers", "1", "--no-tls")
+        self.cluster("down")
+        (self.dir / "w1.yaml").write_text("cluster: [this is no name]\n")
+        run = self.up(code=NO)
+        self.assertIn("'w1' has ended; its last words in", run.err)
+        self.assertIn("w1.yaml:1", run.err)
+        self.assertEqual(processes_of(self.dir), [])
+
+
+if __name__ == "__main__":
+    product.main()
