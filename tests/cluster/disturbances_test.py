@@ -58,6 +58,32 @@ class Disturbed(nodes.Test):
         self.assertEqual(cluster.agreed(), (leader, term))
 
 
+class Overloaded(nodes.Test):
+    def test_a_node_that_stood_still_takes_in_less_until_it_has_recovered(self):
+        cluster = self.cluster(3).start()
+        leader, _ = cluster.settled()
+        still = next(name for name in cluster.names if name != leader)
+        self.assertEqual(cluster.metric(still, "bellwether_load_state"), 0)
+        cluster.running[still].pause()
+        until("its death", lambda: cluster.members(leader)[still] == "dead")
+        heard = 'bellwether_datagrams_total{direction="received"}'
+        start = cluster.metric(leader, heard)
+        until("some time of the others", lambda: cluster.metric(leader, heard) > start + 12)
+        cluster.running[still].resume()
+
+        def changes():
+            return [(one["state"], one["reason"]) for one in cluster.said(still, "load_changed")]
+        until(lambda: f"a change for the worse and one for the better; {changes()}",
+              lambda: len(changes()) > 1 and changes()[-1] == ("healthy", ""))
+        self.assertEqual(changes()[0], ("overloaded", "latency"))
+        cluster.all_alive()
+        self.assertEqual(cluster.metric(still, "bellwether_load_state"), 0)
+        taken = dict((labels["urgency"], count) for labels, count in
+                     cluster.samples(still, "bellwether_messages_admitted_total"))
+        self.assertGreater(taken["critical"], 0)
+        self.assertEqual(cluster.samples(still, "bellwether_messages_shed_total")[0], ({"urgency": "critical"}, 0))
+
+
 class Clocks(nodes.Test):
     def step(self, cluster, name, seconds):
         with open(cluster.folder / f"{name}.clock", "r+b") as file:
