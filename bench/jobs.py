@@ -252,7 +252,8 @@ def compare(options, out):
             seconds = round(one["run"]["elapsed_s"])
             rows.append([what, one["totals"]["requests"], seconds * RATE, len(is_even(one, seconds)),
                          f"{one['worst_gap'] * 1000:.0f} ms",
-                         "; ".join(f"{x['share']:.2f} for {x['to'] - x['from']:.2f} s" for x in one["lost"]) or "nothing",
+                         "; ".join(f"{x['share']:.2f} for {x['to'] - x['from']:.2f} s"
+                                   for x in one["lost"]) or "nothing",
                          one["exit_code"]])
     out.table(f"{RATE} arrivals a second; what the run counted",
               ["what", "counted", "planned", "uneven seconds", "longest gap", "lost", "exit code"], rows)
@@ -261,14 +262,16 @@ def compare(options, out):
                for what, took in (("client's start → first request", begun), ("job cancel → last request", stopped),
                                   ("first failed answer → last request, by a threshold", by_threshold))])
     ratio = statistics.median(there / here for there, here in pairs)
-    out.table("64 virtual users on one processor, nginx on the other", ["on a worker, req/s", "local run, req/s", "ratio"],
+    out.table("64 virtual users on one processor, nginx on the other",
+              ["on a worker, req/s", "local run, req/s", "ratio"],
               [[f"{there:.0f}", f"{here:.0f}", f"{there / here:.3f}"] for there, here in pairs])
     moved = max(x["to"] - x["from"] for one in lost for x in one["lost"])
     out.goals([("submit to first request, p99, s", p99(begun), "<=", 0.25, "{:.3f}"),
                ("cancel to last request, p99, s", p99(stopped), "<=", 0.5, "{:.3f}"),
                ("behind the load, thresholds, worst, s", max(by_threshold) - 1, "<=", 2, "{:.3f}"),
-               ("requests lost when the manager dies", sum(RATE * round(one["run"]["elapsed_s"]) -
-                                                           one["totals"]["requests"] for one in dies), "<=", 0, "{:.0f}"),
+               ("requests lost when the manager dies",
+                sum(RATE * round(one["run"]["elapsed_s"]) - one["totals"]["requests"] for one in dies), "<=", 0,
+                "{:.0f}"),
                ("requests lost when all managers are away",
                 RATE * round(away["run"]["elapsed_s"]) - away["totals"]["requests"], "<=", 0, "{:.0f}"),
                ("a dead worker's share elsewhere, s", moved, "<=", 5, "{:.2f}"),
@@ -278,5 +281,6 @@ def compare(options, out):
 
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
-    arguments.add_argument("--rounds", type=int, default=100, help="of starts; a quarter as many of cancels (default 100)")
+    arguments.add_argument("--rounds", type=int, default=100,
+                           help="of starts; a quarter as many of cancels (default 100)")
     report.main("jobs", arguments, compare)

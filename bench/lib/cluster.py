@@ -112,8 +112,8 @@ class LocalCluster:
 
     def run(self, scenario, result, *options):
         """`bellwether run` on the cluster, in the background."""
-        command = [self.bellwether, "run", str(scenario), "--cluster-config", str(self.config("client")), "--ui", "none",
-                   *options]
+        command = [self.bellwether, "run", str(scenario), "--cluster-config", str(self.config("client")), "--ui",
+                   "none", *options]
         if result is not None:
             command += ["--out", f"json={result}"]
         return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,

@@ -185,6 +185,8 @@ void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
 void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   ShareSheet* share = find_share(id);
   if (!owned_ || share == nullptr || !is_live(*share) || share->end) return;
+  // Of a begin that is not known here: what the worker says when it is asked tells the rest too.
+  if (!share->streams && end.last_number > 0) return;
   share->end = end;
   changed_ = true;
   if (!share->streams || applied_[id] >= end.last_number) finish(now, *share, out);

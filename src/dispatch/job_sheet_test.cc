@@ -98,7 +98,8 @@ TEST(JobSheet, a_share_whose_state_contradicts_itself_is_refused) {
   using enum ShareState;
   EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).streams = false; }, "no stream"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end.reset(); }, "no end"));
-  EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "an outcome"));
+  EXPECT_TRUE(
+      refuses([](auto& s) { of(s, kEnded).end->outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "an outcome"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->last_number = kMostSeconds + 1; }, "a number"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::max(); }, "a time"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::nanos(-1); }, "a time"));

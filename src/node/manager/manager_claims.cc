@@ -92,7 +92,9 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   Steward::Parts parts{self->parts_.runtime, self->parts_.links,  self->parts_.surroundings,
                        self->parts_.store,   self->parts_.copies, *self};
   auto steward = std::make_shared<Steward>(parts, self->settings_.steward, job);
+  self->claiming_.insert(steward);
   const bool taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
+  self->claiming_.erase(steward);
   self->unowned_since_.erase(job);
   if (taken && !self->closing_) {
     self->parts_.listener.on_job_says(job, "job_taken_over", "this manager goes on with job '" + job + "'", false);

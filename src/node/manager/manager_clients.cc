@@ -18,6 +18,7 @@ namespace {
 constexpr Duration kForwardMost = Duration::seconds(40);  // a watcher may be kept waiting for most of it
 constexpr Duration kFetchMost = Duration::seconds(10);
 constexpr std::size_t kListMost = 1'000;
+constexpr Duration kSoon = Duration::millis(200);
 
 Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero()) {
   Refusal out;
@@ -106,20 +107,20 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     }
     return;
   }
-  if (sheet == nullptr && caller.role == wire::Role::kManager) {
-    return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
-  }
-  if (sheet == nullptr) {
-    if (const Ticket ticket = keep(caller)) scope_.spawn(ask_around(this, ticket, job, std::move(letter)));
-    return;
-  }
-  const std::string owner = owner_of(job);
-  if (caller.role == wire::Role::kManager || owner.empty() || owner == parts_.surroundings.self()) {
+  if (caller.role == wire::Role::kManager) {
+    if (sheet == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
     Refusal out = not_mine(job);
     out.again_after = Duration::millis(200);
     return now_answer(out);
   }
-  if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, owner, std::move(letter)));
+  const Ticket ticket = keep(caller);
+  if (ticket == 0) return;
+  const std::string owner = sheet != nullptr ? owner_of(job) : std::string();
+  if (owner.empty() || owner == parts_.surroundings.self()) {
+    scope_.spawn(ask_around(this, ticket, job, std::move(letter)));
+  } else {
+    scope_.spawn(forward(this, ticket, owner, std::move(letter)));
+  }
 }
 
 uint32_t ManagerService::queued() const {
@@ -156,7 +157,7 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   auto steward = std::make_shared<Steward>(parts, self->settings_.steward, id);
   dispatch::Response answer = co_await steward->found(std::move(letter));
   auto* done = std::get_if<dispatch::Submitted>(&answer);
-  if (done == nullptr) {
+  if (done == nullptr || !steward->ready()) {
     co_await steward->close();
     self->busy_.erase(id);
     co_return self->answer(ticket, answer);
@@ -190,24 +191,33 @@ task<void> ManagerService::forward(ManagerService* self, Ticket ticket, std::str
                refusal(Refusal::Kind::kUnavailable, "'" + to + "': " + answer.error().message, Duration::millis(200)));
 }
 
-// A majority knows each job; this manager may be none of it.
+// A majority knows each job, and who has it; this manager may be none of it.
 task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter) {
   std::string silent;
+  std::optional<Refusal> not_theirs;
   for (const std::string& other : self->parts_.surroundings.manager_names()) {
     const auto at = self->parts_.surroundings.find(other);
     if (other == self->parts_.surroundings.self() || !at) continue;
     const auto answer = co_await ask(self->parts_.links, *at, letter, kForwardMost, self->scope_.cancellation());
     const auto* refused = answer ? std::get_if<Refusal>(&*answer) : nullptr;
-    if (!answer) silent = other;
-    if (!answer || (refused != nullptr && refused->kind == Refusal::Kind::kUnknown)) continue;
-    co_return self->answer(ticket, *answer);
+    if (!answer) {
+      silent = other;
+    } else if (refused != nullptr && refused->kind == Refusal::Kind::kNotOwner) {
+      not_theirs = *refused;
+    } else if (refused == nullptr || refused->kind != Refusal::Kind::kUnknown) {
+      co_return self->answer(ticket, *answer);
+    }
   }
+  if (not_theirs) co_return self->answer(ticket, *not_theirs);
   if (!silent.empty()) {
-    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
-                                           "job '" + job + "' is not known here, and '" + silent + "' does not answer",
-                                           Duration::millis(200)));
+    co_return self->answer(ticket,
+                           refusal(Refusal::Kind::kUnavailable,
+                                   "job '" + job + "' is not known here, and '" + silent + "' does not answer", kSoon));
   }
-  self->answer(ticket, refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
+  // Somebody else's once, and nobody's yet.
+  const bool known = self->known(job) != nullptr;
+  self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, "nobody has job '" + job + "' yet", kSoon)
+                             : refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
 }
 
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter) {

@@ -46,6 +46,7 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
     co_await parts_.runtime.sleep(kShareOutEvery, cancel);
   }
   closing_ = true;
+  for (const std::shared_ptr<Steward>& steward : claiming_) steward->abandon();
   for (const auto& [id, steward] : std::map(stewards_)) drop(id);
   while (!stewards_.empty() || !busy_.empty()) co_await parts_.runtime.sleep(Duration::millis(5));
   scope_.cancel();

@@ -123,6 +123,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   ManagerSettings settings_;
   WorkerRegistry registry_;
   std::map<std::string, std::shared_ptr<Steward>> stewards_;
+  std::set<std::shared_ptr<Steward>> claiming_;
   std::set<std::string> busy_;  // jobs that are being founded, claimed, ended or forgotten
   std::map<std::string, Known> known_;
   std::map<std::string, Instant> unowned_since_;

@@ -65,8 +65,15 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
   if (!taken) co_return refuse(Refusal::Kind::kUnavailable, "the job's register: " + taken.error().message);
-  if (taken->value) co_return refuse(Refusal::Kind::kConflict, "there is a job '" + id_ + "' already");
   owned_ = true;
+  if (taken->value) {
+    // It was submitted before, to a manager that is gone, and this one had not heard of it.
+    const auto before = dispatch::read_sheet(*taken->value);
+    if (before && before->bundle == dispatch::bundle_hash(bundle_)) {
+      co_return dispatch::Submitted{id_, before->state, 0};
+    }
+    co_return refuse(Refusal::Kind::kConflict, "there is another job '" + id_ + "'");
+  }
   const copies::Version first{handle_->fence(), 1};
   const Status kept = co_await parts_.copies.put({id_, kBundleCopy}, first, bundle_, deadline, scope_.cancellation());
   if (!kept) co_return refuse(Refusal::Kind::kUnavailable, "the scenario could not be kept: " + kept.error().message);
@@ -182,6 +189,11 @@ void Steward::start() {
   scope_.spawn(keep_time(this));
 }
 
+void Steward::abandon() {
+  closing_ = true;
+  scope_.cancel();
+}
+
 task<void> Steward::close() {
   closing_ = true;
   answer_watchers(now(), true);
@@ -234,6 +246,7 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
     over_since_ = parts_.runtime.now();
     say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
     retire_all();
+    scope_.spawn(let_go(this));
     watchers_due_ = parts_.runtime.now();
   } else {
     const auto& moved = std::get<fx::Moved>(effect);
@@ -249,7 +262,7 @@ void Steward::poke() {
 
 Instant Steward::next_deadline() const {
   Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_due_});
-  if (!copied_all_ && !copying_) next = std::min(next, next_copy_);
+  if (!copied_all_ && !copying_ && owned_) next = std::min(next, next_copy_);
   for (const Watcher& one : watchers_) next = std::min(next, one.until);
   return next;
 }
@@ -328,6 +341,14 @@ task<void> Steward::conclude(Steward* self) {
   JobEffects out;
   self->job_->concluded(self->before(), out);
   self->after(out);
+}
+
+// What is over needs nobody to hold it. A manager that missed the end finds that nobody does, and learns it by taking
+// the register.
+task<void> Steward::let_go(Steward* self) {
+  self->owned_ = false;
+  const Status given = co_await self->handle_->give_back(self->now() + kGiveBackMost, nullptr);
+  static_cast<void>(given);
 }
 
 void Steward::on_lost(const jobs::LostJob& lost) {

@@ -65,12 +65,14 @@ class Steward final : private jobs::JobHandle::Listener {
   Steward(const Steward&) = delete;
   Steward& operator=(const Steward&) = delete;
 
-  // A new job: takes its register, keeps what it is made from, and begins. An answer for the client; anything but
-  // Submitted: it is not there, and this object is of no use.
+  // A new job: takes its register, keeps what it is made from, and begins. The answer for the client. Unless ready()
+  // then, this object is of no use: the job is not there, or it was there before.
   runtime::task<dispatch::Response> found(dispatch::Submit letter);
   // Somebody else's: from its register and its copies. False: it cannot be had, or has ended; `why` tells.
   runtime::task<bool> take_over(Instant deadline);
 
+  // What is waited for is given up; close() is to follow.
+  void abandon();
   // Ends everything beside, and gives the register back. Before its end.
   runtime::task<void> close();
 
@@ -123,6 +125,7 @@ class Steward final : private jobs::JobHandle::Listener {
   static runtime::task<void> keep_time(Steward* self);
   static runtime::task<void> write_on(Steward* self);
   static runtime::task<void> conclude(Steward* self);
+  static runtime::task<void> let_go(Steward* self);
   Instant now() { return parts_.runtime.read_clock(); }
   void say(const std::string& event, const std::string& text, bool warning = false);
 
