@@ -103,6 +103,31 @@ TEST_F(DeskLimits, a_share_goes_on_while_its_owner_answers_anything) {
   }
 }
 
+TEST_F(DeskLimits, any_letter_of_the_owner_is_a_word_of_it_and_those_of_others_are_not) {
+  run(order(1));
+  const std::vector<Letter> letters{
+      Offer{order(1)}, BeginLetter{"j1", JobFence(5), ShareId(1), Duration::zero(), false, 0},
+      StopLetter{"j1", JobFence(5), ShareId(9), StopHow::kAtOnce, "not here"}, AdoptLetter{"j1", JobFence(5), {}}};
+  for (const Letter& letter : letters) {
+    pass(Duration::seconds(50));
+    write(letter);
+  }
+  pass(Duration::seconds(50));
+  EXPECT_EQ(first<desk_effect::Stop>(), nullptr);
+  step(desk_event::Asked{++ticket_, "m9", BundleLetter{"j1", "c0c0", "bytes"}});
+  write(RetireLetter{"j1", JobFence(4)}, "m9");
+  pass(Duration::seconds(10));
+  EXPECT_NE(first<desk_effect::Stop>(), nullptr);
+}
+
+TEST_F(DeskLimits, an_owner_that_was_started_again_is_followed_anew) {
+  run(order(1));
+  write(AdoptLetter{"j1", JobFence(6), {}});
+  EXPECT_EQ(count<desk_effect::Follow>(), 1u);
+  write(AdoptLetter{"j1", JobFence(6), {}});
+  EXPECT_EQ(count<desk_effect::Follow>(), 0u);
+}
+
 TEST_F(DeskLimits, a_share_whose_owner_is_silent_is_stopped_and_its_results_stay) {
   run(order(1));
   step(desk_event::Measured{key(1), 50});
@@ -275,6 +300,7 @@ TEST_F(DeskLimits, of_too_many_jobs_the_oldest_without_a_share_is_forgotten) {
     write(RetireLetter{job, JobFence(5)});
   }
   EXPECT_EQ(desk_->jobs(), 4u);
+  EXPECT_EQ(held(), 1u);
   offer(order(2, 5, 1, "b"));
   expect_refused(Kind::kStale, "over");
   offer(order(2, 5, 1, "j1"));

@@ -35,6 +35,17 @@ TEST_F(WorkerDelivery, follows_who_is_named_as_the_owner) {
   expect_all_counted(two_);
 }
 
+TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
+  FakeProcess& process = *run_share(1);
+  one_.disown({});  // and names nobody
+  two_.own();
+  measure(process, 0);
+  until([&] { return service_->desk().owner_of("j1") == "m2"; });
+  measure(process, 1);
+  until([&] { return applied(1) == 2; });
+  EXPECT_EQ(one_.refused, 1u) << "it was not asked again";
+}
+
 TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {
   FakeProcess& process = *run_share(1);
   Refusal other;
