@@ -15,6 +15,9 @@ using runtime::task;
 
 namespace {
 
+// Making more than that smaller takes milliseconds, in which no heartbeat leaves this thread.
+constexpr std::size_t kMostDeflated = 64 * 1024;
+
 // What these say about a peer, and not about this node or about how a connection happened to end.
 bool is_failure_of_peer(Errc code) {
   if (code == Errc::kClosed || code == Errc::kTooLarge || code == Errc::kUnsupported) return false;
@@ -118,7 +121,8 @@ task<PeerLinks::Outcome> PeerLinks::ask(PeerAddress address, uint16_t type, wire
     link::Connection* const connection = usable(peer);
     if (connection != nullptr) {
       std::vector<std::byte> answer;
-      const wire::Outgoing message{.type = type, .priority = priority, .compress = true, .body = as_bytes(*body)};
+      const bool small = body->size() <= kMostDeflated;
+      const wire::Outgoing message{.type = type, .priority = priority, .compress = small, .body = as_bytes(*body)};
       const auto status = co_await connection->request(message, deadline, answer, until.cancellation());
       if (!status) co_return Outcome{tl::unexpected(status.error())};
       switch (*status) {
