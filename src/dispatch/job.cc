@@ -44,12 +44,16 @@ void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, 
   owned_ = adopting_ = true;
   asked_until_ = now + rules_.adopt_limit;
   if (sheet_.started.unix_ns != 0) zero_ = now - ago;
+  if (is_final(sheet_.state)) {
+    over_ = true;
+  } else {
+    follow_account(now);
+  }
   for (const ShareSheet& share : sheet_.shares) {
     share_since_[share.id] = now;
     if (is_live(share)) asking_.insert(share.worker);
   }
   if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
-  if (is_final(sheet_.state)) over_ = true;
   changed_ = !over_;
   advance(now, out);
 }

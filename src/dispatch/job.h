@@ -96,8 +96,9 @@ class Job {
   // The job is owned, and new: the sheet is to be kept, and workers to be found.
   void begin(Instant now, JobEffects& out);
   // The job is owned, and was another owner's. `ago`: how long ago the run started by the wall clock, for when no
-  // worker is left who knows it. `applied`: what the account has of each stream. workers_to_ask() says whom sighted()
-  // must come from.
+  // worker is left who knows it. `applied`: what the account has of each stream, which may be less than the sheet
+  // says: then a share that had ended is live again, until the rest has come. workers_to_ask() says whom sighted() must
+  // come from.
   void adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out);
   std::vector<std::string> workers_to_ask() const { return {asking_.begin(), asking_.end()}; }
 
@@ -182,6 +183,9 @@ class Job {
   void begin_share(Instant now, ShareSheet& share, JobEffects& out);
   std::vector<uint32_t> gaps(uint16_t workflow) const;
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
+  void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
+  void follow_account(Instant now);
+  uint32_t succeeded(const ShareSheet& share) const;
   Instant clock_of(uint16_t workflow) const;
   Duration limit_of(const ShareSheet& share) const;
   bool has_live(uint16_t workflow) const;

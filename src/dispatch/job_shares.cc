@@ -22,6 +22,11 @@ std::vector<uint32_t> parts_of(const ShareSheet& share) {
   return parts;
 }
 
+std::string how_lost(const ShareSheet& share) {
+  const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
+  return "worker '" + share.worker + (left ? "' left" : "' was lost");
+}
+
 bool is_failure(ShareOutcome outcome) {
   return outcome == ShareOutcome::kFailed || outcome == ShareOutcome::kCrashed || outcome == ShareOutcome::kKilled;
 }
@@ -299,6 +304,10 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
     out.push_back(CloseStream{share.id});
   }
   set(now, share, ShareState::kGone);
+  if (is_final(one.state) && share.streams && share.end) {
+    // It had ended, and not all that it measured had come.
+    write_losses(share.workflow, parts_of(share), seconds(one.base_second) + share.end->ran);
+  }
   if (!one.begun || is_final(one.state)) return;
   if (share.streams) ++one.retries;
   if (!sheet_.stop && one.state != WorkflowState::kRetrying) become(share.workflow, WorkflowState::kRetrying, why, out);
@@ -336,22 +345,54 @@ void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Du
     if (last == nullptr) continue;
     auto& [count, who] = lost[last->lost_from];
     ++count;
-    const bool left = last->end && last->end->outcome == ShareOutcome::kLeft;
-    who = "worker '" + last->worker + (left ? "' left" : "' was lost");
+    who = how_lost(*last);
   }
-  for (const auto& [since, what] : lost) {
-    changed_ = true;
-    plan::Loss loss{since, std::max(since, until),
-                    static_cast<double>(what.first) / std::max(sheet_.workflows[workflow].parts, 1U),
-                    what.second + ", workflow '" + spec_[workflow].name + "'"};
-    if (sheet_.losses.size() < kMostLosses) {
-      sheet_.losses.push_back(std::move(loss));
-      continue;
+  for (const auto& [since, what] : lost) add_loss(workflow, what.second, what.first, since, std::max(since, until));
+}
+
+void Job::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
+  changed_ = true;
+  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(sheet_.workflows[workflow].parts, 1U),
+                  how + ", workflow '" + spec_[workflow].name + "'"};
+  if (sheet_.losses.size() < kMostLosses) {
+    sheet_.losses.push_back(std::move(loss));
+    return;
+  }
+  plan::Loss& last = sheet_.losses.back();
+  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
+          "several losses, more than are listed one by one"};
+}
+
+// The account is a copy, and may be older than the sheet. What it lacks of shares that have ended, their workers still
+// have: they are asked, as those that run are. What it lacks of those that are gone is lost with them.
+void Job::follow_account(Instant now) {
+  for (ShareSheet& share : sheet_.shares) {
+    const uint64_t counted = applied_[share.id];
+    if (!share.streams || (share.end && counted >= share.end->last_number)) continue;
+    const Duration until = seconds(share.from + counted);
+    if (share.state == ShareState::kEnded) {
+      BW_PROBE("dispatch: a share has ended whose last seconds the account lacks");
+      set(now, share, ShareState::kStopping);
+    } else if (share.state == ShareState::kGone && until < share.lost_from) {
+      BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
+      // Of parts that nobody has gone on with, the loss is not written yet.
+      const uint32_t written = is_final(sheet_.workflows[share.workflow].state) ? share.parts.count : succeeded(share);
+      if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
+      share.lost_from = until;
     }
-    plan::Loss& last = sheet_.losses.back();
-    last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
-            "several losses, more than are listed one by one"};
   }
+}
+
+// How many of its parts another share has gone on with.
+uint32_t Job::succeeded(const ShareSheet& share) const {
+  uint32_t count = 0;
+  for (const uint32_t part : parts_of(share)) {
+    count += std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& other) {
+      return other.workflow == share.workflow && other.id.value() > share.id.value() && other.streams &&
+             part >= other.parts.first && part < other.parts.first + other.parts.count;
+    });
+  }
+  return count;
 }
 
 }  // namespace bellwether::dispatch

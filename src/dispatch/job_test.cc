@@ -237,6 +237,46 @@ TEST(Job, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
   EXPECT_TRUE(world.sheet().losses.empty());
 }
 
+// Until one of them has ended, and the account of that has not been copied yet; then the owner dies.
+void lose_an_account(JobWorld& world) {
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  const auto ended = [&] {
+    const auto& shares = world.sheet().shares;
+    return std::any_of(shares.begin(), shares.end(),
+                       [](const ShareSheet& share) { return share.state == ShareState::kEnded; });
+  };
+  for (int i = 0; i < 1000 && !ended(); ++i) world.step(Duration::millis(100));
+  ASSERT_TRUE(ended());
+  world.step(Duration::millis(100));
+  world.replace_owner();
+}
+
+TEST(Job, WhatTheCopyOfTheAccountLacksOfAnEndedShareIsAskedForAgain) {
+  JobWorld world({load_spec("short", Duration::seconds(5)), load_spec("long", kMinute)}, 1);
+  lose_an_account(world);
+  EXPECT_LT(seconds_of(world, 0), 5u);
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  EXPECT_EQ(seconds_of(world, 0), 5u);
+  EXPECT_TRUE(world.sheet().losses.empty());
+}
+
+TEST(Job, WhatTheCopyOfTheAccountLacksOfADeadWorkerIsLost) {
+  JobWorld world({load_spec("short", Duration::seconds(5)), load_spec("long", kMinute)}, 1);
+  lose_an_account(world);
+  const uint64_t counted = seconds_of(world, 0);
+  world.restart("w1");
+  EXPECT_TRUE(world.run(kMinute * 2));
+  const auto& losses = world.sheet().losses;
+  const auto loss = std::find_if(losses.begin(), losses.end(),
+                                 [](const plan::Loss& one) { return one.cause.find("'short'") != std::string::npos; });
+  ASSERT_NE(loss, losses.end());
+  EXPECT_EQ(loss->from, Duration::seconds(static_cast<int64_t>(counted)));
+  EXPECT_GE(loss->to, Duration::seconds(5));
+}
+
 // Whatever happens to workers and owners, a job ends; no second of a part is counted twice; what is not counted is
 // written down as lost; and no core stays taken.
 TEST(Job, EndsWhateverHappensAndAccountsForEverySecond) {

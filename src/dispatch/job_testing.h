@@ -103,16 +103,16 @@ class JobWorld {
     // The account is that of the last copy; workers tell again what came after it.
     account_ = copied_;
     told_ = copied_told_;
-    closed_.clear();
-    for (const ShareSheet& share : durable_.shares) {
-      if (!is_live(share)) closed_.insert(share.id);
-    }
     for (auto& [name, worker] : workers_) {
       for (auto& [id, one] : worker.shares) one.told = told_[id];
     }
     Duration ago;
     if (durable_.started.unix_ns != 0) ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns);
     job_->adopt(now_, ago, told_, out);
+    closed_.clear();
+    for (const ShareSheet& share : sheet().shares) {
+      if (!is_live(share)) closed_.insert(share.id);
+    }
     carry_out(out);
     for (const auto& [name, life] : everybody_dead_) tell_gone(name, life);
     for (const std::string& name : job_->workers_to_ask()) {
@@ -149,12 +149,12 @@ class JobWorld {
     if (register_stands) {
       for (const JobSheet& sheet : std::exchange(writing_, {})) {
         durable_ = sheet;
-        copied_ = account_;
-        copied_told_ = told_;
         JobEffects out;
         job_->kept(now_, sheet.revision, out);
         carry_out(out);
       }
+      // Never of shares that no durable sheet knows.
+      if (now_ >= next_copy_ && durable_.revision == sheet().revision) copy();
     }
     report();
     JobEffects out;
@@ -195,6 +195,11 @@ class JobWorld {
   int concludes = 0;
 
  private:
+  void copy() {
+    copied_ = account_;
+    copied_told_ = told_;
+    next_copy_ = now_ + Duration::seconds(2);
+  }
   uint64_t measured_of(const Running& share) const {
     if (share.end) return share.end->last_number;
     const Duration ran = now_ - std::max(share.began, share.clock);
@@ -268,6 +273,7 @@ class JobWorld {
         moves_.push_back(move->what + ": " + std::string(move->from) + " -> " + std::string(move->to));
       } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
         ++concludes;
+        copy();
         JobEffects out;
         job_->concluded(now_, out);
         carry_out(out);
@@ -343,7 +349,8 @@ class JobWorld {
   std::map<ShareId, uint64_t> told_;
   using Account = std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>>;  // of parts: how often each second
   Account account_;
-  Account copied_;  // with a sheet, when that became durable
+  Account copied_;
+  Instant next_copy_;
   std::map<ShareId, uint64_t> copied_told_;
   std::vector<std::string> moves_;
   bool retired_ = false;

@@ -224,11 +224,9 @@ void ClusterNode::on_mismatch(wire::Refusal refusal, const wire::Mismatch& names
 }
 
 void ClusterNode::on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) {
-  if (warning) {
-    journal_.warn(runtime_.wall_now(), text);
-  } else {
-    say(event, text, {{"job", job}});
-  }
+  Journal::Fields fields{{"job", job}};
+  if (warning) fields.emplace_back("level", "warning");
+  say(event, text, std::move(fields));
 }
 
 void ClusterNode::on_vital_signs(const cluster::VitalSigns& signs) {

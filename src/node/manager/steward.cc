@@ -171,14 +171,14 @@ task<bool> Steward::take_over(Instant deadline) {
   }
   job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(*sheet),
                                          parts_.runtime.prng().fork());
+  start();
+  JobEffects out;
+  job_->adopt(before(), ago, std::move(applied), out);
   for (const dispatch::ShareSheet& share : job_->sheet().shares) {
     if (!share.streams) continue;
     static_cast<void>(account_->open(account::StreamId(share.id.value()), share.from));
     if (!dispatch::is_live(share)) account_->close(account::StreamId(share.id.value()));
   }
-  start();
-  JobEffects out;
-  job_->adopt(before(), ago, std::move(applied), out);
   for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
   after(out);
   co_return true;

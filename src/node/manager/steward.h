@@ -34,7 +34,7 @@ struct StewardSettings {
   dispatch::JobRules rules;
   Duration copy_every = Duration::seconds(2);    // of the account, while it changes
   Duration watch_pause = Duration::millis(50);   // between two answers to one watcher
-  Duration submit_limit = Duration::seconds(5);  // for the quorum's word on a new job
+  Duration submit_limit = Duration::seconds(4);  // for the quorum's word on a new job; a client waits a little longer
   std::size_t watchers_most = 256;
 };
 
