@@ -148,11 +148,24 @@ Json json_of(const dispatch::Watched& watched) {
     lost.push_back(
         {{"from", one.from.seconds_f()}, {"to", one.to.seconds_f()}, {"share", one.share}, {"cause", one.cause}});
   }
+  if (watched.live != dispatch::LiveSum()) {
+    out["live"] = {
+        {"requests", watched.live.requests}, {"failed", watched.live.failed}, {"iterations", watched.live.iterations},
+        {"dropped", watched.live.dropped},   {"vus", watched.live.vus},       {"age_s", watched.live.age.seconds_f()}};
+  }
   out["workflows"] = std::move(workflows);
   out["shares"] = std::move(shares);
   out["events"] = std::move(events);
   out["lost"] = std::move(lost);
   return out;
+}
+
+std::string words_of(const dispatch::LiveSum& live) {
+  std::string out = format_count(live.requests, "request") + ", " + format_count(live.failed) + " failed, ";
+  if (live.dropped > 0) out += format_count(live.dropped) + " dropped, ";
+  char age[32];
+  std::snprintf(age, sizeof age, " (%.1f s ago)", live.age.seconds_f());
+  return out + format_count(static_cast<uint64_t>(live.vus), "user") + age;
 }
 
 void print_status(const dispatch::Watched& watched, const plan::Plan* plan) {
@@ -163,6 +176,7 @@ void print_status(const dispatch::Watched& watched, const plan::Plan* plan) {
   if (watched.position > 0) std::printf("queue      %u. in it\n", watched.position);
   std::printf("manager    %s\nsubmitted  %s\nstarted    %s\nended      %s\n", printable(watched.owner).c_str(),
               moment(sheet.submitted).c_str(), moment(sheet.started).c_str(), moment(sheet.ended).c_str());
+  if (watched.live != dispatch::LiveSum()) std::printf("now        %s\n", words_of(watched.live).c_str());
   Table workflows({"WORKFLOW", "STATE", "PARTS", "WORKERS", "WHY"});
   for (std::size_t w = 0; w < sheet.workflows.size(); ++w) {
     std::string who;

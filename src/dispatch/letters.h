@@ -161,6 +161,8 @@ struct Submitted {
   bool operator==(const Submitted&) const = default;
 };
 
+inline constexpr Duration kLiveLeast = Duration::millis(250);
+
 // What happens to a job, from a place on. Answered by Watched, at once when there is news, else within `wait`.
 struct Watch {
   std::string job;
@@ -168,6 +170,8 @@ struct Watch {
   uint64_t seconds = 0;   // of the run's account, that it has; 0: it has nothing
   uint64_t life = 0;      // of the account that these were counted by
   Duration wait;
+  // Counters that have changed are news too, after this time, and after kLiveLeast at the earliest; zero: they are not.
+  Duration live_every;
   bool operator==(const Watch&) const = default;
 };
 // One closed second of the run, or something that is added to one.
@@ -176,6 +180,16 @@ struct SecondOver {
   bool amends = false;
   std::string window;
   bool operator==(const SecondOver&) const = default;
+};
+// What the shares of a job have done since their begin, as their workers told last (LiveLetter). For screens only.
+struct LiveSum {
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  int64_t vus = 0;  // of those that run
+  Duration age;     // of the oldest news of those that run
+  bool operator==(const LiveSum&) const = default;
 };
 struct Watched {
   JobSheet sheet;
@@ -187,6 +201,7 @@ struct Watched {
   std::string totals;
   std::vector<SecondOver> news;
   bool final = false;  // nothing will change any more
+  LiveSum live;        // all zero: nothing was told yet, or nothing runs any more
   bool operator==(const Watched&) const = default;
 };
 

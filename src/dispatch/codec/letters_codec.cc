@@ -125,6 +125,7 @@ struct Writer {
     watch.set_seconds(from.seconds);
     watch.set_life(from.life);
     watch.set_wait_ns(from.wait.ns());
+    watch.set_live_every_ns(from.live_every.ns());
   }
   void operator()(const ListJobs&) const { to.mutable_list_jobs(); }
   void operator()(const Cancel& from) const {
@@ -243,7 +244,8 @@ class Reader : public FieldReader {
     return out;
   }
   Watch watch(const Wire::Watch& from) {
-    return {job(from.job()), from.revision(), second(from.seconds()), from.life(), span(from.wait_ns())};
+    return {job(from.job()), from.revision(),      second(from.seconds()),
+            from.life(),     span(from.wait_ns()), span(from.live_every_ns())};
   }
   Cancel cancel(const Wire::Cancel& from) {
     Cancel out{job(from.job()), text(from.by()), text(from.why()), one_of<StopHow>(from.how(), kStopHows), {}};

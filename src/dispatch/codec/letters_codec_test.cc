@@ -161,6 +161,7 @@ TEST(LettersCodec, what_no_client_could_want_is_refused) {
   EXPECT_TRUE(refuses<Watch>([](auto& w) { w.job = ""; }, "an id of a job"));
   EXPECT_TRUE(refuses<Watch>([](auto& w) { w.seconds = UINT64_MAX; }, "a second"));
   EXPECT_TRUE(refuses<Watch>([](auto& w) { w.wait = Duration::nanos(-1); }, "a span"));
+  EXPECT_TRUE(refuses<Watch>([](auto& w) { w.live_every = Duration::nanos(-1); }, "a span"));
   EXPECT_TRUE(refuses<Cancel>([](auto& c) { c.job = ""; }, "an id of a job"));
   EXPECT_TRUE(refuses<Cancel>([](auto& c) { c.how = static_cast<StopHow>(kStopHows); }, "a state, phase"));
   EXPECT_TRUE(refuses<Cancel>([](auto& c) { c.workflows.assign(1, ""); }, "a workflow without a name"));

@@ -68,6 +68,7 @@ class AnyLetter {
   WorkerReport report();
   ShareSight sight();
   ShareSheet share_sheet(std::size_t workflows);
+  LiveSum live_sum() { return {second(), second(), second(), second(), static_cast<int64_t>(second()), span()}; }
   BundleLetter bundle() { return {id(), id(), bytes()}; }
 
   Prng prng_;
@@ -94,7 +95,7 @@ inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, co
   [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13] = order;
   [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6] = sight;
   [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8] = report;
-  [[maybe_unused]] const auto& [g1, g2, g3, g4, g5, g6, g7, g8] = watched;
+  [[maybe_unused]] const auto& [g1, g2, g3, g4, g5, g6, g7, g8, g9] = watched;
 }
 
 inline ShareOrder AnyLetter::order() {
@@ -170,7 +171,7 @@ inline Letter AnyLetter::letter(std::size_t kind) {
     }
     case 9: return RetireLetter{id(), fence()};
     case 10: return Submit{id(), text(), "a bundle" + bytes(), prng_.next()};
-    case 11: return Watch{id(), prng_.next(), second(), prng_.next(), span()};
+    case 11: return Watch{id(), prng_.next(), second(), prng_.next(), span(), span()};
     case 12: return ListJobs{};
     case 13: {
       Cancel out{id(), text(), text(), any<StopHow>(kStopHows), {}};
@@ -199,7 +200,8 @@ inline Response AnyLetter::response(std::size_t kind) {
     }
     case 4: return Submitted{id(), any<JobState>(kJobStates), small(UINT32_MAX)};
     case 5: {
-      Watched out{sheet(), small(UINT32_MAX), flip() ? name() : "", prng_.next(), second(), bytes(), {}, flip()};
+      Watched out{sheet(), small(UINT32_MAX), flip() ? name() : "", prng_.next(), second(), bytes(), {}, flip(), {}};
+      if (flip()) out.live = live_sum();
       for (std::size_t i = few(); i > 0; --i) out.news.push_back({span(), flip(), bytes()});
       return out;
     }

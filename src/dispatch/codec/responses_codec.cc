@@ -65,6 +65,14 @@ struct Writer {
       second.set_window(one.window);
     }
     watched.set_final(from.final);
+    if (from.live == LiveSum()) return;
+    Wire::Watched::Live& live = *watched.mutable_live();
+    live.set_requests(from.live.requests);
+    live.set_failed(from.live.failed);
+    live.set_iterations(from.live.iterations);
+    live.set_dropped(from.live.dropped);
+    live.set_vus(static_cast<uint64_t>(from.live.vus));
+    live.set_age_ns(from.live.age.ns());
   }
   void operator()(const JobList& from) const {
     to.mutable_jobs()->set_cut(from.cut);
@@ -140,6 +148,20 @@ class Reader : public FieldReader {
     require_distinct(*this, std::move(distinct));
     return out;
   }
+  LiveSum live(const Wire::Watched::Live& from) {
+    return {sum(from.requests()),
+            sum(from.failed()),
+            sum(from.iterations()),
+            sum(from.dropped()),
+            static_cast<int64_t>(sum(from.vus())),
+            span(from.age_ns())};
+  }
+  // Of as many counts as a job may have shares.
+  uint64_t sum(uint64_t from) {
+    if (from <= account::kMostCount * kMostShares) return from;
+    refuse("a sum that cannot be");
+    return 0;
+  }
   Watched watched(Wire::Watched& from) {
     Watched out;
     auto sheet = read_sheet(from.sheet());
@@ -154,6 +176,7 @@ class Reader : public FieldReader {
     out.seconds = second(from.seconds());
     out.totals = bulk(from.mutable_totals(), kMostTotalsBytes);
     out.final = from.final();
+    out.live = live(from.live());
     if (!fits(from.news_size(), kMostNews)) return out;
     for (auto& one : *from.mutable_news()) {
       out.news.push_back({span(one.covered_ns()), one.amends(), bulk(one.mutable_window(), account::kMostWindowBytes)});

@@ -100,6 +100,9 @@ TEST(ResponsesCodec, what_nobody_could_have_watched_is_refused) {
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.owner = "\n"; }, "a name"));
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.seconds = UINT64_MAX; }, "a second"));
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.news.resize(kMostNews + 1); }, "more of something"));
+  EXPECT_TRUE(refuses<Watched>([](auto& w) { w.live.requests = UINT64_MAX; }, "a sum"));
+  EXPECT_TRUE(refuses<Watched>([](auto& w) { w.live.vus = -1; }, "a sum"));
+  EXPECT_TRUE(refuses<Watched>([](auto& w) { w.live.age = Duration::nanos(-1); }, "a span"));
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.news.assign(1, {-Duration::seconds(1), false, ""}); }, "a span"));
   AnyLetter any(3);
   Watched large = std::get<Watched>(any.response(Response(Watched()).index()));

@@ -17,12 +17,14 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
   letter.seconds = seconds_;
   letter.life = life_;
   letter.wait = wait;
+  letter.live_every = live_every_;
   const auto answer = co_await client_.ask(letter, deadline, cancel);
   if (!answer) co_return tl::unexpected(answer.error());
   const auto* watched = std::get_if<dispatch::Watched>(&*answer);
   if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager answers something else than it was asked");
   const bool news = watched->sheet.revision != sheet_.revision || watched->life != life_ ||
-                    watched->seconds != seconds_ || watched->final != final_;
+                    watched->seconds != seconds_ || watched->final != final_ ||
+                    (live_every_ > Duration::zero() && watched->live != live_);
   const Status taken = take(*watched);
   if (!taken) co_return tl::unexpected(taken.error());
   co_return news;
@@ -49,6 +51,7 @@ Status JobFollower::take(const dispatch::Watched& watched) {
   position_ = watched.position;
   life_ = watched.life;
   seconds_ = watched.seconds;
+  live_ = watched.live;
   final_ = watched.final;
   return {};
 }

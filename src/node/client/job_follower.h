@@ -20,6 +20,11 @@ class JobFollower {
   // Waits for news for at most `wait`. True: there are some.
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel);
 
+  // From now on counters that have changed are news too, this long apart (dispatch::kLiveLeast at least).
+  void ask_for_live(Duration every) { live_every_ = every; }
+  // What the shares have told last, and when that was heard. For screens only.
+  const dispatch::LiveSum& live() const { return live_; }
+
   const dispatch::JobSheet& sheet() const { return sheet_; }
   const aggregate::Totals& totals() const { return totals_; }
   uint32_t position() const { return position_; }  // in the queue; 0: it does not wait
@@ -38,6 +43,8 @@ class JobFollower {
   uint32_t position_ = 0;
   uint64_t life_ = 0;
   uint64_t seconds_ = 0;
+  Duration live_every_;
+  dispatch::LiveSum live_;
   bool final_ = false;
 };
 
