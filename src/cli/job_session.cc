@@ -77,7 +77,8 @@ class Teller {
       if (sheet.state == dispatch::JobState::kRunning) tell_workers(sheet, plan, at);
     }
     if (!job.owner().empty() && job.owner() != owner_) {
-      if (!owner_.empty()) screen_.tell(at, "manager '" + job.owner() + "' goes on with the job");
+      const bool goes_on = !owner_.empty() && !dispatch::is_final(sheet.state);
+      if (goes_on) screen_.tell(at, "manager '" + job.owner() + "' goes on with the job");
       owner_ = job.owner();
     }
     for (; events_ < sheet.events.size(); ++events_) {
@@ -291,7 +292,7 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   auto session = open_job_session(cluster, options.verb);
   if (!session) return kExitUsage;
   const auto job = submit_job(*session, bundled, seed, {}, options.verb);
-  int exit_code = kExitUsage;
+  int exit_code = kExitAway;
   if (job) {
     if (options.progress)
       std::fprintf(stderr, "job %s, given to %s\n", job->c_str(), session->client->answered_by().c_str());

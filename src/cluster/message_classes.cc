@@ -70,6 +70,9 @@ Row row_of(uint16_t type, Bytes body) {
       const auto field = letter_field(body);
       return field ? row_of_letter(static_cast<DispatchLetter::BodyCase>(*field)) : kUnknown;
     }
+    // What a piece belongs to is known when the whole is there, and is looked at again then.
+    case message_type::kParcelPiece:
+    case message_type::kParcelFetch: return {{Urgency::kHigh, Operation::kPiece}, kAsking};
     default: return kUnknown;
   }
 }
@@ -132,6 +135,9 @@ std::optional<uint32_t> letter_field(Bytes letter) {
 }
 
 MessageClass class_of(uint16_t type, Bytes body, wire::Role sender) {
+  const bool is_piece = type == message_type::kParcelPiece || type == message_type::kParcelFetch;
+  // Of a node it may be of an account, which is never kept back.
+  if (is_piece && kind_of(sender) == kNodes) return {Urgency::kCritical, Operation::kPiece};
   const Row row = row_of(type, body);
   return (row.senders & kind_of(sender)) != 0 ? row.is : kUnknown.is;
 }

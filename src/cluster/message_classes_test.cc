@@ -42,7 +42,7 @@ TEST(MessageClasses, every_type_of_message_has_one) {
     const bool known = class_of(type, {}, Role::kManager) != kLowest || class_of(type, {}, Role::kOperator) != kLowest;
     EXPECT_TRUE(known) << (*at)[1] << " has no row in src/cluster/message_classes.cc";
   }
-  EXPECT_GE(types, 6);
+  EXPECT_GE(types, 8);
 }
 
 TEST(MessageClasses, what_ends_work_or_carries_results_or_keeps_the_cluster_together_is_critical) {

@@ -12,6 +12,8 @@ inline constexpr uint16_t kLeadership = 200;        // one-way: between those wh
 inline constexpr uint16_t kAdmin = 300;             // request of an operator (proto/admin.proto)
 inline constexpr uint16_t kJobs = 400;              // one-way: about registers of jobs (proto/jobs.proto)
 inline constexpr uint16_t kDispatch = 500;          // requests and one-way: letters about jobs (proto/dispatch.proto)
+inline constexpr uint16_t kParcelPiece = 700;       // request: a piece of a larger one (cluster/parcels.h)
+inline constexpr uint16_t kParcelFetch = 701;       // request: a piece of an answer
 inline constexpr uint16_t kCopies = 600;            // request: about big values of jobs (proto/copies.proto)
 }  // namespace message_type
 

@@ -109,6 +109,13 @@ class PeerLinks {
   void note(const std::string& key, const Outcome& outcome, bool failed_before);
 
   Peer& peer_at(const PeerAddress& address);
+  bool is_still(const std::string& key, const link::Connection* connection) const;
+  runtime::task<Result<wire::ReplyStatus>> say(std::string key, link::Connection* connection, uint16_t type,
+                                               wire::Priority priority, const std::string* body, Instant deadline,
+                                               std::vector<std::byte>* answer, runtime::Cancellation* cancel);
+  runtime::task<Result<std::string>> fetch(std::string key, link::Connection* connection, wire::Priority priority,
+                                           std::vector<std::byte>* answer, Instant deadline,
+                                           runtime::Cancellation* cancel);
   void wake(Peer& peer);
   static runtime::task<void> keep(PeerLinks* self, Peer* peer);
   runtime::task<std::unique_ptr<link::Connection>> connect(Peer& peer);
@@ -133,6 +140,7 @@ class PeerLinks {
   resilience::Breakers breakers_;  // by the keys of peers, as is:
   resilience::ClientLimiter limiter_;
   bool closing_ = false;
+  uint64_t parcel_ = 0;   // number of the last one
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 

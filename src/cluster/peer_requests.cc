@@ -4,6 +4,8 @@
 
 #include "base/bytes.h"
 #include "base/units.h"
+#include "cluster/message_types.h"
+#include "cluster/parcels.h"
 #include "cluster/peer_links.h"
 #include "runtime/until.h"
 #include "wire/busy.h"
@@ -39,7 +41,7 @@ Error busy(const PeerAddress& address, const std::string& why, Duration again_af
 
 // Why the peer is not to be asked at all. Nothing: it may be, perhaps as a trial, of whose outcome note() must be told.
 std::optional<Error> PeerLinks::left_alone(const PeerAddress& address) {
-  peer_at(address);  // one that has moved is another one
+  const Error& trouble = peer_at(address).trouble;  // one that has moved is another one
   const Instant now = runtime_.now();
   const std::string key = key_of(address);
   Duration wait;
@@ -49,9 +51,12 @@ std::optional<Error> PeerLinks::left_alone(const PeerAddress& address) {
   const std::string text = name_of(address) + " at " + address.endpoint.to_string() + " failed " +
                            std::to_string(breaker_settings_.failures) + " times within " +
                            format_duration(breaker_settings_.window) + " and is left alone: ";
-  if (wait > Duration::zero()) return Error{Errc::kUnreachable, text + "it is tried again in " + format_duration(wait)};
+  const std::string last = trouble.message.empty() ? "" : " (" + trouble.message + ")";
+  if (wait > Duration::zero()) {
+    return Error{Errc::kUnreachable, text + "it is tried again in " + format_duration(wait) + last};
+  }
   const bool allowed = breakers_.allow(now, key, Category::kNetwork) && breakers_.allow(now, key, Category::kProtocol);
-  if (!allowed) return Error{Errc::kUnreachable, text + "it is being tried"};
+  if (!allowed) return Error{Errc::kUnreachable, text + "it is being tried" + last};
   return std::nullopt;
 }
 
@@ -63,6 +68,8 @@ void PeerLinks::note(const std::string& key, const Outcome& outcome, bool failed
     breakers_.succeeded(key, Category::kProtocol);
   } else if (is_failure_of_peer(outcome.result.error().code)) {
     breakers_.failed(runtime_.now(), key, outcome.result.error().code);
+    const auto found = peers_.find(key);
+    if (found != peers_.end()) found->second->trouble = outcome.result.error();
   }
 }
 
@@ -111,21 +118,78 @@ task<Result<std::string>> PeerLinks::request(PeerAddress address, uint16_t type,
   }
 }
 
+// The connection is still that of the peer; it may have ended while something was waited for.
+bool PeerLinks::is_still(const std::string& key, const link::Connection* connection) const {
+  const auto found = peers_.find(key);
+  return !closing_ && found != peers_.end() && found->second->connection == connection;
+}
+
+// One question, in as many pieces as it takes. What the pointers point to outlives it.
+task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection* connection, uint16_t type,
+                                               wire::Priority priority, const std::string* body, Instant deadline,
+                                               std::vector<std::byte>* answer, runtime::Cancellation* cancel) {
+  if (!needs_parcel(body->size())) {
+    const bool small = body->size() <= kMostDeflated;
+    const wire::Outgoing message{.type = type, .priority = priority, .compress = small, .body = as_bytes(*body)};
+    const auto status = co_await connection->request(message, deadline, *answer, cancel);
+    co_return status;
+  }
+  if (body->size() > kMostParcelBytes) {
+    co_return fail(Errc::kTooLarge, "a message of " + std::to_string(body->size()) + " bytes is above the limit of " +
+                                        std::to_string(kMostParcelBytes));
+  }
+  const uint64_t id = ++parcel_;
+  const uint32_t pieces = pieces_of_parcel(body->size());
+  for (uint32_t i = 0;; ++i) {
+    if (i > 0 && !is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
+    const std::string piece = encode(ParcelPiece{id, body->size(), i, type, as_bytes(parcel_piece(*body, i))});
+    const wire::Outgoing message{.type = message_type::kParcelPiece, .priority = priority, .body = as_bytes(piece)};
+    const auto status = co_await connection->request(message, deadline, *answer, cancel);
+    if (!status || *status != wire::ReplyStatus::kOk || i + 1 == pieces) co_return status;
+  }
+}
+
+task<Result<std::string>> PeerLinks::fetch(std::string key, link::Connection* connection, wire::Priority priority,
+                                           std::vector<std::byte>* answer, Instant deadline,
+                                           runtime::Cancellation* cancel) {
+  const auto slip = decode_parcel_slip(*answer);
+  if (!slip) co_return tl::unexpected(slip.error());
+  std::string whole;
+  for (uint32_t i = 0; i < pieces_of_parcel(slip->size); ++i) {
+    if (!is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
+    const std::string question = encode(ParcelFetch{slip->id, i});
+    const wire::Outgoing message{.type = message_type::kParcelFetch, .priority = priority, .body = as_bytes(question)};
+    const auto status = co_await connection->request(message, deadline, *answer, cancel);
+    if (!status) co_return tl::unexpected(status.error());
+    if (*status != wire::ReplyStatus::kOk) co_return fail(Errc::kReset, std::string(as_text(*answer)));
+    whole += as_text(*answer);
+  }
+  if (whole.size() != slip->size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
+  co_return whole;
+}
+
 // Once. `body` outlives it.
 task<PeerLinks::Outcome> PeerLinks::ask(PeerAddress address, uint16_t type, wire::Priority priority,
                                         const std::string* body, Instant deadline, runtime::Cancellation* cancel) {
   runtime::Until until(runtime_, deadline, cancel);
+  const std::string key = key_of(address);
   while (true) {
     if (closing_) co_return Outcome{fail(Errc::kClosed, "this node is ending")};
     Peer& peer = peer_at(address);
     link::Connection* const connection = usable(peer);
     if (connection != nullptr) {
       std::vector<std::byte> answer;
-      const bool small = body->size() <= kMostDeflated;
-      const wire::Outgoing message{.type = type, .priority = priority, .compress = small, .body = as_bytes(*body)};
-      const auto status = co_await connection->request(message, deadline, answer, until.cancellation());
+      const auto status = co_await say(key, connection, type, priority, body, deadline, &answer, until.cancellation());
+      // The time that is up ends it as a cancellation too, whichever comes first.
+      const bool late = !status && status.error().code == Errc::kCancelled && until.why() == Errc::kTimeout;
+      if (late) co_return Outcome{fail(Errc::kTimeout, name_of(address) + " did not answer in time")};
       if (!status) co_return Outcome{tl::unexpected(status.error())};
       switch (*status) {
+        case wire::ReplyStatus::kParcel: {
+          auto whole = co_await fetch(key, connection, priority, &answer, deadline, until.cancellation());
+          const bool answered = whole.has_value();
+          co_return Outcome{std::move(whole), answered};
+        }
         case wire::ReplyStatus::kOk: co_return Outcome{std::string(as_text(answer)), true};
         case wire::ReplyStatus::kFailed: co_return Outcome{fail(Errc::kRefused, std::string(as_text(answer))), true};
         case wire::ReplyStatus::kBusy: {

@@ -119,12 +119,25 @@ TEST_F(PeerRequestsTest, one_that_fails_three_times_is_left_alone_and_tried_late
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::kUnreachable);
   EXPECT_THAT(alone.error().message, HasSubstr("failed 3 times within 30s and is left alone: it is tried again in "));
+  EXPECT_THAT(alone.error().message, HasSubstr("Connection refused")) << "what it was the last time";
   ASSERT_EQ(links_->breakers().size(), 1);
   EXPECT_EQ(links_->breakers().front().peer, "m2");
   EXPECT_EQ(links_->breakers().front().times_opened, 1);
   start_m2();
   until([&] { return ask("x").has_value(); });
   EXPECT_EQ(links_->breakers().front().state, resilience::BreakerState::kClosed);
+}
+
+TEST_F(PeerRequestsTest, one_that_takes_questions_and_answers_none_is_left_alone_too) {
+  const auto in_vain = [this] {
+    return runtime_->run(
+        links_->request(m2(), kQuestion, wire::Priority::kNormal, std::string("slow"), Duration::millis(20), nullptr));
+  };
+  ASSERT_EQ(ask("x"), "x");
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(in_vain().error().code, Errc::kTimeout);
+  const std::string last = in_vain().error().message;
+  EXPECT_THAT(last, testing::AllOf(HasSubstr("is left alone"), HasSubstr("in time")));
+  EXPECT_EQ(links_->open_connections(), 1u);
 }
 
 TEST_F(PeerRequestsTest, what_must_go_is_tried_all_the_same_and_its_answer_ends_the_quarantine) {

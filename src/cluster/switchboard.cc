@@ -1,6 +1,9 @@
 #include "cluster/switchboard.h"
 
+#include <utility>
+
 #include "base/check.h"
+#include "cluster/message_types.h"
 
 namespace bellwether::cluster {
 
@@ -17,13 +20,24 @@ void Switchboard::connect(uint16_t type, Service& service) {
 
 void Switchboard::disconnect(uint16_t type) { services_.erase(type); }
 
-void Switchboard::on_request(link::Connection& connection, const wire::Inbound& request) {
+// True: it was answered that there is too much to do.
+bool Switchboard::turned_away(link::Connection& connection, const wire::Inbound& request) {
   const auto busy = doorman_ == nullptr ? std::nullopt : doorman_->turns_away(connection, request);
   if (busy) {
     const std::string body = wire::encode_busy(busy->again_after, busy->why);
     connection.respond(request.id, wire::ReplyStatus::kBusy, as_bytes(body));
-    return;
   }
+  return busy.has_value();
+}
+
+void Switchboard::on_request(link::Connection& connection, const wire::Inbound& request) {
+  if (turned_away(connection, request)) return;
+  if (request.type == message_type::kParcelPiece) return take_piece(connection, request);
+  if (request.type == message_type::kParcelFetch) return give_piece(connection, request);
+  deliver(connection, request);
+}
+
+void Switchboard::deliver(link::Connection& connection, const wire::Inbound& request) {
   const auto found = services_.find(request.type);
   if (found != services_.end()) {
     found->second->on_request(connection, request);
@@ -31,6 +45,47 @@ void Switchboard::on_request(link::Connection& connection, const wire::Inbound& 
   }
   ++unknown_;
   connection.respond(request.id, wire::ReplyStatus::kUnknownType, {});
+}
+
+// The last piece of a request is answered by whoever the whole is for.
+void Switchboard::take_piece(link::Connection& connection, const wire::Inbound& request) {
+  const auto piece = decode_parcel_piece(request.body);
+  auto whole = piece ? parcels_.add(connection.now(), &connection, *piece)
+                     : Result<std::optional<std::string>>(tl::unexpected(piece.error()));
+  if (!whole) {
+    connection.respond(request.id, wire::ReplyStatus::kFailed, as_bytes(whole.error().message));
+  } else if (!*whole) {
+    connection.respond(request.id, wire::ReplyStatus::kOk, {});
+  } else {
+    wire::Inbound all = request;
+    all.type = piece->type;
+    all.body = as_bytes(**whole);
+    if (!turned_away(connection, all)) deliver(connection, all);
+  }
+}
+
+void Switchboard::give_piece(link::Connection& connection, const wire::Inbound& request) {
+  const auto wanted = decode_parcel_fetch(request.body);
+  const auto piece =
+      wanted ? parcels_.fetch(&connection, *wanted) : Result<std::string>(tl::unexpected(wanted.error()));
+  if (piece) {
+    connection.respond(request.id, wire::ReplyStatus::kOk, as_bytes(*piece), true);
+  } else {
+    connection.respond(request.id, wire::ReplyStatus::kFailed, as_bytes(piece.error().message));
+  }
+}
+
+void Switchboard::respond(link::Connection& connection, wire::RequestId id, std::string body) {
+  if (!needs_parcel(body.size())) {
+    connection.respond(id, wire::ReplyStatus::kOk, as_bytes(body), true);
+    return;
+  }
+  const auto slip = parcels_.keep(connection.now(), &connection, std::move(body));
+  if (slip) {
+    connection.respond(id, wire::ReplyStatus::kParcel, as_bytes(encode(*slip)));
+  } else {
+    connection.respond(id, wire::ReplyStatus::kFailed, as_bytes(slip.error().message));
+  }
 }
 
 void Switchboard::on_message(link::Connection& connection, const wire::Inbound& message) {
@@ -44,6 +99,7 @@ void Switchboard::on_message(link::Connection& connection, const wire::Inbound& 
 }
 
 void Switchboard::on_closed(link::Connection& connection, const Error&) {
+  parcels_.closed(&connection);
   for (const auto& [type, service] : services_) service->on_closed(connection);
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "cluster/parcels.h"
 #include "wire/busy.h"
 #include "wire/link/connection.h"
 
@@ -50,11 +51,19 @@ class Switchboard final : public link::ConnectionHandler {
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void on_closed(link::Connection& connection, const Error& why) override;
+  // As connection.respond() with kOk; an answer that is too large for a message is kept to be fetched.
+  void respond(link::Connection& connection, wire::RequestId id, std::string body);
   // Messages of a type that nobody here is for.
   uint64_t unknown() const { return unknown_; }
 
  private:
+  bool turned_away(link::Connection& connection, const wire::Inbound& request);
+  void deliver(link::Connection& connection, const wire::Inbound& request);
+  void take_piece(link::Connection& connection, const wire::Inbound& request);
+  void give_piece(link::Connection& connection, const wire::Inbound& request);
+
   std::map<uint16_t, Service*> services_;
+  Parcels parcels_;
   Doorkeeper* doorkeeper_ = nullptr;
   Doorman* doorman_ = nullptr;
   uint64_t unknown_ = 0;

@@ -10,7 +10,7 @@ namespace bellwether::resilience {
 namespace {
 
 constexpr std::string_view kNames[kOperations] = {"statistics", "heartbeat", "progress", "submit", "status",
-                                                  "dispatch",   "cancel",    "fetch",    "other"};
+                                                  "dispatch",   "cancel",    "fetch",    "piece",  "other"};
 
 // A little later rather than a little too early.
 Duration of_window(Duration window, double share) {

@@ -33,9 +33,10 @@ enum class Operation : unsigned char {
   kDispatch,    // work for a worker
   kCancel,
   kFetch,  // all of something at once, as one asks for who comes (back) late
+  kPiece,  // of something large
   kOther,
 };
-inline constexpr std::size_t kOperations = 9;
+inline constexpr std::size_t kOperations = 10;
 std::string_view to_string(Operation operation);  // "statistics", "heartbeat", …
 
 // A counter of what passed in the last window, exact at its ends and by proportion between them. REQUIRES in all calls
@@ -57,7 +58,7 @@ class SlidingCounter {
 struct LimiterSettings {
   Duration window = Duration::seconds(10);
   // Of one client in a window, in the order of Operation.
-  std::array<uint32_t, kOperations> limits{500, 200, 300, 50, 100, 100, 20, 10, 100};
+  std::array<uint32_t, kOperations> limits{500, 200, 300, 50, 100, 100, 20, 10, 200, 100};
   uint32_t node_factor = 10;
   uint32_t stressed = 500;  // of all clients together in a window, while the node is stressed
   Duration forget_after = Duration::minutes(5);

@@ -37,6 +37,7 @@ enum class ReplyStatus : uint16_t {
   kBusy = 2,          // too much is under way there; asking again later may work
   kUnknownType = 3,   // a message that the other end does not know
   kNotPermitted = 4,  // not for this role
+  kParcel = 5,        // too large for a message: the body says how it is fetched (cluster/parcels.h)
 };
 
 struct MessageHeader {

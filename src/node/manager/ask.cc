@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "base/bytes.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/letters_codec.h"
 
@@ -27,9 +26,9 @@ std::string words_of(const Result<dispatch::Response>& answer) {
   return refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why;
 }
 
-void respond(link::Connection& connection, wire::RequestId id, const dispatch::Response& response) {
-  const std::string body = dispatch::encode(response);
-  connection.respond(id, wire::ReplyStatus::kOk, as_bytes(body), true);
+void respond(cluster::Switchboard& switchboard, link::Connection& connection, wire::RequestId id,
+             const dispatch::Response& response) {
+  switchboard.respond(connection, id, dispatch::encode(response));
 }
 
 }  // namespace bellwether::node

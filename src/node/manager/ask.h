@@ -4,6 +4,7 @@
 #include <string>
 
 #include "cluster/peer_links.h"
+#include "cluster/switchboard.h"
 #include "dispatch/letters.h"
 
 namespace bellwether::node {
@@ -15,6 +16,7 @@ runtime::task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster
 // What an answer says that is not the one that was hoped for, in words.
 std::string words_of(const Result<dispatch::Response>& answer);
 
-void respond(link::Connection& connection, wire::RequestId id, const dispatch::Response& response);
+void respond(cluster::Switchboard& switchboard, link::Connection& connection, wire::RequestId id,
+             const dispatch::Response& response);
 
 }  // namespace bellwether::node

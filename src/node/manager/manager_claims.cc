@@ -89,9 +89,7 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
 
 task<void> ManagerService::claim(ManagerService* self, std::string job) {
   BW_PROBE("manager: a job is taken over");
-  Steward::Parts parts{self->parts_.runtime, self->parts_.links,  self->parts_.surroundings,
-                       self->parts_.store,   self->parts_.copies, *self};
-  auto steward = std::make_shared<Steward>(parts, self->settings_.steward, job);
+  auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, job);
   self->claiming_.insert(steward);
   const bool taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
   self->claiming_.erase(steward);

@@ -56,7 +56,9 @@ dispatch::JobLine line_of(const dispatch::JobSheet& sheet, std::string owner) {
 }  // namespace
 
 void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
-  const auto now_answer = [&](const dispatch::Response& response) { respond(*caller.connection, caller.id, response); };
+  const auto now_answer = [&](const dispatch::Response& response) {
+    respond(parts_.switchboard, *caller.connection, caller.id, response);
+  };
   if (std::holds_alternative<dispatch::ListJobs>(letter)) return now_answer(list());
   if (std::holds_alternative<dispatch::ListWorkers>(letter)) {
     return now_answer(dispatch::WorkerList{registry_.lines(parts_.runtime.now())});
@@ -152,9 +154,7 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
                         Duration::seconds(10)));
   }
   self->busy_.insert(id);
-  Steward::Parts parts{self->parts_.runtime, self->parts_.links,  self->parts_.surroundings,
-                       self->parts_.store,   self->parts_.copies, *self};
-  auto steward = std::make_shared<Steward>(parts, self->settings_.steward, id);
+  auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, id);
   dispatch::Response answer = co_await steward->found(std::move(letter));
   auto* done = std::get_if<dispatch::Submitted>(&answer);
   if (done == nullptr || !steward->ready()) {

@@ -61,19 +61,31 @@ void ManagerService::on_request(link::Connection& connection, const wire::Inboun
   auto letter = dispatch::decode_letter(as_text(request.body));
   if (!letter) {
     const auto kind = letter.error().code == Errc::kUnsupported ? Refusal::Kind::kUnavailable : Refusal::Kind::kInvalid;
-    return respond(connection, request.id, refusal(kind, letter.error().message));
+    return respond(parts_.switchboard, connection, request.id, refusal(kind, letter.error().message));
   }
-  if (closing_) return respond(connection, request.id, refusal(Refusal::Kind::kUnavailable, "this manager is leaving"));
+  if (closing_)
+    return respond(parts_.switchboard, connection, request.id,
+                   refusal(Refusal::Kind::kUnavailable, "this manager is leaving"));
   const bool from_worker = caller.role == wire::Role::kWorker;
   if (from_worker != is_of_worker(*letter)) {
-    return respond(connection, request.id, refusal(Refusal::Kind::kInvalid, "such a letter is not for this role"));
+    return respond(parts_.switchboard, connection, request.id,
+                   refusal(Refusal::Kind::kInvalid, "such a letter is not for this role"));
   }
-  if (from_worker) return respond(connection, request.id, of_worker(caller, *letter));
+  if (from_worker) return respond(parts_.switchboard, connection, request.id, of_worker(caller, *letter));
   of_client(caller, std::move(*letter));
 }
 
-// Live counters, which nobody has to have.
-void ManagerService::on_message(link::Connection&, const wire::Inbound&) {}
+// Counters for screens, which nobody has to have: what is wrong with them is nobody's concern.
+void ManagerService::on_message(link::Connection& connection, const wire::Inbound& message) {
+  const wire::Identity& from = connection.peer().identity;
+  if (closing_ || from.role != wire::Role::kWorker) return;
+  const auto letter = dispatch::decode_letter(as_text(message.body));
+  const auto* live = letter ? std::get_if<dispatch::LiveLetter>(&*letter) : nullptr;
+  if (live == nullptr) return;
+  for (const dispatch::LiveLetter::Share& one : live->shares) {
+    if (Steward* const steward = owned(one.job)) steward->live(from.node, live->number, one);
+  }
+}
 
 void ManagerService::on_closed(link::Connection& connection) {
   std::erase_if(callers_, [&](const auto& one) { return one.second.connection == &connection; });
@@ -83,7 +95,8 @@ void ManagerService::on_closed(link::Connection& connection) {
 // A caller that is answered later, unless its connection ends first.
 ManagerService::Ticket ManagerService::keep(const Caller& caller) {
   if (callers_.size() >= kCallersMost) {
-    respond(*caller.connection, caller.id, refusal(Refusal::Kind::kBusy, "too many are asking this manager"));
+    respond(parts_.switchboard, *caller.connection, caller.id,
+            refusal(Refusal::Kind::kBusy, "too many are asking this manager"));
     return 0;
   }
   callers_.emplace(++ticket_, caller);
@@ -95,7 +108,7 @@ void ManagerService::answer(Ticket ticket, const dispatch::Response& response) {
   if (at == callers_.end()) return;
   const Caller caller = at->second;
   callers_.erase(at);
-  respond(*caller.connection, caller.id, response);
+  respond(parts_.switchboard, *caller.connection, caller.id, response);
 }
 
 Steward* ManagerService::owned(const std::string& job) {

@@ -88,6 +88,9 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   void on_lost(Steward& job) override;
 
   // --- manager_service.cc
+  Steward::Parts steward_parts() {
+    return {parts_.runtime, parts_.links, parts_.switchboard, parts_.surroundings, parts_.store, parts_.copies, *this};
+  }
   Ticket keep(const Caller& caller);
   void answer(Ticket ticket, const dispatch::Response& response);
   dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);

@@ -240,6 +240,7 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
     scope_.spawn(stop(this, *stopping));
   } else if (const auto* closed = std::get_if<fx::CloseStream>(&effect)) {
     account_->close(account::StreamId(closed->share.value()));
+    live_.ended(closed->share);
   } else if (std::holds_alternative<fx::Conclude>(effect)) {
     scope_.spawn(conclude(this));
   } else if (std::holds_alternative<fx::Over>(effect)) {
@@ -263,7 +264,9 @@ void Steward::poke() {
 Instant Steward::next_deadline() const {
   Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_due_});
   if (!copied_all_ && !copying_ && owned_) next = std::min(next, next_copy_);
-  for (const Watcher& one : watchers_) next = std::min(next, one.until);
+  for (const Watcher& one : watchers_) {
+    next = std::min({next, one.until, has_counters(one) ? one.live_at : Instant::never()});
+  }
   return next;
 }
 

@@ -22,6 +22,7 @@
 #include "cluster/peer_links.h"
 #include "dispatch/job.h"
 #include "dispatch/letters.h"
+#include "node/manager/live_board.h"
 #include "node/manager/surroundings.h"
 #include "runtime/scope.h"
 
@@ -53,6 +54,7 @@ class Steward final : private jobs::JobHandle::Listener {
   struct Parts {
     runtime::Runtime& runtime;
     cluster::PeerLinks& links;
+    cluster::Switchboard& switchboard;
     Surroundings& surroundings;
     jobs::JobStore& store;
     copies::Copies& copies;
@@ -92,6 +94,8 @@ class Steward final : private jobs::JobHandle::Listener {
   void reported(const std::string& worker, const dispatch::WorkerReport& report);
   dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
   dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);
+  // Part of a LiveLetter of that number. Dropped unless the worker was given that share, and runs it.
+  void live(const std::string& worker, uint64_t number, const dispatch::LiveLetter::Share& told);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
   // Answers at once, or when there is news.
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
@@ -105,6 +109,8 @@ class Steward final : private jobs::JobHandle::Listener {
     wire::RequestId id;
     dispatch::Watch letter;
     Instant until;
+    Instant live_at = Instant::never();  // from then on counters that have changed are news
+    uint64_t live_version = 0;           // of the counters, when it asked
   };
   struct Missed {
     uint32_t reports = 0;  // in a row, that did not name the share, or as ready only
@@ -145,6 +151,7 @@ class Steward final : private jobs::JobHandle::Listener {
   void answer_watchers(Instant now, bool all);
   dispatch::Watched view(const dispatch::Watch& letter) const;
   bool has_news(const dispatch::Watch& letter) const;
+  bool has_counters(const Watcher& one) const { return one.live_version != live_.version(); }
 
   Parts parts_;
   StewardSettings settings_;
@@ -165,6 +172,8 @@ class Steward final : private jobs::JobHandle::Listener {
   bool copying_ = false;
   Instant next_copy_;
   std::map<account::StreamId, uint64_t> durable_;
+  LiveBoard live_;
+  bool live_told_ = false;  // to whoever looks after the watchers, since it did
   std::map<dispatch::ShareId, Missed> missed_;
   std::set<dispatch::ShareId> beginning_;
   std::list<Watcher> watchers_;

@@ -107,6 +107,20 @@ task<Status> Steward::copy_account(Instant deadline) {
   co_return put;
 }
 
+// --- counters for screens
+// ---------------------------------------------------------------------------------------------
+
+void Steward::live(const std::string& worker, uint64_t number, const dispatch::LiveLetter::Share& told) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  const dispatch::ShareSheet* share = job_->find(told.share);
+  if (share == nullptr || share->worker != worker || !share->streams || !dispatch::is_live(*share) || share->end)
+    return;
+  if (!live_.heard(parts_.runtime.now(), number, told) || live_told_) return;
+  live_told_ = std::any_of(watchers_.begin(), watchers_.end(),
+                           [](const Watcher& one) { return one.live_at != Instant::never(); });
+  if (live_told_) poke();
+}
+
 // --- those who watch
 // --------------------------------------------------------------------------------------------------
 
@@ -122,6 +136,7 @@ dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
   out.owner = parts_.surroundings.self();
   out.life = account_life_;
   out.final = job_->over();
+  if (!job_->over()) out.live = live_.sum(parts_.runtime.now());
   out.seconds = account_->seconds();
   const bool follows = letter.life == account_life_ && account_->has_news_since(letter.seconds);
   if (!follows) {
@@ -144,13 +159,17 @@ dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
 }
 
 void Steward::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter) {
-  if (has_news(letter) || letter.wait <= Duration::zero()) return respond(connection, id, view(letter));
+  if (has_news(letter) || letter.wait <= Duration::zero())
+    return respond(parts_.switchboard, connection, id, view(letter));
   if (watchers_.size() >= settings_.watchers_most) {
     Refusal full = refuse(Refusal::Kind::kBusy, "too many clients watch this job");
     full.again_after = Duration::seconds(2);
-    return respond(connection, id, full);
+    return respond(parts_.switchboard, connection, id, full);
   }
-  watchers_.push_back({&connection, id, letter, now() + std::min(letter.wait, kWatchMost)});
+  Watcher one{&connection, id, letter, now() + std::min(letter.wait, kWatchMost)};
+  one.live_version = live_.version();
+  if (letter.live_every > Duration::zero()) one.live_at = now() + std::max(letter.live_every, dispatch::kLiveLeast);
+  watchers_.push_back(std::move(one));
   poke();
 }
 
@@ -162,12 +181,13 @@ void Steward::answer_watchers(Instant now, bool all) {
   if (job_ == nullptr) return;
   const bool due = watchers_due_ <= now;
   if (due) watchers_due_ = Instant::never();
+  live_told_ = false;
   for (auto at = watchers_.begin(); at != watchers_.end();) {
     if (all) {
       Refusal moved = refuse(Refusal::Kind::kNotOwner, "another manager goes on with job '" + id_ + "'");
-      respond(*at->connection, at->id, moved);
-    } else if ((due && has_news(at->letter)) || at->until <= now) {
-      respond(*at->connection, at->id, view(at->letter));
+      respond(parts_.switchboard, *at->connection, at->id, moved);
+    } else if ((due && has_news(at->letter)) || at->until <= now || (at->live_at <= now && has_counters(*at))) {
+      respond(parts_.switchboard, *at->connection, at->id, view(at->letter));
     } else {
       ++at;
       continue;

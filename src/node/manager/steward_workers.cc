@@ -234,6 +234,7 @@ dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLe
   if (share == nullptr || share->worker != worker) {
     return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
   }
+  live_.ended(letter.share);
   if (!job_->over()) {
     JobEffects out;
     job_->ended(before(), letter.share, letter.end, out);

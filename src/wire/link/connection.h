@@ -55,6 +55,8 @@ class Connection {
   const wire::Agreement& agreement() const { return agreement_; }
   runtime::Endpoint peer_endpoint() const { return peer_endpoint_; }
   bool open() const { return open_ && !ended_; }
+  // The monotonic clock of its runtime, as of this turn of the loop.
+  Instant now() const { return runtime_.now(); }
   const wire::Session& session() const { return session_; }
   // For whatever the owner wants to find again in a handler.
   void* owner = nullptr;
