@@ -16,8 +16,8 @@ UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics r
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = (f"local_cluster client_node node_cluster copies jobs cluster {UP_TO_CLUSTER} dispatch_codec account "
-               f"share node lead console target {UP_TO_REPORT}")
+UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster {UP_TO_CLUSTER} "
+               f"dispatch_codec account share node lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
