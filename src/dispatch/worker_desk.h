@@ -74,11 +74,12 @@ struct OwnerAnswered {
   std::string job;
   std::string from;
 };
-// Somebody says who owns the job.
+// Somebody says who owns the job, or, with no name, only that it is not itself.
 struct OwnerNamed {
   std::string job;
   std::string owner;
   JobFence fence;
+  std::string from;
 };
 // A manager has answered a report.
 struct ReportNoted {

@@ -124,7 +124,11 @@ void WorkerDesk::on(const desk_event::OwnerAnswered& event, DeskEffects& out) {
 
 void WorkerDesk::on(const desk_event::OwnerNamed& event, DeskEffects& out) {
   const auto job = jobs_.find(event.job);
-  if (job == jobs_.end() || event.owner.empty() || event.fence < job->second.fence) return;
+  if (job == jobs_.end()) return;
+  if (event.owner.empty() && !event.from.empty() && event.from == job->second.owner) {
+    return follow(event.job, job->second, {}, out);
+  }
+  if (event.owner.empty() || event.fence < job->second.fence) return;
   job->second.fence = event.fence;
   if (job->second.owner != event.owner) follow(event.job, job->second, event.owner, out);
 }

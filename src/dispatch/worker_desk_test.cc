@@ -315,16 +315,20 @@ TEST_F(Desk, who_waits_for_a_share_that_is_retired_is_told) {
 
 TEST_F(Desk, follows_whoever_is_said_to_own_the_job_unless_it_knows_better) {
   run(order(1, 5));
-  step(desk_event::OwnerNamed{"j1", "m3", JobFence(4)});
+  step(desk_event::OwnerNamed{"j1", "m3", JobFence(4), "m3"});
   EXPECT_EQ(desk_->owner_of("j1"), "m1");
-  step(desk_event::OwnerNamed{"j1", "m2", JobFence(6)});
+  step(desk_event::OwnerNamed{"j1", "m2", JobFence(6), "m3"});
   EXPECT_EQ(desk_->owner_of("j1"), "m2");
   EXPECT_EQ(count<desk_effect::Follow>(), 1u);
   write(StopLetter{"j1", JobFence(5), ShareId(1), StopHow::kAtOnce, "old"});
   expect_refused(Kind::kStale, "m2");
+  step(desk_event::OwnerNamed{"j1", "", JobFence(), "m1"});
+  EXPECT_EQ(desk_->owner_of("j1"), "m2") << "of another one that is no news";
+  step(desk_event::OwnerNamed{"j1", "", JobFence(), "m2"});
+  EXPECT_EQ(desk_->owner_of("j1"), "");
   hear("m3");
   EXPECT_EQ(desk_->owner_of("j1"), "m3") << "it acts as the owner";
-  step(desk_event::OwnerNamed{"j9", "m2", JobFence(6)});
+  step(desk_event::OwnerNamed{"j9", "m2", JobFence(6), "m3"});
   EXPECT_EQ(desk_->jobs(), 1u);
 }
 

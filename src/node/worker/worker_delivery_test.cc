@@ -41,9 +41,21 @@ TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
   two_.own();
   measure(process, 0);
   until([&] { return service_->desk().owner_of("j1") == "m2"; });
+  const uint64_t before = one_.refused;
   measure(process, 1);
   until([&] { return applied(1) == 2; });
-  EXPECT_EQ(one_.refused, 1u) << "it was not asked again";
+  EXPECT_EQ(one_.refused, before) << "it was not asked again";
+}
+
+TEST_F(WorkerDelivery, an_owner_that_was_replaced_is_not_believed_though_the_new_one_is_silent) {
+  FakeProcess& process = *run_share(1);
+  two_.own();
+  ask(two_, two_.adoption(2));
+  two_.silent = true;
+  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  until([&] { return !one_.ends.empty(); });
+  two_.silent = false;
+  until([&] { return !two_.ends.empty(); });
 }
 
 TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {

@@ -254,6 +254,13 @@ std::vector<cluster::PeerAddress> WorkerService::ways(const std::string& job) co
   return all;
 }
 
+bool WorkerService::may_own(const std::string& job, const std::string& manager) const {
+  const std::string owner = desk_.owner_of(job);
+  if (owner.empty() || owner == manager) return true;
+  const std::vector<cluster::PeerAddress> all = managers_.managers();
+  return std::none_of(all.begin(), all.end(), [&](const cluster::PeerAddress& one) { return one.name == owner; });
+}
+
 dispatch::WorkerReport WorkerService::report() {
   if (states_.takes_work() && noted_ + settings_.unknown_after < runtime_.now()) {
     states_.unregistered();

@@ -217,12 +217,14 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
   if (const auto* refusal = std::get_if<Refusal>(&*response)) {
     again_after = refusal->again_after;
     if (refusal->kind == Refusal::Kind::kNotOwner) {
-      host_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence});
+      host_.tell(event::OwnerNamed{key_.job, refusal->owner, refusal->fence, from});
     } else {
       complain("'" + from + "' does not take what it measured: " + refusal->why);
     }
     return false;
   }
+  // One that was replaced and has not heard of it may take what the owner then never gets.
+  if (!host_.may_own(key_.job, from)) return false;
   const auto* delta = std::get_if<account::Delta>(&what);
   const auto* applied = std::get_if<dispatch::Applied>(&*response);
   if (delta != nullptr && applied != nullptr) return heard_applied(*delta, from, *applied);

@@ -25,6 +25,8 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
     virtual void tell(dispatch::DeskEvent event) = 0;
     // Whom to send to: who owns the job, as far as is known, comes first.
     virtual std::vector<cluster::PeerAddress> ways(const std::string& job) const = 0;
+    // Whether this manager may answer for the owner: it is the one that is known, or none is known that lives.
+    virtual bool may_own(const std::string& job, const std::string& manager) const = 0;
     virtual void on_counters() = 0;
     virtual void on_note(bool warning, const std::string& text) = 0;
   };
