@@ -102,7 +102,7 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
   order.cores = share->cores;
   order.squeeze = share->squeeze;
   order.base_second = sheet_.workflows[share->workflow].base_second;
-  order.seed = sheet_.seed + (uint64_t{share->workflow} << 32U) + share->parts.first;
+  order.seed = sheet_.seed + (uint64_t{share->workflow} << 32U);
   order.bundle = sheet_.bundle;
   order.kill_grace = rules_.kill_grace;
   order.isolation_limit = rules_.isolation_limit;

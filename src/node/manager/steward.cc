@@ -337,6 +337,13 @@ task<void> Steward::conclude(Steward* self) {
     const Status copied = co_await self->copy_account(self->now() + kWriteLimit);
     if (cancel->cancelled() || !self->owned_) co_return;
     if (copied) break;
+    if (copied.error().code == Errc::kTooLarge) {
+      // It ends all the same: its result is there for as long as this manager keeps it in memory.
+      JobEffects told;
+      self->job_->note(self->before(), "result_not_kept", copied.error().message, told);
+      self->after(told);
+      break;
+    }
     self->say("account", "job '" + self->id_ + "': its result could not be kept: " + copied.error().message, true);
     co_await self->parts_.runtime.sleep(kAgain, cancel);
   }
