@@ -160,13 +160,14 @@ class Cluster:
 class Test(unittest.TestCase):
     """Tests of clusters. What is promised in any case is looked at in the end of each: no two leaders of one term."""
 
+    kind = Cluster
     binary = router = None
     older = foreign = None  # builds of protocol 1.1 and 2.0
     clock = None  # the library that steps the wall clock of a process
 
     def cluster(self, voters, workers=0):
         names = ["abcdefghi"[i] for i in range(voters)]
-        cluster = Cluster(self.binary, self.router, names, [f"w{i + 1}" for i in range(workers)])
+        cluster = self.kind(self.binary, self.router, names, [f"w{i + 1}" for i in range(workers)])
         self.addCleanup(cluster.__exit__)
         self.addCleanup(self.one_leader_a_term, cluster)
         return cluster

@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""What people do with load tests on a cluster: queue them, watch them, stop them, and ask for the same twice."""
+
+import signal
+
+from lib import jobs, nodes
+from lib.world import until
+
+
+class Queue(jobs.Test):
+    def test_jobs_wait_for_cores_in_the_order_in_which_they_came(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        ids = [cluster.submit(cluster.scenario(seconds=4), "--id", f"job-{i}") for i in range(4)]
+        self.assertEqual(ids, ["job-0", "job-1", "job-2", "job-3"])
+        self.assertEqual([cluster.status(job)["queue_position"] for job in ids], [0, 1, 2, 3])
+        code, text = cluster.job("cancel", ids[1], "--why", "second thoughts")
+        self.assertEqual(code, 0, text)
+        cancelled = cluster.in_state(ids[1], "cancelled")
+        self.assertEqual((cancelled["started"], cancelled["why"]), ("-", "second thoughts"))
+        until("places in the queue", lambda: [cluster.status(job)["queue_position"] for job in ids] == [0, 0, 1, 2])
+        code, _ = cluster.watch(ids[1]).finish()
+        self.assertEqual(code, jobs.CANCELLED)
+        first, second, third = (cluster.in_state(job, "completed") for job in (ids[0], ids[2], ids[3]))
+        self.assertLessEqual(first["ended"], second["started"])
+        self.assertLessEqual(second["ended"], third["started"])
+        self.assertEqual([one["job"] for one in cluster.job("list")[1]], ids[::-1])
+        self.assertEqual(cluster.arrived(), 3 * 240)
+
+    def test_the_same_id_twice_is_one_job(self):
+        cluster = self.cluster(3, workers=1)
+        cluster.at_work()
+        scenario = cluster.scenario(seconds=2)
+        seeds = ["--seed", "7"]
+        self.assertEqual(cluster.submit(scenario, "--id", "once", *seeds), "once")
+        self.assertEqual(cluster.submit(scenario, "--id", "once", *seeds), "once")
+        code, text = cluster.job("submit", cluster.write("other.yaml", cluster.scenario(seconds=3)), "--id", "once")
+        self.assertEqual(code, 1)
+        self.assertIn("'once'", text)
+        code, result = cluster.watch("once").finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 120)
+        # And so it is when it is over.
+        self.assertEqual(cluster.submit(scenario, "--id", "once", *seeds), "once")
+        code, text = cluster.job("submit", cluster.write("other.yaml", cluster.scenario(seconds=3)), "--id", "once")
+        self.assertEqual(code, 1, text)
+        self.assertEqual(len(cluster.job("list")[1]), 1)
+        self.assertEqual(cluster.arrived(), 120)
+
+
+class Stopping(jobs.Test):
+    def slow(self, cluster):
+        """Iterations that take longer than a second, so that there are some under way at any time."""
+        return cluster.scenario(rate=20, seconds=60, path="/delay/1500ms")
+
+    def iterations(self, result):
+        [workflow] = result["workflows"]
+        return workflow["iterations"]["completed"], workflow["iterations"]["interrupted"]
+
+    def test_a_graceful_cancellation_lets_iterations_finish_and_another_one_does_not(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        for graceful in (True, False):
+            with self.subTest(graceful=graceful):
+                client = cluster.run(self.slow(cluster))
+                cluster.under_load(client, 2)
+                code, text = cluster.job("cancel", client.job, "--why", "enough of it", "--by", "tester",
+                                         *(["--graceful"] if graceful else []))
+                self.assertEqual(code, 0, text)
+                code, result = client.finish()
+                self.assertEqual(code, jobs.CANCELLED)
+                completed, interrupted = self.iterations(result)
+                self.assertGreater(completed, 0)
+                self.assertEqual(interrupted == 0, graceful, (completed, interrupted))
+                self.assertEqual(result["lost"], [])
+                [stopping] = cluster.events(client.job, "stopping")
+                self.assertIn("tester", stopping["detail"])
+                self.assertEqual(cluster.status(client.job)["state"], "cancelled")
+                code, text = cluster.job("cancel", client.job)
+                self.assertEqual(code, 1)
+                self.assertIn("it is cancelled", text)
+                cluster.all_free()
+
+    def test_ctrl_c_ends_it_gracefully_and_twice_at_once(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(self.slow(cluster))
+        cluster.under_load(client, 2)
+        client.process.signal(signal.SIGINT)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.CANCELLED)
+        self.assertEqual(self.iterations(result)[1], 0)
+        self.assertIn("SIGINT", result["run"]["reason"] + cluster.status(client.job)["why"])
+
+        client = cluster.run(self.slow(cluster))
+        cluster.under_load(client, 2)
+        client.process.signal(signal.SIGINT)
+        client.says("Once more ends at once")
+        client.process.signal(signal.SIGINT)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.CANCELLED)
+        self.assertGreater(self.iterations(result)[1], 0)
+        cluster.all_free()
+
+    def test_one_workflow_can_be_stopped_while_the_other_goes_on(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        workflow = cluster.scenario(seconds=6)["workflows"]["w"]
+        client = cluster.run({"workflows": {"kept": workflow, "left": workflow}})
+        cluster.under_load(client, 2)
+        code, text = cluster.job("cancel", client.job, "nothing")
+        self.assertEqual(code, 1)
+        self.assertIn("no workflow 'nothing'", text)
+        code, text = cluster.job("cancel", client.job, "left")
+        self.assertEqual(code, 0, text)
+        _, result = client.finish()
+        status = cluster.in_state(client.job, "partial")
+        self.assertEqual([one["state"] for one in status["workflows"]], ["completed", "cancelled"])
+        kept, left = (one["iterations"]["completed"] for one in result["workflows"])
+        self.assertEqual(kept, 360)
+        self.assertLess(left, 360)
+
+    def test_who_watches_may_go_and_the_job_goes_on(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario())
+        watcher = cluster.watch(client.job)
+        cluster.under_load(client, 2)
+        watcher.process.signal(signal.SIGINT)
+        self.assertEqual(watcher.finish(), (1, None))
+        self.assertIn(f"the job goes on: bellwether job watch {client.job}", watcher.printed())
+        code, text = cluster.job("results", client.job, json_too=False)
+        self.assertEqual(code, 1)
+        self.assertIn("it has no result yet", text)
+        client.process.kill()
+        late = cluster.watch(client.job)
+        code, result = late.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 360)
+        # What is kept of it is what was seen.
+        code, kept = cluster.watch(client.job, "results").finish()
+        self.assertEqual((code, kept), (jobs.PASS, result))
+        self.assertEqual(cluster.arrived(), 360)
+
+
+if __name__ == "__main__":
+    nodes.main()

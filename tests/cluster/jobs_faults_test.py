@@ -1,0 +1,172 @@
+#!/usr/bin/env python3
+"""Who dies during a load test, and what must hold: the load goes on, and each request is counted once."""
+
+from lib import jobs, nodes
+from lib.world import until
+
+
+class Managers(jobs.Test):
+    def test_the_leader_that_has_the_job_is_killed(self):
+        cluster = self.cluster(3, workers=3)
+        leader, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=12))
+        self.assertEqual(cluster.under_load(client, 2)["manager"], leader)
+        cluster.running[leader].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        self.assert_steady(result, 12)
+        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        second = cluster.agreed([name for name in cluster.voters if name != leader], other_than=leader)[0]
+        self.assertIn(cluster.status(client.job)["manager"], [name for name in cluster.voters if name != leader])
+        # Who comes back knows the job and its result too.
+        cluster.start(leader, first=False)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed()[0], second)
+        code, text = cluster.job("results", client.job, "--managers", cluster.world[leader].ipv4, json_too=False)
+        self.assertEqual(code, jobs.PASS, text)
+        self.assertEqual(cluster.arrived(), 720)
+
+    def test_the_owner_of_the_job_is_killed_while_another_one_leads(self):
+        cluster = self.cluster(3, workers=3)
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=12))
+        cluster.under_load(client, 1)
+        heir = next(name for name in cluster.voters if name != owner)
+        until("a transfer", lambda: cluster.operator(heir, "transfer", "--to", heir)[0] == 0)
+        cluster.agreed(cluster.voters, other_than=owner)
+        self.assertEqual(cluster.status(client.job)["manager"], owner, "who has a job keeps it")
+        cluster.running[owner].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        self.assert_steady(result, 12)
+        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        self.assertEqual(cluster.arrived(), 720)
+
+    def test_what_had_ended_when_the_owner_was_killed_is_counted(self):
+        cluster = self.cluster(3, workers=2)
+        owner, _ = cluster.at_work()
+        short, long = (cluster.scenario(seconds=seconds)["workflows"]["w"] for seconds in (3, 9))
+        client = cluster.run({"workflows": {"short": short, "long": long}})
+        cluster.under_load(client, 2)
+        until("the end of a workflow",
+              lambda: [one["state"] for one in cluster.status(client.job)["workflows"]] == ["completed", "running"])
+        cluster.running[owner].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 540])
+        self.assert_whole(result, 720)
+        self.assertEqual(cluster.arrived(), 720)
+
+    def test_all_managers_are_away_until_the_load_is_over(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=8))
+        cluster.under_load(client, 2)
+        for name in cluster.voters:
+            cluster.running[name].kill()
+        until("the end of the load", lambda: not any(cluster.children(name) for name in ("w1", "w2", "w3")), 60)
+        client.says("no manager answers")
+        cluster.start(*cluster.voters, first=False)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 480)
+        self.assert_steady(result, 8)
+        cluster.all_free()
+        self.assertEqual(cluster.arrived(), 480)
+
+
+class Workers(jobs.Test):
+    def lose_one(self, cluster, scenario):
+        """A run of which a worker was killed: (exit code, result, who it was)."""
+        client = cluster.run(scenario)
+        cluster.under_load(client, 2)
+        cluster.running["w2"].kill()
+        code, result = client.finish()
+        return code, result, client.job
+
+    def test_what_a_worker_ran_goes_on_elsewhere_and_what_was_lost_is_told(self):
+        cluster = self.cluster(3, workers=4)
+        cluster.at_work()
+        code, result, job = self.lose_one(cluster, cluster.scenario(rate=80, seconds=10))
+        self.assertEqual(code, jobs.LOST)
+        self.assertEqual(result["run"]["verdict"], "inconclusive")
+        # A quarter of the load is missing in the time that is written down, and all else is there.
+        [lost] = result["lost"]
+        self.assertEqual(lost["share"], 0.25)
+        self.assertIn("'w2'", lost["cause"])
+        missing = 800 - result["totals"]["requests"]
+        self.assertGreater(missing, 0)
+        self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
+        self.assert_steady(result, 10)
+        self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
+                         {"w1": "completed", "w2": "lost", "w3": "completed", "w4": "completed"})
+        self.assertEqual([one["kind"] for one in result["events"]], ["worker_lost", "share_moved"])
+        shares = cluster.status(job)["shares"]
+        self.assertEqual([one["state"] for one in shares], ["ended" if one["worker"] != "w2" else "gone"
+                                                           for one in shares])
+        cluster.all_free(["w1", "w3", "w4"])
+        # Who comes back gets work.
+        cluster.start("w2")
+        cluster.all_free()
+        # What only the dead worker knew was sent, and is in the loss: nothing is counted that was not sent.
+        self.assertGreaterEqual(cluster.arrived(), result["totals"]["requests"])
+
+    def test_a_loss_may_pass_when_the_scenario_says_so(self):
+        cluster = self.cluster(3, workers=4)
+        cluster.at_work()
+        code, result, _ = self.lose_one(cluster, cluster.scenario(rate=80, more={"on_loss": "pass"}))
+        self.assertEqual(code, jobs.PASS)
+        self.assertEqual(result["run"]["verdict"], "pass")
+        self.assertEqual(len(result["lost"]), 1)
+
+    def test_a_worker_that_is_started_again_at_once_is_another_one(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=10))
+        cluster.under_load(client, 2)
+        cluster.running["w2"].kill()
+        cluster.start("w2")
+        code, result = client.finish()
+        self.assertEqual(code, jobs.LOST)
+        self.assertEqual({one["share"] for one in result["lost"]}, {0.5})
+        self.assert_steady(result, 10)
+        cluster.all_free()
+
+    def test_the_process_of_a_share_is_killed(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=60))
+        cluster.under_load(client, 2)
+        cluster.kill_share("w2")
+        code, result = client.finish()
+        self.assertNotEqual(code, jobs.PASS)
+        status = cluster.in_state(client.job, "failed")
+        self.assertEqual([one["state"] for one in status["workflows"]], ["failed"])
+        self.assertIn("'w2'", status["workflows"][0]["why"])
+        self.assertIn("share_failed", [one["kind"] for one in result["events"]])
+        # The worker lives, and so do the others: they get the next one.
+        cluster.all_free()
+        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 120)
+
+
+class Clients(jobs.Test):
+    def test_the_client_is_killed_and_the_job_goes_on(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario())
+        cluster.under_load(client, 2)
+        client.process.kill()
+        cluster.in_state(client.job, "completed")
+        code, result = cluster.watch(client.job, "results").finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 360)
+        self.assertEqual(cluster.watch(client.job).finish(), (code, result))
+        self.assertEqual(cluster.arrived(), 360)
+
+
+if __name__ == "__main__":
+    nodes.main()

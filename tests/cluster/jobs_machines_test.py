@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Full disks and clocks that are set, of the managers of a load test."""
+
+import struct
+
+from lib import jobs, nodes
+from lib.world import fill, until
+
+
+class Disks(jobs.Test):
+    def with_disks(self, *names):
+        """A cluster of which these managers have small disks of their own: (cluster, {name: folder})."""
+        cluster = self.cluster(3, workers=2)
+        disks = {name: cluster.world[name].disk("8M") for name in names}
+        for name, disk in disks.items():
+            cluster.settings(name, data=str(disk / "data"))
+        cluster.at_work()
+        return cluster, disks
+
+    def test_one_manager_whose_disk_is_full_is_not_needed(self):
+        cluster, disks = self.with_disks("a")
+        client = cluster.run(cluster.scenario(seconds=8))
+        cluster.under_load(client, 2)
+        fill(disks["a"])
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 480)
+        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 120)
+        cluster.says("a", "full")
+        self.assertEqual(cluster.arrived(), 600)
+
+    def test_with_two_full_disks_what_runs_goes_on_and_ends_when_there_is_room_again(self):
+        cluster, disks = self.with_disks("a", "b")
+        client = cluster.run(cluster.scenario(seconds=6))
+        cluster.under_load(client, 2)
+        filled = [fill(disks[name]) for name in ("a", "b")]
+        until("the end of the load", lambda: not cluster.children("w1") + cluster.children("w2"))
+        self.assertNotIn((cluster.status(client.job) or {}).get("state"), ("completed", "partial", "failed"))
+        code, text = cluster.job("submit", cluster.write("other.yaml", cluster.scenario(seconds=2)))
+        self.assertEqual(code, 1, text)
+        for file in filled:
+            file.unlink()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 360)
+        self.assert_steady(result, 6)
+        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assertEqual(cluster.arrived(), 480)
+
+
+class Clocks(jobs.Test):
+    def test_wall_clocks_that_are_set_change_nothing(self):
+        cluster = self.cluster(3, workers=2)
+        for name in cluster.names:
+            file = cluster.folder / f"{name}.clock"
+            file.write_bytes(bytes(8))
+            cluster.environments[name] = {"LD_PRELOAD": str(self.clock), "STEPPED_CLOCK": str(file)}
+        leader, _ = cluster.at_work()
+
+        def step(name, seconds):
+            with open(cluster.folder / f"{name}.clock", "r+b") as file:
+                file.write(struct.pack("q", seconds))
+        client = cluster.run(cluster.scenario(seconds=12))
+        cluster.under_load(client, 2)
+        step(leader, -7200)
+        step("w1", 90_000)
+        for name in cluster.voters:
+            if name != leader:
+                step(name, 7200)
+        cluster.under_load(client, 4)
+        # Another one goes on, by whose clock the run began hours ago.
+        cluster.running[leader].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        self.assert_steady(result, 12)
+        self.assertEqual(len(result["series"]), 12)
+        self.assertLess(result["run"]["elapsed_s"], 60)
+        self.assertEqual(cluster.arrived(), 720)
+
+
+if __name__ == "__main__":
+    nodes.main("clock")

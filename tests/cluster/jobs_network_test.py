@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""What the network does to a load test: cut, slow and lossy links between managers, workers and clients."""
+
+from lib import jobs, nodes
+from lib.world import until
+
+
+class Cuts(jobs.Test):
+    def taken_over_from(self, cluster, owner):
+        until("another owner", lambda: any(cluster.said(name, "job_taken_over") for name in cluster.voters
+                                           if name != owner))
+
+    def test_the_owner_is_cut_off_from_all_and_another_one_goes_on(self):
+        cluster = self.cluster(3, workers=3)
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=12))
+        cluster.under_load(client, 2)
+        cluster.world.cut(owner, [name for name in cluster.names if name != owner])
+        self.taken_over_from(cluster, owner)
+        until("the end of its ownership", lambda: cluster.said(owner, "job_lost"))
+        cluster.world.heal()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        self.assert_steady(result, 12)
+        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        cluster.all_alive()
+        cluster.all_free()
+        self.assertEqual(cluster.arrived(), 720)
+
+    def test_the_owner_is_cut_off_from_the_managers_and_still_reaches_the_workers(self):
+        cluster = self.cluster(3, workers=3)
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=12))
+        cluster.under_load(client, 2)
+        cluster.world.cut(owner, [name for name in cluster.voters if name != owner])
+        self.taken_over_from(cluster, owner)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        cluster.world.heal()
+        cluster.all_alive()
+        self.assertEqual(cluster.arrived(), 720)
+
+    def test_a_worker_that_no_manager_reaches_makes_extra_load_that_nobody_counts(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=16))
+        cluster.under_load(client, 2)
+        cluster.world.cut("w2", [name for name in cluster.names if name != "w2"])
+        until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
+        self.assertNotEqual(cluster.children("w2"), [], "it goes on by itself")
+        cluster.world.heal()
+        until("what it says", lambda: cluster.events(client.job, "extra_load"))
+        code, result = client.finish()
+        self.assertEqual(code, jobs.LOST)
+        [lost] = result["lost"]
+        missing = 960 - result["totals"]["requests"]
+        self.assertGreater(missing, 0)
+        self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
+        self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
+                         {"w1": "completed", "w2": "lost", "w3": "completed"})
+        cluster.all_free()
+        self.assertGreater(cluster.arrived(), result["totals"]["requests"])
+
+    def test_the_client_is_cut_off_for_a_while_and_misses_nothing(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=10))
+        cluster.under_load(client, 2)
+        cluster.world.cut("client", cluster.names)
+        until("the end of the load", lambda: not cluster.children("w1") + cluster.children("w2"))
+        client.says("no manager answers")
+        cluster.world.heal()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 600)
+        self.assert_steady(result, 10)
+        self.assertEqual(cluster.arrived(), 600)
+
+
+class BadLinks(jobs.Test):
+    def test_a_slow_network_that_loses_packets_changes_no_count(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        cluster.world.set("*", "*", delay="25ms", jitter="5ms", loss="5%")
+        code, result = cluster.run(cluster.scenario(seconds=8)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 480)
+        self.assert_steady(result, 8)
+        cluster.world.clear()
+        cluster.all_free()
+        self.assertEqual(cluster.arrived(), 480)
+
+    def test_workers_far_away_from_their_managers_are_as_good(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        cluster.world.set(["w1", "w2"], cluster.voters, delay="100ms")
+        code, result = cluster.run(cluster.scenario(seconds=6)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 360)
+        # Both begin at one instant of their own clocks, wherever they are told from.
+        self.assertEqual(len(result["series"]), 6, result["series"])
+        self.assertEqual(cluster.arrived(), 360)
+
+
+if __name__ == "__main__":
+    nodes.main()
