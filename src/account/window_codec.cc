@@ -107,28 +107,37 @@ class Reader {
     const int buckets = from.gaps_size();
     if (buckets != from.counts_size()) return fail("a histogram with more buckets than counts, or fewer");
     if (buckets == 0) return;
-    std::vector<Histogram::Bucket> out;
-    out.reserve(static_cast<std::size_t>(buckets));
+    buckets_.clear();
+    buckets_.reserve(static_cast<std::size_t>(buckets));
+    // Thousands of them come each second from each worker.
+    const uint32_t* const gaps = from.gaps().data();
+    const uint64_t* const counts = from.counts().data();
     uint64_t index = 0;
+    // Every value lies in its bucket, so the sum lies between those of the buckets' ends.
+    unsigned __int128 least = 0;
+    unsigned __int128 most = 0;
     for (int i = 0; i < buckets; ++i) {
-      if (i > 0 && from.gaps(i) == 0) return fail("a histogram whose buckets do not rise");
-      index += from.gaps(i);
-      if (index >= uint64_t{Histogram::kPages} * Histogram::kPageCounters) return fail("a bucket beyond the last");
-      if (from.counts(i) == 0 || from.counts(i) > limits_.count) return fail("a bucket whose count cannot be");
-      out.push_back({Histogram::lowest_of(static_cast<uint32_t>(index)), from.counts(i)});
+      if (i > 0 && gaps[i] == 0) return fail("a histogram whose buckets do not rise");
+      index += gaps[i];
+      if (index > kLastBucket) return fail("a bucket beyond the last");
+      if (counts[i] == 0 || counts[i] > limits_.count) return fail("a bucket whose count cannot be");
+      const int64_t low = Histogram::lowest_of(static_cast<uint32_t>(index));
+      least += static_cast<unsigned __int128>(static_cast<uint64_t>(low)) * counts[i];
+      most += static_cast<unsigned __int128>(greatest_of(low, index)) * counts[i];
+      buckets_.push_back({low, counts[i]});
     }
     const auto in = [](int64_t ns, const Histogram::Bucket& bucket) {
       return ns >= 0 && ns <= Histogram::kMaxTracked &&
              Histogram::index_of(static_cast<uint64_t>(ns)) ==
                  Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
     };
-    if (!in(from.min_ns(), out.front()) || !in(from.max_ns(), out.back()) || from.min_ns() > from.max_ns()) {
+    if (!in(from.min_ns(), buckets_.front()) || !in(from.max_ns(), buckets_.back()) || from.min_ns() > from.max_ns()) {
       return fail("a histogram whose least or greatest value is not in its buckets");
     }
     const unsigned __int128 sum =
         (static_cast<unsigned __int128>(from.sum_high()) << 64) | static_cast<unsigned __int128>(from.sum_low());
-    if (!fits(out, sum)) return fail("a histogram whose sum does not fit its buckets");
-    to = Histogram::from_buckets(out, sum, from.min_ns(), from.max_ns(), pool_);
+    if (sum < least || sum > most) return fail("a histogram whose sum does not fit its buckets");
+    to = Histogram::from_buckets(buckets_, sum, from.min_ns(), from.max_ns(), pool_);
   }
 
   template <std::size_t N>
@@ -184,22 +193,17 @@ class Reader {
     return value;
   }
 
-  // Every value lies in its bucket, so the sum lies between those of the buckets' ends.
-  static bool fits(const std::vector<Histogram::Bucket>& buckets, unsigned __int128 sum) {
-    unsigned __int128 least = 0;
-    unsigned __int128 most = 0;
-    for (const Histogram::Bucket& bucket : buckets) {
-      const uint32_t index = Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
-      const bool last = index + 1 == Histogram::kPages * Histogram::kPageCounters;
-      const int64_t end = last ? Histogram::kMaxTracked : Histogram::lowest_of(index + 1) - 1;
-      least += static_cast<unsigned __int128>(bucket.low_ns) * bucket.count;
-      most += static_cast<unsigned __int128>(end) * bucket.count;
-    }
-    return sum >= least && sum <= most;
+  static constexpr uint64_t kLastBucket = uint64_t{Histogram::kPages} * Histogram::kPageCounters - 1;
+  // Of the values in a bucket, which are as many in each bucket of a page.
+  static uint64_t greatest_of(int64_t low, uint64_t index) {
+    const uint64_t page = index >> Histogram::kSubBucketBits;
+    const uint64_t width = uint64_t{1} << (page == 0 ? 0 : page - 1);
+    return static_cast<uint64_t>(low) + width - 1;
   }
 
   Limits limits_;
   metrics::PagePool* pool_;
+  std::vector<Histogram::Bucket> buckets_;  // of the histogram that is being read
 };
 
 // Each at most once and within the shape.
