@@ -16,9 +16,10 @@ from lib.processes import Failure, free_port
 class LocalCluster:
     """Processes of `bellwether manager` and `bellwether worker`, in a folder of its own."""
 
-    def __init__(self, bellwether, managers=3, workers=3, cores=1, cpus=None):
+    def __init__(self, bellwether, managers=3, workers=3, cores=1, cpus=None, profile="lan"):
         self.bellwether = str(bellwether)
         self.cores = cores
+        self.profile = profile
         self.cpus = cpus or {}  # by name: the processors of a node
         self.names = [f"m{i + 1}" for i in range(managers)] + [f"w{i + 1}" for i in range(workers)]
         self.ports = {name: free_port() for name in self.names}
@@ -51,7 +52,8 @@ class LocalCluster:
 
     def write(self, name):
         seeds = ", ".join(f"127.0.0.1:{self.ports[one]}" for one in self.managers())
-        lines = ["cluster: bench", f"seeds: [{seeds}]", f"secret: {{file: {self.folder / 'secret'}}}", "profile: lan"]
+        lines = ["cluster: bench", f"seeds: [{seeds}]", f"secret: {{file: {self.folder / 'secret'}}}",
+                 f"profile: {self.profile}"]
         if name != "client":
             lines += [f"name: {name}", f"listen: 127.0.0.1:{self.ports[name]}", f"http: 127.0.0.1:{free_port()}"]
         if name.startswith("m"):

@@ -1,0 +1,178 @@
+#!/usr/bin/env python3
+"""What hundreds of workers cost their managers: one job over all of them.
+
+The workers are one process (bench/workers.cc): the product's membership, connections and worker, with shares that make
+load up. Ten steps with some 200 latencies each, told every second, and counters every 50 ms. A watcher asks for
+everything that is new, as a screen does. The managers have one processor and the workers the other one, so one of the
+two is the limit. Membership goes by the profile `wan`: hundreds of members in one process share one loop, and by that
+of `lan` they would take its being late for the death of each other.
+"""
+
+import contextlib
+import json
+import resource
+import statistics
+import subprocess
+import time
+from pathlib import Path
+
+from lib import report
+from lib.cluster import LocalCluster
+from lib.processes import Failure, free_port
+
+TICKS = 100
+STEPS = 10
+WARM_UP = 5  # seconds of the run that are not looked at
+
+
+def processor_seconds(pid):
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
+
+
+def loopback_bytes():
+    for line in Path("/proc/net/dev").read_text(encoding="ascii").splitlines():
+        name, _, figures = line.partition(":")
+        if name.strip() == "lo":
+            return int(figures.split()[0])
+    raise Failure("this machine has no loopback interface")
+
+
+def scenario(folder, workers, seconds):
+    steps = "\n".join(f'      step{i}: {{http: {{get: "http://127.0.0.1:1/"}}}}' for i in range(STEPS))
+    path = Path(folder, "scale.yaml")
+    path.write_text(f"workflows:\n  load:\n    vus: {workers * 10}\n    duration: {seconds}s\n    steps:\n{steps}\n",
+                    encoding="ascii")
+    return path
+
+
+def knows_all(cluster, manager, count):
+    """Whether this manager has all nodes for members, and all workers for well."""
+    command = [cluster.bellwether, "cluster", "members", "--config", str(cluster.config(manager)), "--json"]
+    asked = subprocess.run(command, capture_output=True, text=True, timeout=30, check=False)
+    if asked.returncode != 0:
+        return False
+    alive = sum(one["state"] == "alive" for one in json.loads(asked.stdout)["members"])
+    place = f"127.0.0.1:{cluster.ports[manager]}"
+    well = sum(one["state"] == "healthy" for one in cluster.ask("workers", "--managers", place))
+    return alive == count + len(cluster.managers()) and well == count
+
+
+@contextlib.contextmanager
+def crowd(build, cluster, count, cpu):
+    """So many workers, which have joined."""
+    seeds = ",".join(f"127.0.0.1:{cluster.ports[name]}" for name in cluster.managers())
+    command = [report.built(build, "bench/workers"), str(count), str(cluster.folder / "secret"), str(free_port()),
+               seeds]
+    with open(cluster.folder / "workers.log", "wb") as log:
+        workers = subprocess.Popen(["taskset", "-c", cpu, *command], stdout=log, stderr=log, start_new_session=True)
+    try:
+        deadline = time.monotonic() + 180
+        while time.monotonic() < deadline:
+            if workers.poll() is not None:
+                raise Failure(f"the workers ended: {(cluster.folder / 'workers.log').read_text()[-500:]}")
+            with contextlib.suppress(Failure):
+                if all(knows_all(cluster, name, count) for name in cluster.managers()):
+                    break
+            time.sleep(1)
+        else:
+            raise Failure(f"{count} workers were not known within 180 s")
+        yield workers
+    finally:
+        workers.terminate()
+        try:
+            workers.wait(20)
+        except subprocess.TimeoutExpired:
+            workers.kill()
+            workers.wait()
+
+
+def usage(pids):
+    return {name: processor_seconds(pid) for name, pid in pids.items()}, loopback_bytes(), time.monotonic()
+
+
+def one_run(options, managers, count, seconds):
+    """A job over all workers: what the processes used of their processors, and what a watcher saw."""
+    bellwether = report.built(options.build, "src/cli/bellwether")
+    cpus = {f"m{i + 1}": "0" for i in range(managers)}
+    with LocalCluster(bellwether, managers=managers, workers=0, cpus=cpus, profile="wan") as cluster, \
+            crowd(options.build, cluster, count, "1") as workers:
+        time.sleep(5)
+        pids = {name: cluster.children[name].pid for name in cluster.managers()} | {"workers": workers.pid}
+        before, _, begun = usage(pids)
+        time.sleep(5)
+        after, _, ended = usage(pids)
+        idle = {name: (after[name] - before[name]) / (ended - begun) for name in pids}
+        job = cluster.ask("submit", str(scenario(cluster.folder, count, seconds)))["job"]
+        places = ",".join(f"127.0.0.1:{cluster.ports[name]}" for name in cluster.managers())
+        watcher = subprocess.Popen([report.built(options.build, "bench/job_watcher"), str(cluster.folder / "secret"),
+                                    places, job], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        try:
+            time.sleep(WARM_UP)
+            before, bytes_before, begun = usage(pids)
+            time.sleep(seconds - 2 * WARM_UP)
+            after, bytes_after, ended = usage(pids)
+            out, err = watcher.communicate(timeout=seconds + 60)
+        finally:
+            watcher.kill()
+        if watcher.returncode != 0:
+            raise Failure(f"the watcher ended: {err.strip()}")
+        owner = cluster.manager_of(job)
+        status = cluster.ask("status", job)
+        if status["state"] != "completed":
+            raise Failure(f"the job is {status['state']}: {status['why']}; {status['events'][:3]}")
+        load = [one["text"] for one in cluster.said(owner) if one.get("event") == "load_changed"]
+    span = ended - begun
+    used = {name: (after[name] - before[name]) / span for name in pids}
+    return {"managers": managers, "workers": count, "owner": owner, "used": used, "idle": idle,
+            "load": load, "bytes": (bytes_after - bytes_before) / span,
+            "answers": [json.loads(line) for line in out.splitlines()]}
+
+
+def ranked(values, percent):
+    return sorted(values)[max(0, round(percent / 100 * len(values)) - 1)]
+
+
+def seen(run, seconds):
+    """(ages of the counters, how far the run was ahead of its closed seconds when one of them was closed)."""
+    steady = [one for one in run["answers"] if one["state"] == "running" and WARM_UP < one["run_s"] < seconds]
+    if not steady:
+        raise Failure("the watcher saw nothing of the run")
+    behind = [now["run_s"] - now["closed_s"] for last, now in zip(steady, steady[1:])
+              if now["closed_s"] > last["closed_s"]]
+    return [one["age_s"] for one in steady], behind
+
+
+def compare(options, out):
+    files = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
+    seconds = 20 if options.quick else 60
+    runs = [one_run(options, managers, options.workers, seconds) for managers in options.managers]
+    rows, watched = [], []
+    for run in runs:
+        ages, behind = seen(run, seconds)
+        run["age_max"] = max(ages)
+        others = [used for name, used in run["used"].items() if name not in (run["owner"], "workers")]
+        rows.append([run["managers"], run["workers"], f"{run['used'][run['owner']]:.2f}",
+                     f"{max(others):.2f}" if others else "", f"{run['idle'][run['owner']]:.2f}",
+                     f"{run['used']['workers']:.2f}", f"{run['bytes'] / 1e6:.1f}"])
+        watched.append([run["managers"], f"{statistics.median(ages):.3f}", f"{ranked(ages, 99):.3f}",
+                        f"{max(ages):.3f}", f"{statistics.median(behind):.3f}", f"{ranked(behind, 99):.3f}",
+                        f"{max(behind):.3f}", sum(one > 1.5 for one in behind)])
+    out.table(f"One job over all workers, {seconds} s: processors used",
+              ["managers", "workers", "the job's manager", "another manager", "the job's manager before",
+               "all workers", "loopback MB/s"], rows)
+    out.table("What a watcher saw",
+              ["managers", "oldest counters p50 s", "p99", "max", "a second closed after its end p50 s", "p99", "max",
+               "after more than 1.5 s"], watched)
+    out.goals([(f"{run['managers']} managers: processors of the job's manager", run["used"][run["owner"]], "<=", 1,
+                "{:.2f}") for run in runs] +
+              [(f"{run['managers']} managers: oldest counters, s", run["age_max"], "<=", 1, "{:.3f}") for run in runs])
+    out.raw = {"runs": runs}
+
+
+if __name__ == "__main__":
+    arguments = report.parser(__doc__)
+    arguments.add_argument("--workers", type=int, default=500)
+    arguments.add_argument("--managers", type=int, nargs="+", default=[1, 3])
+    report.main("jobs_scale", arguments, compare)

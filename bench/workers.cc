@@ -1,0 +1,354 @@
+// Many workers of a cluster in one process, for measuring what its managers need: the product's membership, links and
+// WorkerService on real sockets, each on a loopback address of its own. Only their shares are made up: nobody sends
+// requests, and the seconds of all shares are the same few windows of statistics over and over.
+//   workers COUNT SECRET_FILE PORT SEED,SEED,...
+// SEED is the address of a manager, IPv4:PORT; workers listen on 127.1.0.0/16 at PORT. Ends with SIGTERM or SIGINT.
+
+#include <algorithm>
+#include <array>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <map>
+#include <memory>
+#include <string>
+#include <sys/resource.h>
+#include <vector>
+
+#include "account/window_codec.h"
+#include "base/check.h"
+#include "cluster/joining.h"
+#include "cluster/membership_driver.h"
+#include "dispatch/codec/bundle_codec.h"
+#include "node/cluster/quiet_protobuf.h"
+#include "node/worker/worker_service.h"
+#include "plan/bundle.h"
+#include "runtime/epoll_runtime.h"
+#include "runtime/event.h"
+#include "runtime/signals.h"
+#include "wire/link/server.h"
+
+namespace {
+
+using namespace bellwether;  // NOLINT(google-build-using-namespace)
+using runtime::task;
+
+constexpr Duration kSecond = Duration::seconds(1);
+constexpr Duration kFlush = Duration::millis(50);
+constexpr Duration kBetweenStarts = Duration::millis(30);
+constexpr uint64_t kRequests = 1'000;  // of each step of a share, a second
+constexpr std::size_t kVariants = 8;
+
+// What there is to know of a plan, and windows of its shape. Shared by all workers.
+struct Work {
+  Work(std::string_view bytes, Prng& prng) {
+    auto bundle = dispatch::decode_bundle(bytes);
+    auto made = bundle ? plan::plan_of(*bundle) : Result<plan::Plan>(tl::unexpected(bundle.error()));
+    check(made.has_value(), "managers give out bundles that can be planned");
+    plan = std::make_unique<plan::Plan>(std::move(*made));
+    for (std::string& window : windows) window = account::encode_window(draw(prng));
+  }
+
+  Duration length(uint16_t workflow) const {
+    const auto* constant = std::get_if<plan::ConstantVus>(&plan->workflows[workflow].executor);
+    check(constant != nullptr, "scenarios of this bench have a duration");
+    return constant->duration;
+  }
+
+  // Latencies of each step around a middle of its own, as of a service that answers in some milliseconds: 200 different
+  // ones in a second.
+  metrics::Window draw(Prng& prng) const {
+    metrics::Window window(plan->steps.size(), plan->workflows.size(), plan->checks.size(), nullptr);
+    for (std::size_t s = 0; s < window.steps.size(); ++s) {
+      metrics::StepWindow& step = window.steps[s];
+      const int64_t middle = 1'000'000 * static_cast<int64_t>(s + 2);
+      for (uint64_t n = 0; n < kRequests; ++n) {
+        const Duration took = Duration::nanos(middle + prng.between(0, 199) * middle / 200);
+        ++step.count;
+        ++step.status[200];
+        step.bytes_sent += 200;
+        step.bytes_received += 2'000;
+        step.service.record(took);
+        step.response.record(took + Duration::micros(prng.between(1, 20)));
+        step.phases[static_cast<std::size_t>(metrics::Phase::kWait)].record(took - Duration::micros(30));
+        step.phases[static_cast<std::size_t>(metrics::Phase::kReceive)].record(Duration::micros(prng.between(5, 30)));
+      }
+    }
+    for (metrics::WorkflowWindow& workflow : window.workflows) {
+      workflow.iterations = kRequests;
+      workflow.vus_active = workflow.vus_allocated = 10;
+      for (uint64_t n = 0; n < kRequests; ++n)
+        workflow.iteration.record(Duration::micros(prng.between(90'000, 99'000)));
+    }
+    window.cpu = Duration::millis(400);
+    window.covered = kSecond;
+    return window;
+  }
+
+  std::unique_ptr<plan::Plan> plan;
+  std::array<std::string, kVariants> windows;
+};
+
+class MadeUpShare final : public node::ShareProcess {
+ public:
+  MadeUpShare(runtime::Runtime& runtime, const Work& work, const node::ChildOrder& order, Listener& listener)
+      : runtime_(runtime),
+        work_(work),
+        listener_(listener),
+        length_(work.length(order.workflow)),
+        first_(order.first),
+        tell_end_(&MadeUpShare::ended, this) {
+    scope_.spawn(prepare());
+    life_ = live();
+  }
+
+  void begin(Instant start, Duration resume_at) override {
+    start_ = start;
+    second_ = static_cast<uint64_t>(resume_at / kSecond);
+    scope_.spawn(measure());
+    scope_.spawn(count());
+  }
+  void stop(bool) override { end(node::ShareEnd::How::kStopped); }
+  void kill() override { end(node::ShareEnd::How::kKilled); }
+  int64_t pid() const override { return 1; }
+
+ private:
+  static void ended(void* context) {
+    auto* self = static_cast<MadeUpShare*>(context);
+    self->listener_.on_ended({self->how_, {}, self->runtime_.now() - self->start_});
+  }
+  void end(node::ShareEnd::How how) {
+    if (over_.is_set()) return;
+    how_ = how;
+    over_.set();
+  }
+
+  task<void> live() {
+    co_await over_.wait();
+    scope_.cancel();
+    co_await scope_.join();
+    runtime_.timers().arm(tell_end_, runtime_.now());
+  }
+
+  task<void> prepare() {
+    const bool waited = co_await runtime_.sleep(Duration::millis(5), scope_.cancellation());
+    if (waited) listener_.on_prepared({});
+  }
+  task<void> measure() {
+    while (true) {
+      const Instant border = start_ + kSecond * static_cast<int64_t>(second_ + 1);
+      const bool due = co_await runtime_.sleep_until(border, scope_.cancellation());
+      if (!due) co_return;
+      const std::string& window = work_.windows[(second_ + first_) % kVariants];
+      listener_.on_second(second_++, window, kSecond);
+      if (kSecond * static_cast<int64_t>(second_) >= length_) co_return end(node::ShareEnd::How::kCompleted);
+    }
+  }
+  // As a child does: while something changes, at its own beat.
+  task<void> count() {
+    Instant next =
+        start_ + Duration::nanos(static_cast<int64_t>(runtime_.prng().below(static_cast<uint64_t>(kFlush.ns()))));
+    node::ChildCounters counters;
+    while (true) {
+      const bool due = co_await runtime_.sleep_until(next, scope_.cancellation());
+      if (!due) co_return;
+      next = std::max(next + kFlush, runtime_.now());
+      counters.tally.requests += kRequests / 20 * work_.plan->steps.size();
+      counters.tally.iterations += kRequests / 20;
+      counters.tally.vus_active = 10;
+      listener_.on_counters(counters);
+    }
+  }
+
+  runtime::Runtime& runtime_;
+  const Work& work_;
+  Listener& listener_;
+  Duration length_;
+  uint32_t first_;
+  Instant start_;
+  uint64_t second_ = 0;
+  node::ShareEnd::How how_ = node::ShareEnd::How::kCompleted;
+  runtime::Timer tell_end_;
+  runtime::Event over_;
+  runtime::Scope scope_;
+  task<void> life_;
+};
+
+class MadeUpShares final : public node::ShareFactory {
+ public:
+  explicit MadeUpShares(runtime::Runtime& runtime) : runtime_(runtime) {}
+  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener& listener) override {
+    auto& work = works_[order.bundle];
+    if (work == nullptr) work = std::make_unique<Work>(order.bundle, runtime_.prng());
+    return std::make_unique<MadeUpShare>(runtime_, *work, order, listener);
+  }
+
+ private:
+  runtime::Runtime& runtime_;
+  std::map<std::string, std::unique_ptr<Work>> works_;  // by bundle
+};
+
+// What all of them share.
+struct Crowd {
+  runtime::EpollRuntime& runtime;
+  const wire::Keyring& keyring;
+  std::vector<runtime::Endpoint> seeds;
+  MadeUpShares shares;
+  std::size_t joined = 0;
+};
+
+class Worker final : public node::Managers,
+                     public node::WorkerService::Listener,
+                     public cluster::MembershipDriver::Listener,
+                     public cluster::PeerLinks::Listener,
+                     public cluster::Switchboard::Doorkeeper {
+ public:
+  Worker(Crowd& crowd, std::size_t number, uint16_t port) : crowd_(crowd), name_("w" + std::to_string(number)) {
+    runtime::Runtime& runtime = crowd.runtime;
+    const runtime::IpAddress address = runtime::IpAddress::v4(0x7f010001 + static_cast<uint32_t>(number));
+    dialling_.handshake.self.identity = {"bench", "default", "default", name_, wire::Role::kWorker};
+    dialling_.handshake.self.software = "bellwether bench";
+    link::DatagramSettings datagrams;
+    datagrams.self = dialling_.handshake.self.identity;
+    auto bound = link::Datagrams::bind(runtime, {address, port}, std::move(datagrams), crowd.keyring, refusals_);
+    check(bound.has_value(), "the port is free");
+    datagrams_ = std::move(*bound);
+    dialling_.handshake.self.session = datagrams_->session();
+    link::ServerSettings serving;
+    serving.handshake = dialling_.handshake;
+    auto server =
+        link::Server::listen(runtime, {address, port}, std::move(serving), crowd.keyring, switchboard_, refusals_);
+    check(server.has_value(), "the port is free");
+    server_ = std::move(*server);
+    switchboard_.report_to(this);
+    links_ = std::make_unique<cluster::PeerLinks>(runtime, dialling_, crowd.keyring, switchboard_, refusals_, *this);
+    membership::MembershipConfig config;
+    config.name = name_;
+    config.figures = membership::wan();
+    config.life = static_cast<uint32_t>(runtime.wall_now().unix_ns / kSecond.ns());
+    config.profile.endpoint = cluster::from_runtime({address, port});
+    config.profile.role = static_cast<uint8_t>(wire::Role::kWorker);
+    membership_ = std::make_unique<cluster::MembershipDriver>(runtime, *datagrams_, *links_, switchboard_,
+                                                              std::move(config), runtime.prng().next(), *this);
+    node::WorkerSettings settings;
+    settings.cpus = {0};
+    service_ = std::make_unique<node::WorkerService>(runtime, *links_, switchboard_, *this, crowd.shares,
+                                                     std::move(settings), *this);
+  }
+
+  task<void> run() {
+    runtime::Scope scope;
+    scope_ = &scope;
+    scope.spawn(server_->serve(scope.cancellation()));
+    scope.spawn(membership_->run(crowd_.seeds, false, scope.cancellation()));
+    scope.spawn(service_->run(scope.cancellation()));
+    scope.spawn(feel(scope.cancellation()));
+    co_await scope.join();
+    co_await links_->close(Duration::millis(1));
+  }
+  void end() {
+    if (scope_ != nullptr) scope_->cancel();
+  }
+
+  std::vector<cluster::PeerAddress> managers() const override {
+    std::vector<cluster::PeerAddress> out;
+    const membership::MemberTable& table = membership_->kernel().table();
+    for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
+      if (!table.has(i) || static_cast<wire::Role>(table.profile(i).role) != wire::Role::kManager) continue;
+      const membership::MemberState state = table.at(i).state;
+      if (state == membership::MemberState::kDead || state == membership::MemberState::kLeft) continue;
+      out.push_back({table.name(i), cluster::to_runtime(table.profile(i).endpoint)});
+    }
+    return out;
+  }
+
+ private:
+  task<void> feel(runtime::Cancellation* cancel) {
+    while (true) {
+      service_->sample({}, 0);
+      const bool due = co_await crowd_.runtime.sleep(kSecond, cancel);
+      if (!due) co_return;
+    }
+  }
+
+  void on_worker_note(bool warning, const std::string& text) override {
+    if (warning) std::fprintf(stderr, "%s: %s\n", name_.c_str(), text.c_str());
+  }
+  void on_member(const membership::MemberEvent&) override {}
+  void on_conflict(const membership::Conflict&) override {}
+  void on_name_taken(const runtime::Endpoint&) override { check(false, "names of this bench are its own"); }
+  void on_joined(std::size_t) override { ++crowd_.joined; }
+  void on_left() override {}
+  void on_refused(const cluster::PeerAddress&) override {}
+  void on_trouble(const cluster::PeerAddress& peer, const Error& why) override {
+    std::fprintf(stderr, "%s: %s: %s\n", name_.c_str(), peer.name.c_str(), why.message.c_str());
+  }
+  void on_open(link::Connection& connection) override { datagrams_->introduce(connection.peer()); }
+
+  Crowd& crowd_;
+  std::string name_;
+  link::RefusalWatch refusals_{nullptr};
+  cluster::Switchboard switchboard_;
+  link::DialSettings dialling_;
+  std::unique_ptr<link::Datagrams> datagrams_;
+  std::unique_ptr<link::Server> server_;
+  std::unique_ptr<cluster::PeerLinks> links_;
+  std::unique_ptr<cluster::MembershipDriver> membership_;
+  std::unique_ptr<node::WorkerService> service_;
+  runtime::Scope* scope_ = nullptr;
+};
+
+task<int> live(Crowd* crowd, std::size_t count, uint16_t port) {
+  auto signals = runtime::Signals::collect(crowd->runtime, {SIGINT, SIGTERM});
+  check(signals.has_value(), "signals can be read");
+  runtime::Scope scope;
+  std::vector<std::unique_ptr<Worker>> workers;
+  for (std::size_t i = 1; i <= count; ++i) {
+    workers.push_back(std::make_unique<Worker>(*crowd, i, port));
+    scope.spawn(workers.back()->run());
+    co_await crowd->runtime.sleep(kBetweenStarts);
+  }
+  while (crowd->joined < count) co_await crowd->runtime.sleep(Duration::millis(20));
+  std::printf("all have joined\n");
+  std::fflush(stdout);
+  const int signal = co_await (*signals)->next(nullptr);
+  for (const std::unique_ptr<Worker>& one : workers) one->end();
+  co_await scope.join();
+  co_return signal == 0 ? 1 : 0;
+}
+
+int usage() {
+  std::fprintf(stderr, "usage: workers COUNT SECRET_FILE PORT SEED,SEED,...\n");
+  return 100;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  if (argc != 5) return usage();
+  node::quiet_protobuf();
+  rlimit files{};
+  ::getrlimit(RLIMIT_NOFILE, &files);
+  files.rlim_cur = files.rlim_max;
+  ::setrlimit(RLIMIT_NOFILE, &files);
+  std::string text;
+  std::ifstream(argv[2]) >> text;
+  auto secret = wire::Secret::take(std::move(text));
+  auto made = runtime::EpollRuntime::create({});
+  if (!secret || !made) return usage();
+  const wire::Keyring keyring(std::move(*secret));
+  Crowd crowd{**made, keyring, {}, MadeUpShares(**made)};
+  std::string seeds = argv[4];
+  for (std::size_t from = 0; from < seeds.size();) {
+    const std::size_t comma = std::min(seeds.find(',', from), seeds.size());
+    const auto place = parse_host_port(seeds.substr(from, comma - from), 0);
+    if (!place) return usage();
+    const auto address = runtime::IpAddress::parse(place->host);
+    if (!address) return usage();
+    crowd.seeds.push_back({*address, place->port});
+    from = comma + 1;
+  }
+  return (*made)->run(
+      live(&crowd, std::strtoul(argv[1], nullptr, 10), static_cast<uint16_t>(std::strtoul(argv[3], nullptr, 10))));
+}
