@@ -75,7 +75,9 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
         if (!passes(refusal->kind)) co_return tl::unexpected(last);
         wait = refusal->again_after;
       } else {
-        last = {answer.error().code, to_string(place) + ": " + answer.error().message};
+        // A try that the deadline has cut short says less than those before it.
+        const bool cut_short = answer.error().code == Errc::kTimeout && left < one_try && tried > 0;
+        if (!cut_short) last = {answer.error().code, to_string(place) + ": " + answer.error().message};
         const bool known = last.code == Errc::kUnsupported || last.code == Errc::kTooLarge;
         if (known) co_return tl::unexpected(last);
       }

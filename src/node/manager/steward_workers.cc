@@ -22,6 +22,9 @@ constexpr Duration kAgain = Duration::millis(100);
 constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
+// A worker of which a new owner hears nothing for so long died when nobody was there to see it. One that is far behind
+// finds the cluster within this time.
+constexpr Duration kUnheardMost = Duration::seconds(20);
 // Reports in a row without a share that should be there, or that should run.
 constexpr uint32_t kMissedMost = 2;
 
@@ -122,6 +125,7 @@ task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
 }
 
 task<void> Steward::adopt(Steward* self, std::string worker) {
+  const Instant begun = self->now();
   while (self->owned_ && !self->closing_) {
     const auto& shares = self->job_->sheet().shares;
     const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
@@ -153,8 +157,10 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
       self->after(out);
       co_return;
     }
-    if (self->parts_.surroundings.is_gone(worker)) {
-      self->worker_gone(worker, "it is not there any more");
+    const bool unheard = !self->parts_.surroundings.find(worker) && self->now() - begun >= kUnheardMost;
+    if (unheard || self->parts_.surroundings.is_gone(worker)) {
+      self->worker_gone(worker,
+                        unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
       co_return;
     }
     co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
