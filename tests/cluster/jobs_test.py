@@ -5,6 +5,7 @@ import json
 import shutil
 
 from lib import jobs, nodes
+from lib.certified import Certified
 from lib.world import until
 
 
@@ -130,6 +131,28 @@ class Running(jobs.Test):
             self.assertEqual(process.popen.wait(jobs.PATIENCE), 1)
             self.assertIn(text, process.tail())
         until("an empty list", lambda: cluster.job("list") == (0, []))
+
+
+class Secured(Certified, jobs.Test):
+    def test_certificates_say_who_may_run_load_tests(self):
+        cluster = self.secured(3, workers=2)
+        client = json.loads((cluster.folder / "client.yaml").read_text())
+        for role in ("client", "worker"):
+            self.issue(f"as-{role}", f"URI:{self.claim(role)}")
+            cluster.write(f"{role}.yaml", {**client, "tls": {
+                "certificate": f"{cluster.folder}/as-{role}.pem", "key": f"{cluster.folder}/as-{role}.key",
+                "ca": str(self.authority.file)}})
+        (cluster.folder / "worker.yaml").rename(cluster.folder / "client.yaml")
+        cluster.start()
+        cluster.settled()
+        code, text = cluster.job("list", json_too=False)
+        self.assertEqual(code, 1)
+        self.assertIn("the certificate does not say that its node is a client", text)
+        cluster.write("client.yaml", (cluster.folder / "client.yaml").read_text().replace("as-worker", "as-client"))
+        cluster.all_free()
+        code, result = cluster.run(cluster.scenario(seconds=3)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 180)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Load tests that meet two faults at once, and jobs that wait while their managers die."""
+
+from lib import jobs, nodes
+from lib.world import until
+
+
+class Doubles(jobs.Test):
+    def assert_accounted(self, result, requests, each):
+        """What is missing is in the losses: at most `each` requests a second of a lost share."""
+        missing = requests - result["totals"]["requests"]
+        lost = sum((one["to"] - one["from"]) * each + each for one in result["lost"])
+        self.assertGreaterEqual(missing, 0)
+        self.assertLessEqual(missing, lost, result["lost"])
+
+    def test_the_owner_and_a_worker_are_killed_at_once(self):
+        cluster = self.cluster(3, workers=4)
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(rate=80, seconds=14))
+        cluster.under_load(client, 2)
+        cluster.running["w2"].kill()
+        cluster.running[owner].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.LOST)
+        self.assertEqual({one["share"] for one in result["lost"]}, {0.25})
+        self.assert_accounted(result, 14 * 80, 20)
+        self.assert_steady(result, 14)
+        # The owner may have lived to give the share away, and have died before its word was heard: `share_lost`.
+        kinds = {one["kind"] for one in result["events"]} - {"share_lost"}
+        self.assertEqual(kinds, {"owner_changed", "share_moved", "worker_lost"}, result["events"])
+        cluster.all_free(["w1", "w3", "w4"])
+        self.assertGreaterEqual(cluster.arrived(), result["totals"]["requests"])
+
+    def test_a_worker_dies_while_all_managers_are_away(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=20))
+        cluster.under_load(client, 2)
+        for name in [*cluster.voters, "w2"]:
+            cluster.running[name].kill()
+        cluster.start(*cluster.voters, first=False)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.LOST)
+        self.assert_accounted(result, 20 * 60, 20)
+        self.assert_steady(result, 20)
+        self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
+                         {"w1": "completed", "w2": "lost", "w3": "completed"})
+        cluster.all_free(["w1", "w3"])
+
+    def test_all_workers_are_killed_and_the_job_ends_with_what_was_measured(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=8))
+        cluster.under_load(client, 2)
+        for name in ("w1", "w2"):
+            cluster.running[name].kill()
+        code, result = client.finish()
+        self.assertNotEqual(code, jobs.PASS)
+        self.assert_accounted(result, 480, 60)
+        self.assertEqual({one["state"] for one in result["generators"]}, {"lost"})
+        self.assertIn(cluster.status(client.job)["state"], ("failed", "partial"))
+        cluster.start("w1", "w2")
+        cluster.all_free()
+        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
+        self.assertEqual(code, jobs.PASS)
+
+
+class Waiting(jobs.Test):
+    def test_jobs_that_wait_outlive_the_leader_and_keep_their_order(self):
+        cluster = self.cluster(3, workers=1)
+        leader, _ = cluster.at_work()
+        ids = [cluster.submit(cluster.scenario(seconds=5), "--id", f"job-{i}") for i in range(3)]
+        cluster.in_state(ids[0], "running")
+        cluster.running[leader].kill()
+        done = [cluster.in_state(job, "completed") for job in ids]
+        for one, other in zip(done, done[1:]):
+            self.assertLessEqual(one["ended"], other["started"])
+        for job in ids:
+            code, result = cluster.watch(job, "results").finish()
+            self.assertEqual(code, jobs.PASS)
+            self.assert_whole(result, 300)
+        self.assertEqual(cluster.arrived(), 900)
+
+    def test_a_cancellation_reaches_whoever_takes_over(self):
+        cluster = self.cluster(3, workers=2)
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=60))
+        cluster.under_load(client, 2)
+        cluster.running[owner].kill()
+        until("a cancellation", lambda: cluster.job("cancel", client.job, "--why", "enough")[0] == 0)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.CANCELLED)
+        self.assertEqual(cluster.status(client.job)["state"], "cancelled")
+        cluster.all_free()
+        self.assertEqual(cluster.arrived(), result["totals"]["requests"])
+
+
+if __name__ == "__main__":
+    nodes.main()
