@@ -90,15 +90,33 @@ std::string_view to_string(Outcome outcome) {
   return "";
 }
 
+namespace {
+
+// What a loss is about: causes end with their workflow (plan/loss.h).
+std::string_view subject_of(const plan::Loss& loss) {
+  const std::size_t at = loss.cause.rfind(", workflow ");
+  return at == std::string::npos ? std::string_view() : std::string_view(loss.cause).substr(at);
+}
+
+}  // namespace
+
 LossSum sum_of(std::span<const plan::Loss> losses) {
   LossSum out;
   out.entries = losses.size();
   std::vector<std::pair<Duration, Duration>> spans;
   for (const plan::Loss& loss : losses) {
     spans.emplace_back(loss.from, std::max(loss.from, loss.to));
-    out.most_share = std::max(out.most_share, loss.share);
   }
   std::sort(spans.begin(), spans.end());
+  // Where entries about one workflow overlap, their shares add up; the greatest sum is found where one of them begins.
+  for (const plan::Loss& at : losses) {
+    double share = 0;
+    for (const plan::Loss& loss : losses) {
+      if (subject_of(loss) != subject_of(at)) continue;
+      if (loss.from <= at.from && (at.from < loss.to || loss.from == at.from)) share += loss.share;
+    }
+    out.most_share = std::max(out.most_share, std::min(share, 1.0));
+  }
   Duration counted_to = Duration::nanos(INT64_MIN);
   for (const auto& [from, to] : spans) {
     if (to <= counted_to) continue;

@@ -58,7 +58,7 @@ std::string_view to_string(Outcome outcome);
 struct LossSum {
   std::size_t entries = 0;
   Duration time;          // in which at least one of them lies
-  double most_share = 0;  // the greatest of a single one
+  double most_share = 0;  // the greatest that was lost at one time
 };
 LossSum sum_of(std::span<const plan::Loss> losses);
 

@@ -169,7 +169,10 @@ task<void> follow(Watching* watching) {
         break;
       }
       if (!std::exchange(away, true)) {
-        std::fprintf(stderr, "no manager answers (%s); the workers go on\n", printable(news.error().message).c_str());
+        const bool asked = news.error().code == Errc::kRefused;
+        std::fprintf(stderr, "%s (%s); the workers go on\n",
+                     asked ? "no manager has the job at the moment" : "no manager answers",
+                     printable(news.error().message).c_str());
       }
       continue;
     }

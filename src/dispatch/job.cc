@@ -93,6 +93,7 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
     stop_shares(now, w, stop.how, stop.why, out);
     const bool begun = sheet_.workflows[w].begun;
     if (!workflows.empty() || (cancelled && !has_live(w)) || (!begun && cancelled)) {
+      if (!workflows.empty()) lose_rest(now, w, "cancelled");
       become(w, WorkflowState::kCancelled, stop.why, out);
     } else if (!begun) {
       become(w, state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kCancelled, stop.why, out);
@@ -266,11 +267,14 @@ void Job::conclude(Instant now, JobEffects& out) {
     if (share.end) elapsed = std::max(elapsed, base + share.end->ran);
     elapsed = std::max(elapsed, share.lost_from);
   }
-  for (const plan::Loss& loss : sheet_.losses) elapsed = std::max(elapsed, loss.to);
+  for (plan::Loss& loss : sheet_.losses) {
+    // What would have run longer than everything else is not missed.
+    loss.to = std::max(loss.from, std::min(loss.to, this->elapsed(now)));
+    elapsed = std::max(elapsed, loss.to);
+  }
   sheet_.elapsed = elapsed;
   if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
   changed_ = true;
-  static_cast<void>(now);
   out.push_back(Conclude{});
 }
 

@@ -1,8 +1,9 @@
 // One job in the hands of its owner: which worker runs which part of which workflow, and what follows when one of them
 // refuses, dies or comes back. A kernel without input and output: what happened and the time come in, effects go out.
 //
-// What must survive the owner is in the sheet. Whatever depends on a change of the sheet is held back until that change
-// has been accepted by a quorum (kept()); only stopping is not, because it does no harm to stop.
+// What must survive the owner is in the sheet. Offers, and the end, are held back until the change that they depend on
+// has been accepted by a quorum (kept()). Begins are not: what was ready may begin, and who takes over asks the workers
+// what has. Nor are stops, which do no harm.
 //
 //   workflows that depend on nothing unfinished form a group; its parts are spread over the workers' cores
 //   → offered to the workers → all ready → all begin at one instant → all ended, and counted → the next group
@@ -169,10 +170,12 @@ class Job {
   bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze);
   void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze);
   void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
-  bool usable(const WorkerSight& worker) const;
+  bool usable(Instant now, const WorkerSight& worker) const;
+  void exclude(Instant now, const ShareSheet& share);
   void set_aside(const std::string& worker);
   uint32_t parts_on(const std::string& worker) const;
   bool hopeless(Instant now, uint16_t workflow) const;
+  uint32_t deaths(uint16_t workflow, uint32_t part) const;
   bool is_past(Instant now, uint16_t workflow) const;
 
   // --- job_shares.cc: what becomes of shares
@@ -184,6 +187,7 @@ class Job {
   std::vector<uint32_t> gaps(uint16_t workflow) const;
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
+  void lose_rest(Instant now, uint16_t workflow, const std::string& how);
   void follow_account(Instant now);
   uint32_t succeeded(const ShareSheet& share) const;
   Instant clock_of(uint16_t workflow) const;
@@ -206,7 +210,7 @@ class Job {
   std::vector<Held> held_;
   std::vector<ShareId> to_offer_;  // once the change that made them is kept
   std::vector<WorkerSight> pool_;
-  std::set<std::pair<std::string, uint64_t>> excluded_;  // lives of workers that died or refused
+  std::map<std::pair<std::string, uint64_t>, Instant> excluded_;  // lives of workers that died or refused, until when
   std::optional<Instant> zero_;
   std::set<std::string> asking_;
   Instant asked_until_;

@@ -39,8 +39,14 @@ Taker* choose(std::vector<Taker>& takers, bool squeeze) {
 
 }  // namespace
 
-bool Job::usable(const WorkerSight& worker) const {
-  return worker.takes_work && worker.cores > 0 && !excluded_.contains({worker.name, worker.life});
+// Not for good: whoever was only out of reach for a moment is there again, and its process is the same.
+bool Job::usable(Instant now, const WorkerSight& worker) const {
+  const auto excluded = excluded_.find({worker.name, worker.life});
+  return worker.takes_work && worker.cores > 0 && (excluded == excluded_.end() || excluded->second <= now);
+}
+
+void Job::exclude(Instant now, const ShareSheet& share) {
+  excluded_[{share.worker, share.life}] = now + rules_.exclusion;
 }
 
 // Until it is heard of again.
@@ -83,7 +89,7 @@ void Job::plan_group(Instant now, JobEffects& out) {
   uint32_t total = 0;
   uint32_t free = 0;
   for (const WorkerSight& worker : pool_) {
-    if (!usable(worker)) continue;
+    if (!usable(now, worker)) continue;
     total += worker.cores;
     free += worker.free;
   }
@@ -132,10 +138,22 @@ void Job::fill_gaps(Instant now, JobEffects& out) {
       return take_group_back(now, "its share was refused or its worker died, and nobody else has room", true, out);
     }
     // Before the begin nothing is squeezed in: it would be measured all along.
-    if (!place(now, w, left, one.begun)) {
-      if (!one.begun) return take_group_back(now, "no other worker has room for '" + spec_[w].name + "'", !busy_, out);
+    if (!one.begun) {
+      if (!place(now, w, left, false)) {
+        return take_group_back(now, "no other worker has room for '" + spec_[w].name + "'", !busy_, out);
+      }
       continue;
     }
+    std::vector<uint32_t> placeable;
+    for (const uint32_t part : left) {
+      if (deaths(w, part) <= rules_.retries_most) placeable.push_back(part);
+    }
+    bool any = place(now, w, placeable, true);
+    // Better some of them than none.
+    for (std::size_t i = 0; !any && i < placeable.size() && place(now, w, {placeable[i]}, true); ++i) {
+      any = i + 1 == placeable.size();
+    }
+    if (gaps(w).size() == left.size()) continue;
     BW_PROBE("dispatch: parts are given to somebody else");
     if (one.state == WorkflowState::kRetrying) become(w, WorkflowState::kAssigned, {}, out);
   }
@@ -143,11 +161,21 @@ void Job::fill_gaps(Instant now, JobEffects& out) {
 
 // Nobody will run what nobody runs at the moment.
 bool Job::hopeless(Instant now, uint16_t workflow) const {
-  const WorkflowSheet& one = sheet_.workflows[workflow];
-  if (one.retries > rules_.retries_most) return true;
+  const std::vector<uint32_t> left = gaps(workflow);
+  const auto too_often = [&](uint32_t part) { return deaths(workflow, part) > rules_.retries_most; };
+  if (!left.empty() && std::all_of(left.begin(), left.end(), too_often)) return true;
   const auto since = gap_since_.find(workflow);
   if (since != gap_since_.end() && now - since->second >= rules_.dispatch_limit) return true;
   return is_past(now, workflow);
+}
+
+// How many workers have died over a part. One that left, or was cut off, has not.
+uint32_t Job::deaths(uint16_t workflow, uint32_t part) const {
+  return static_cast<uint32_t>(std::count_if(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
+    const bool holds =
+        share.workflow == workflow && part >= share.parts.first && part - share.parts.first < share.parts.count;
+    return holds && share.state == ShareState::kGone && share.streams && !share.end;
+  }));
 }
 
 // Its planned end has come: nothing of it begins any more.
@@ -160,7 +188,7 @@ bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& par
   std::vector<Taker> takers;
   for (const bool healthy : {true, false}) {
     for (const WorkerSight& worker : pool_) {
-      if (!usable(worker) || (!worker.healthy && healthy)) continue;
+      if (!usable(now, worker) || (!worker.healthy && healthy)) continue;
       const bool there =
           std::any_of(takers.begin(), takers.end(), [&](const Taker& one) { return one.worker == &worker; });
       if (!there) takers.push_back({&worker, worker.free, parts_on(worker.name), 0});
@@ -238,7 +266,7 @@ void Job::take_group_back(Instant now, const std::string& why, bool counts, JobE
   }
   if (counts) add_event(now, "dispatch_failed", why);
   if (sheet_.state == JobState::kDispatching && !enough) become(JobState::kQueued, why, out);
-  group_again_ = now + rules_.dispatch_pause;
+  group_again_ = now + rules_.dispatch_pause * (int64_t{1} << std::min(std::max(group_attempts_, 1U) - 1, 10U));
   if (enough) {
     skip_dependents(out);
     conclude(now, out);

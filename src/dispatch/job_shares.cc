@@ -126,7 +126,7 @@ void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string
   if (answer == OfferAnswer::kBusy) {
     busy_ = true;
   } else {
-    excluded_.insert({share->worker, share->life});
+    exclude(now, *share);
     add_event(now, "share_refused", "worker '" + share->worker + "': " + why);
   }
   // One that did not answer may have it all the same.
@@ -209,8 +209,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const bool left = end.outcome == ShareOutcome::kLeft;
   if ((end.outcome == ShareOutcome::kIsolated || left) && !was_stopped) {
     share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
-    excluded_.insert({share.worker, share.life});
     if (left) {
+      exclude(now, share);
       add_event(now, "worker_left", whose + ": it leaves the cluster");
     } else {
       add_event(now, "worker_isolated", whose + " heard of no owner of the job, and stopped");
@@ -222,6 +222,12 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   } else if (is_failure(end.outcome)) {
     const std::string why = std::string(to_string(end.outcome)) + ": " + end.detail;
     add_event(now, "share_failed", whose + " " + why);
+    if (share.streams) {
+      // What it had not told when it ended.
+      const Duration from = seconds(share.from + applied_[share.id]);
+      add_loss(workflow, "worker '" + share.worker + "' lost its process", share.parts.count, from,
+               std::max(from, std::min(elapsed(now), from + Duration::seconds(1))));
+    }
     if (!was_stopped) fail_workflow(now, workflow, WorkflowState::kFailed, whose + " " + why, out);
   } else if (end.outcome == ShareOutcome::kAborted && !sheet_.stop) {
     stop(now,
@@ -288,7 +294,7 @@ void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, con
       others = true;
       continue;
     }
-    excluded_.insert({share.worker, share.life});
+    exclude(now, share);
     if (!std::exchange(any, true)) add_event(now, "worker_lost", "worker '" + worker + "': " + why);
     lose(now, share, why, out);
   }
@@ -315,8 +321,16 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
 
 void Job::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out) {
   if (is_final(sheet_.workflows[workflow].state)) return;
+  lose_rest(now, workflow, std::string(to_string(to)));
   become(workflow, to, why, out);
   stop_shares(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
+}
+
+// A workflow that ends before its time, while the run goes on, is missing from then on.
+void Job::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
+  const WorkflowSheet& one = sheet_.workflows[workflow];
+  if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec_[workflow].length == Duration::zero()) return;
+  add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec_[workflow].length - *zero_);
 }
 
 void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {

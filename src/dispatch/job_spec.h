@@ -29,7 +29,8 @@ struct JobRules {
   Duration worker_wait = Duration::seconds(60);      // with no worker at all, a job fails after so long
   Duration dispatch_limit = Duration::seconds(300);  // a share that nobody can be found for fails its workflow then
   uint32_t dispatch_attempts = 5;                    // of a group of workflows, before they fail
-  Duration dispatch_pause = Duration::millis(500);   // between two of them
+  Duration dispatch_pause = Duration::millis(500);   // after the first of them; it doubles with each
+  Duration exclusion = Duration::seconds(10);        // of a worker that died, refused, or was not reached
   uint32_t retries_most = 3;                         // of a workflow, because its workers died
   Duration offer_limit = Duration::seconds(15);      // for the answer to an offer
   Duration adopt_limit = Duration::seconds(5);       // a new owner waits so long for what workers say

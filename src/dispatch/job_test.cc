@@ -76,6 +76,18 @@ TEST(Job, WaitsForCoresAndThenForNobody) {
   EXPECT_TRUE(world.run_until_begun());
 }
 
+TEST(Job, AWorkerThatWasOutOfReachForAWhileIsAskedAgain) {
+  JobWorld world({load_spec("browse", kMinute)}, 1);
+  world.add("w1", 1);
+  world.worker("w1").refuses = true;
+  world.begin();
+  for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
+  ASSERT_NE(world.sheet().state, JobState::kRunning);
+  world.worker("w1").refuses = false;
+  for (int i = 0; i < 150; ++i) world.step(Duration::millis(100));
+  EXPECT_EQ(world.sheet().state, JobState::kRunning);
+}
+
 TEST(Job, FailsWhenNoWorkerEverComes) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.begin();
@@ -130,6 +142,50 @@ TEST(Job, ADeadWorkersPartsGoToTheOthers) {
   EXPECT_THAT(kinds(world.sheet()), Contains("worker_lost"));
   EXPECT_THAT(kinds(world.sheet()), Contains("share_moved"));
   EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.2);
+}
+
+TEST(Job, ALongRunOutlivesManyWorkersOneAfterTheOther) {
+  JobWorld world({load_spec("browse", kMinute * 5)}, 1);
+  for (int i = 0; i < 8; ++i) world.add("w" + std::to_string(i), 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int i = 0; i < 7; ++i) {
+    for (int step = 0; step < 300; ++step) world.step(Duration::millis(100));
+    world.die("w" + std::to_string(i));
+    if (i < 6) world.restart("w" + std::to_string(i));
+  }
+  EXPECT_TRUE(world.run(kMinute * 10));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  for (const plan::Loss& loss : world.sheet().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
+}
+
+TEST(Job, AWorkflowThatIsCancelledAloneIsMissingFromThenOn) {
+  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int step = 0; step < 100; ++step) world.step(Duration::millis(100));
+  world.cancel({1});
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kPartial);
+  ASSERT_EQ(world.sheet().losses.size(), 1u);
+  EXPECT_THAT(world.sheet().losses[0].cause, HasSubstr("'pay'"));
+  EXPECT_NEAR(world.sheet().losses[0].from.seconds_f(), 10, 0.5);
+  EXPECT_NEAR(world.sheet().losses[0].to.seconds_f(), 60, 0.5);
+  EXPECT_DOUBLE_EQ(world.sheet().losses[0].share, 1.0);
+}
+
+TEST(Job, AShareWhoseProcessDiesFailsItsWorkflowAndSaysWhatIsMissing) {
+  JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int step = 0; step < 100; ++step) world.step(Duration::millis(100));
+  world.crash(ShareId(1));
+  EXPECT_TRUE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kPartial);
+  EXPECT_EQ(world.sheet().losses.size(), 2u) << "its last moment, and the rest of its time";
+  EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.5);
 }
 
 TEST(Job, NobodyLeftIsAFailureThatSaysSo) {

@@ -163,6 +163,17 @@ class JobWorld {
   }
   // What the workers had of the job is not needed any more.
   bool retired() const { return retired_; }
+  void cancel(const std::set<uint16_t>& workflows) {
+    JobEffects out;
+    job_->stop(now_, {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, workflows, out);
+    carry_out(out);
+  }
+  void crash(ShareId share) {
+    for (auto& [name, worker] : workers_) {
+      const auto at = worker.shares.find(share);
+      if (at != worker.shares.end()) end(at->second, ShareOutcome::kCrashed);
+    }
+  }
   // True when it came to its end.
   bool run(Duration most) {
     const Instant end = now_ + most;

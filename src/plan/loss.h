@@ -11,8 +11,8 @@ namespace bellwether::plan {
 struct Loss {
   Duration from;      // since the start of the run
   Duration to;        // not before `from`
-  double share = 0;   // of the planned load of that time, 0 to 1
-  std::string cause;  // in words, for people
+  double share = 0;   // of the planned load of its workflow in that time, 0 to 1
+  std::string cause;  // in words, for people; ends with ", workflow 'browse'" where there may be several
   bool operator==(const Loss&) const = default;
 };
 

@@ -87,7 +87,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
       case JobStop::Cause::kThreshold: course.ending = aggregate::Ending::kThreshold; break;
       case JobStop::Cause::kOnError: course.ending = aggregate::Ending::kOnError; break;
     }
-  } else if (sheet.state == JobState::kFailed) {
+  } else if (sheet.state == JobState::kFailed && course.workers.empty()) {
     course.ending = aggregate::Ending::kNotRun;
     course.why = sheet.why;
   }

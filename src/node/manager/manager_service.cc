@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/units.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/letters_codec.h"
 #include "node/manager/ask.h"
@@ -146,7 +147,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   }
   if (is_new) {
     parts_.listener.on_job_says({}, "worker_registered",
-                                "worker '" + worker + "' has " + std::to_string(told.cores) + " cores", false);
+                                "worker '" + worker + "' has " + format_count(told.cores, "core"), false);
   }
   for (const auto& [id, steward] : std::map(stewards_)) steward->reported(worker, told);
   for (const auto& one : told.held) {
