@@ -63,7 +63,7 @@ ROOMS = [
     ("src/node/worker/*", "worker_node",
      f"share dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
-    ("src/sim/*", "sim", UP_TO_NODES, False),
+    ("src/sim/*", "sim", f"manager_node worker_node {UP_TO_NODES}", False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),
     ("target/*", "target", "codec runtime base", False),
 ]

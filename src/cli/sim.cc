@@ -11,6 +11,7 @@
 #include "cli/commands.h"
 #include "cli/verb.h"
 #include "sim/cluster/cluster_world.h"
+#include "sim/datacenter/datacenter_world.h"
 #include "sim/leadership/leadership_world.h"
 #include "sim/membership/membership_commands.h"
 #include "sim/quorum/quorum_world.h"
@@ -35,8 +36,8 @@ struct Lived {
   std::string violation;
   std::string trace;
   uint64_t fingerprint = 0;
-  uint64_t terms = 0;  // or owners
-  uint64_t events = 0;
+  uint64_t terms = 0;   // or owners
+  uint64_t events = 0;  // or seconds of load that count
   uint64_t refused_acts = 0;
 };
 
@@ -64,6 +65,11 @@ Lived live_nodes(uint64_t seed, int mistake, bool trace) {
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, 0};
 }
 
+Lived live_center(uint64_t seed, int mistake, bool trace) {
+  auto run = sim::live_datacenter(seed, static_cast<sim::DatacenterMistake>(mistake), trace);
+  return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.owners, run.seconds, 0};
+}
+
 Lived live_job(uint64_t seed, int mistake, bool trace) {
   auto run = sim::live_register(seed, static_cast<sim::RegisterMistake>(mistake), trace);
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.owners, run.events, 0};
@@ -89,6 +95,8 @@ std::vector<World> worlds() {
           store_world<sim::Mechanism::kPostgres>(),
           {"cluster", "whole nodes, with their links and disks", &live_nodes, sim::kClusterMistakes,
            &name_of<sim::ClusterMistake>},
+          {"datacenter", "managers, workers and a client, with jobs", &live_center, sim::kDatacenterMistakes,
+           &name_of<sim::DatacenterMistake>},
           {"quorum", "a group that elects its leader", &live_group, sim::kQuorumMistakes, &name_of<sim::QuorumMistake>},
           {"register", "the register of a job", &live_job, sim::kRegisterMistakes, &name_of<sim::RegisterMistake>}};
 }

@@ -1,0 +1,228 @@
+#include "sim/datacenter/datacenter_checker.h"
+
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "account/totals_codec.h"
+#include "aggregate/totals.h"
+#include "proto/account.pb.h"
+
+namespace bellwether::sim {
+namespace {
+
+using dispatch::ShareSheet;
+using dispatch::ShareState;
+
+constexpr int64_t kSecondNs = 1'000'000'000;
+
+std::string of_share(uint32_t share, const JobStory& job) {
+  return "share " + std::to_string(share) + " of job '" + job.id + "'";
+}
+
+const ShareSheet* find(const dispatch::JobSheet& sheet, uint32_t share) {
+  const auto at = std::find_if(sheet.shares.begin(), sheet.shares.end(),
+                               [share](const ShareSheet& one) { return one.id.value() == share; });
+  return at == sheet.shares.end() ? nullptr : &*at;
+}
+
+bool overlap(const dispatch::PartRange& a, const dispatch::PartRange& b) {
+  return a.first < b.first + b.count && b.first < a.first + a.count;
+}
+
+// What is a sum in it, as bytes.
+std::string sums_of(const metrics::Window& window, const account::Shape& shape) {
+  metrics::Window sums(shape.steps, shape.workflows, shape.checks, nullptr);
+  sums.merge(window);
+  sums.second = 0;
+  sums.covered = Duration::zero();
+  for (metrics::WorkflowWindow& workflow : sums.workflows) workflow.vus_active = workflow.vus_allocated = 0;
+  return account::encode_window(sums);
+}
+
+// The numbers that what a share told has in its stream (dispatch/letters.h), and the seconds of the run.
+struct Numbered {
+  uint64_t number = 0;
+  uint64_t second = 0;
+  const ToldSecond* told = nullptr;
+};
+std::vector<Numbered> numbers_of(const ShareStory& share, const ShareSheet& sheet, uint64_t base_second) {
+  const uint64_t base = share.resumed ? base_second : sheet.from;
+  std::vector<Numbered> out;
+  uint64_t last = 0;
+  for (const ToldSecond& one : share.told) {
+    uint64_t number = last + 1;
+    if (base + one.second >= sheet.from) number = std::max(number, base + one.second - sheet.from + 1);
+    out.push_back({number, sheet.from + number - 1, &one});
+    last = number;
+  }
+  return out;
+}
+
+std::string describe(const ShareStory& share, const ShareSheet& sheet, uint64_t base) {
+  const uint64_t first = share.told.empty() ? 0 : share.told.front().second;
+  const uint64_t last = share.told.empty() ? 0 : share.told.back().second;
+  return std::string(share.resumed ? "it goes on" : "it began") + " at second " + std::to_string(sheet.from) +
+         " of the run with a clock that began at second " + std::to_string(base) + ", and told seconds " +
+         std::to_string(first) + " to " + std::to_string(last) + " of that clock; its end was at number " +
+         std::to_string(sheet.end ? sheet.end->last_number : 0);
+}
+
+class JobJudge {
+ public:
+  JobJudge(const JobStory& job, CountedSeconds& seconds) : job_(job), seconds_(seconds) {}
+
+  std::string judge(const std::string& account) {
+    if (!dispatch::is_final(job_.sheet.state)) return "job '" + job_.id + "' has an end that is none";
+    wire::AccountCopy copy;
+    if (!copy.ParseFromString(account)) return "the account of job '" + job_.id + "' cannot be read";
+    if (account.empty()) {
+      // It never began.
+      const bool streams = std::any_of(job_.sheet.shares.begin(), job_.sheet.shares.end(),
+                                       [](const ShareSheet& share) { return share.streams; });
+      return streams ? "nobody has kept the account of job '" + job_.id + "'" : std::string();
+    }
+    if (copy.open_size() > 0) return "the account of job '" + job_.id + "' has seconds that do not count yet";
+    if (copy.totals() != job_.totals) return "the client of job '" + job_.id + "' has other totals than its account";
+    std::string wrong = count(copy);
+    if (wrong.empty()) wrong = compare(copy.totals());
+    if (wrong.empty()) wrong = look_for_gaps();
+    return wrong;
+  }
+
+ private:
+  using Place = std::tuple<uint16_t, uint32_t, uint64_t>;  // workflow, part, second of the run
+
+  std::string count(const wire::AccountCopy& copy) {
+    for (const auto& [id, share] : job_.shares) {
+      const auto stream = std::find_if(copy.streams().begin(), copy.streams().end(),
+                                       [id = id](const auto& one) { return one.id() == id; });
+      const ShareSheet* const sheet = find(job_.sheet, id);
+      const bool known = sheet != nullptr && sheet->streams && stream != copy.streams().end();
+      if (!known) {
+        seconds_.lost += share.told.size();
+        if (sheet != nullptr && sheet->state == ShareState::kEnded && !share.told.empty()) {
+          return of_share(id, job_) + " has ended, and is not in the account";
+        }
+        continue;
+      }
+      const uint64_t base = job_.sheet.workflows[share.workflow].base_second;
+      const std::vector<Numbered> numbers = numbers_of(share, *sheet, base);
+      for (const Numbered& one : numbers) {
+        if (one.number > stream->applied()) {
+          ++seconds_.lost;
+          continue;
+        }
+        ++seconds_.counted;
+        take(share, one, &one == &numbers.front() && share.resumed);
+      }
+      const uint64_t last = numbers.empty() ? 0 : numbers.back().number;
+      if (stream->applied() > last) return of_share(id, job_) + " counts with more than it has told";
+      if (sheet->state == ShareState::kEnded && stream->applied() < last) {
+        return of_share(id, job_) + " has ended, and of its " + std::to_string(last) + " seconds only " +
+               std::to_string(stream->applied()) + " count: " + describe(share, *sheet, base);
+      }
+    }
+    for (const auto& stream : copy.streams()) {
+      if (stream.applied() > 0 && !job_.shares.contains(stream.id())) {
+        return of_share(stream.id(), job_) + " counts, and never ran";
+      }
+    }
+    return twice_;
+  }
+
+  // Where a share goes on in the middle of a second, that second is told by two.
+  void take(const ShareStory& share, const Numbered& one, bool may_be_double) {
+    const auto window = account::decode_window(one.told->window, job_.shape, nullptr);
+    if (!sum_) sum_.emplace(job_.shape.steps, job_.shape.workflows, job_.shape.checks, nullptr);
+    sum_->merge(*window);
+    if (job_.spec[share.workflow].length == Duration::zero()) return;
+    for (uint32_t part = share.parts.first; part < share.parts.first + share.parts.count; ++part) {
+      const Place place(share.workflow, part, one.second);
+      if (may_be_double) {
+        covered_.insert(place);
+      } else if (!full_.insert(place).second) {
+        twice_ = "second " + std::to_string(one.second) + " of part " + std::to_string(part) + " of workflow " +
+                 std::to_string(share.workflow) + " of job '" + job_.id + "' counts twice";
+      }
+    }
+  }
+
+  std::string compare(const std::string& bytes) const {
+    auto state = account::decode_totals(bytes, *job_.plan);
+    if (!state) return "the totals of job '" + job_.id + "' cannot be read: " + state.error().message;
+    const metrics::Window nothing(job_.shape.steps, job_.shape.workflows, job_.shape.checks, nullptr);
+    const std::string told = sums_of(sum_ ? *sum_ : nothing, job_.shape);
+    if (sums_of(state->sum, job_.shape) == told) return {};
+    return "the totals of job '" + job_.id + "' are not the sum of the seconds that count";
+  }
+
+  bool is_in_losses(uint64_t second) const {
+    const Duration from = Duration::seconds(static_cast<int64_t>(second));
+    return std::any_of(job_.sheet.losses.begin(), job_.sheet.losses.end(), [&](const plan::Loss& loss) {
+      return loss.share > 0 && loss.from < from + Duration::seconds(1) && loss.to > from;
+    });
+  }
+
+  // What was planned and does not count is a loss that somebody is told of.
+  std::string look_for_gaps() const {
+    if (job_.sheet.stop) return {};
+    for (uint16_t w = 0; w < job_.spec.size(); ++w) {
+      const dispatch::WorkflowSheet& one = job_.sheet.workflows[w];
+      if (one.state != dispatch::WorkflowState::kCompleted || job_.spec[w].length == Duration::zero()) continue;
+      const auto seconds = static_cast<uint64_t>((job_.spec[w].length.ns() + kSecondNs - 1) / kSecondNs);
+      for (uint32_t part = 0; part < one.parts; ++part) {
+        for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
+          const Place place(w, part, second);
+          if (full_.contains(place) || covered_.contains(place) || is_in_losses(second)) continue;
+          return "second " + std::to_string(second) + " of part " + std::to_string(part) + " of workflow " +
+                 std::to_string(w) + " of job '" + job_.id + "' is missing, and no loss tells of it";
+        }
+      }
+    }
+    return {};
+  }
+
+  const JobStory& job_;
+  CountedSeconds& seconds_;
+  std::optional<metrics::Window> sum_;
+  std::set<Place> full_;
+  std::set<Place> covered_;  // in part
+  std::string twice_;
+};
+
+}  // namespace
+
+std::string fault_of(const dispatch::JobSheet& sheet) {
+  for (std::size_t i = 0; i < sheet.shares.size(); ++i) {
+    for (std::size_t k = i + 1; k < sheet.shares.size(); ++k) {
+      const ShareSheet& a = sheet.shares[i];
+      const ShareSheet& b = sheet.shares[k];
+      if (!is_live(a) || !is_live(b) || a.workflow != b.workflow || !overlap(a.parts, b.parts)) continue;
+      return "shares " + std::to_string(a.id.value()) + " and " + std::to_string(b.id.value()) + " of job '" +
+             sheet.id + "' have parts in common";
+    }
+  }
+  return {};
+}
+
+std::string fault_of(const JobStory& job, const std::string& account, CountedSeconds& seconds) {
+  return JobJudge(job, seconds).judge(account);
+}
+
+std::string loss_of(const JobStory& job) {
+  if (!job.sheet.losses.empty()) {
+    return "job '" + job.id + "' has a loss although nothing could be lost: " + job.sheet.losses.front().cause;
+  }
+  const bool stopped = job.sheet.stop.has_value();
+  if (!stopped && job.sheet.state != dispatch::JobState::kCompleted) {
+    return "job '" + job.id + "' is " + std::string(to_string(job.sheet.state)) +
+           " although no worker broke: " + job.sheet.why;
+  }
+  for (const dispatch::WorkflowSheet& one : job.sheet.workflows) {
+    if (one.retries > 0) return "a share of job '" + job.id + "' was given to somebody else although no worker broke";
+  }
+  return {};
+}
+
+}  // namespace bellwether::sim

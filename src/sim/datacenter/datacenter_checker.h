@@ -1,0 +1,26 @@
+// What must hold of the jobs of a simulated datacenter, judged from outside: from what their shares have told, what
+// managers keep, and what a client has seen. Each function says what is wrong; empty: nothing.
+#pragma once
+
+#include <string>
+
+#include "dispatch/job_sheet.h"
+#include "sim/datacenter/datacenter_stage.h"
+
+namespace bellwether::sim {
+
+struct CountedSeconds {
+  uint64_t counted = 0;
+  uint64_t lost = 0;
+};
+
+// Of any sheet that a quorum may have accepted: no part of a workflow is in two hands.
+std::string fault_of(const dispatch::JobSheet& sheet);
+
+// Of a job that was followed to its end. `account`: the copy that managers keep.
+std::string fault_of(const JobStory& job, const std::string& account, CountedSeconds& seconds);
+
+// Of one in a world in which nothing could be lost.
+std::string loss_of(const JobStory& job);
+
+}  // namespace bellwether::sim

@@ -1,0 +1,76 @@
+#include "sim/datacenter/scenarios.h"
+
+#include <utility>
+
+#include "base/check.h"
+#include "dispatch/codec/bundle_codec.h"
+#include "plan/bundle.h"
+
+namespace bellwether::sim {
+namespace {
+
+class Nothing final : public scenario::Outside {
+ public:
+  std::optional<std::string> env(const std::string&) const override { return std::nullopt; }
+  Result<std::string> read_file(const std::string&, uint64_t) const override {
+    return fail(Errc::kNotFound, "simulated machines have no files");
+  }
+};
+
+std::string steps_of(Prng& prng, bool measured) {
+  std::string text = "    steps:\n";
+  if (!measured) return text + "      note: {action: {set: {at: \"${now}\"}}}\n";
+  const auto steps = prng.between(1, 3);
+  for (int64_t i = 0; i < steps; ++i) {
+    text += "      s" + std::to_string(i) + ": {http: {get: \"http://127.0.0.1:1/\"}, check: {status: 200}}\n";
+  }
+  return text;
+}
+
+std::string workflow(Prng& prng, int64_t number) {
+  std::string text = "  w" + std::to_string(number) + ":\n";
+  const std::string duration = std::to_string(prng.between(3, 25)) + "s";
+  const std::string graceful = std::to_string(prng.between(0, 3)) + "s";
+  switch (prng.below(8)) {
+    case 0: return text + steps_of(prng, false);
+    case 1:
+    case 2:
+    case 3:
+      text += "    executor: constant-arrival-rate\n    rate: " + std::to_string(prng.between(1, 900)) +
+              "/s\n    vus: {preallocated: 2, max: " + std::to_string(prng.between(2, 60)) + "}\n";
+      break;
+    default: text += "    vus: " + std::to_string(prng.between(1, 40)) + "\n";
+  }
+  text += "    duration: " + duration + "\n    graceful_stop: " + graceful + "\n";
+  if (prng.chance(0.2)) text += "    start_time: " + std::to_string(prng.between(1, 4)) + "s\n";
+  return text + steps_of(prng, true);
+}
+
+}  // namespace
+
+std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number) {
+  scenario::Sources sources;
+  sources.file_name = "job.yaml";
+  sources.text = "name: job-" + std::to_string(number) + "\nworkflows:\n";
+  const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
+  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, i);
+  if (prng.chance(0.1)) {
+    sources.text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
+  }
+  const Nothing nothing;
+  sources.outside = &nothing;
+  auto made = plan::bundle_scenario(sources);
+  if (!made) check(false, scenario::format(made.error().front()).c_str());
+  auto bytes = dispatch::encode_bundle(made->bundle);
+  check(bytes.has_value(), "the bundle of a drawn scenario is small");
+  auto job = std::make_unique<JobStory>();
+  job->id = "job-" + std::to_string(number);
+  job->number = number;
+  job->bundle = std::move(*bytes);
+  job->plan = std::make_unique<plan::Plan>(std::move(made->plan));
+  job->spec = dispatch::spec_of(*job->plan);
+  job->shape = {job->plan->steps.size(), job->plan->workflows.size(), job->plan->checks.size()};
+  return job;
+}
+
+}  // namespace bellwether::sim

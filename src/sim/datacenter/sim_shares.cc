@@ -1,0 +1,232 @@
+#include "sim/datacenter/sim_shares.h"
+
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "runtime/event.h"
+
+namespace bellwether::sim {
+
+using node::ShareEnd;
+using runtime::task;
+
+namespace {
+
+constexpr Duration kSecond = Duration::seconds(1);
+constexpr Duration kPreparedLate = Duration::millis(1500);
+constexpr Duration kToldLate = Duration::millis(30);
+constexpr Duration kStopsWithin = Duration::millis(150);
+constexpr Duration kOnceMost = Duration::seconds(8);
+constexpr int64_t kRequestsMost = 12;
+
+// What some parts have measured in a second.
+metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, uint32_t parts) {
+  metrics::Window window(job.shape.steps, job.shape.workflows, job.shape.checks, nullptr);
+  for (std::size_t i = 0; i < job.plan->steps.size(); ++i) {
+    if (job.plan->steps[i].workflow != workflow) continue;
+    metrics::StepWindow& step = window.steps[i];
+    const auto requests = prng.between(0, kRequestsMost * int64_t{parts});
+    for (int64_t n = 0; n < requests; ++n) {
+      const Duration took = prng.between(Duration::nanos(1), Duration::micros(int64_t{1} << prng.below(22)));
+      ++step.count;
+      step.bytes_sent += prng.below(1'000'000);
+      step.bytes_received += prng.below(1'000'000);
+      if (prng.chance(0.1)) {
+        ++step.failed;
+        ++step.errors[prng.below(metrics::kErrorKinds)];
+        continue;
+      }
+      ++step.status[prng.chance(0.9) ? 200 : 503];
+      step.service.record(took);
+      step.response.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
+      step.phases[prng.below(metrics::kPhases)].record(took / 2);
+    }
+  }
+  metrics::WorkflowWindow& of = window.workflows[workflow];
+  of.iterations = prng.below(10);
+  of.vus_active = static_cast<int64_t>(prng.below(5));
+  of.vus_allocated = of.vus_active;
+  of.scheduled = of.on_time = prng.below(10);
+  if (of.iterations > 0) of.iteration.record(Duration::millis(3), of.iterations);
+  window.cpu = Duration::nanos(static_cast<int64_t>(prng.below(1'000'000'000)));
+  return window;
+}
+
+}  // namespace
+
+class SimShare final : public node::ShareProcess {
+ public:
+  SimShare(SimShares& all, SimShares::Key key, JobStory& job, node::ChildOrder order, Listener& listener)
+      : all_(all),
+        runtime_(all.runtime_),
+        key_(std::move(key)),
+        job_(job),
+        story_(job.shares[key_.second]),
+        workflow_(order.workflow),
+        parts_(order.count),
+        listener_(listener),
+        prng_(all.runtime_.prng().fork()),
+        tell_end_(&ended, this) {
+    all_.alive_.insert(key_);
+    ++all_.place_.children;
+    const DatacenterStage& stage = *all_.place_.stage;
+    fails_ = stage.shares_fail && prng_.chance(0.02);
+    crashes_ = stage.shares_fail && prng_.chance(0.03);
+    is_deaf_ = prng_.chance(0.05);
+    mistake_ = stage.mistake;
+    life_ = live();
+  }
+  ~SimShare() override {
+    all_.alive_.erase(key_);
+    --all_.place_.children;
+  }
+
+  void begin(Instant start, Duration resume_at) override {
+    start_ = start;
+    next_second_ = static_cast<uint64_t>(resume_at / kSecond);
+    resumed_at_ = resume_at;
+    story_.begun = true;
+    story_.resumed = resume_at > Duration::zero();
+    const dispatch::WorkflowSpec& spec = job_.spec[workflow_];
+    const bool once = spec.length == Duration::zero();
+    ends_ = start + (once ? prng_.between(Duration::millis(200), kOnceMost) : spec.length);
+    if (!once && prng_.chance(0.3)) ends_ = ends_ + prng_.between(Duration::zero(), spec.graceful_stop);
+    if (crashes_) crash_at_ = runtime_.now() + prng_.between(Duration::zero(), Duration::seconds(20));
+    begun_.set();
+  }
+  void stop(bool graceful) override {
+    if (is_deaf_ && story_.begun) return;
+    const Duration most = graceful ? job_.spec[workflow_].graceful_stop : kStopsWithin;
+    const Instant end = runtime_.now() + prng_.between(Duration::zero(), most);
+    if (ends_ <= end) return;
+    ends_ = end;
+    how_ = ShareEnd::How::kStopped;
+    begun_.set();
+    if (nap_ != nullptr) nap_->cancel();
+  }
+  void kill() override {
+    if (mistake_ == DatacenterMistake::kNeverDies) return;
+    how_ = ShareEnd::How::kKilled;
+    over_.cancel();
+    begun_.set();
+  }
+  int64_t pid() const override { return 1; }
+
+ private:
+  static void ended(void* self) {
+    auto* share = static_cast<SimShare*>(self);
+    const Duration lived = std::max(share->runtime_.now() - share->start_, share->resumed_at_);
+    share->listener_.on_ended({share->how_, {}, share->story_.begun ? lived : Duration::zero()});
+  }
+
+  task<void> live() {
+    co_await runtime_.sleep(prng_.between(Duration::millis(1), prng_.chance(0.2) ? kPreparedLate : kToldLate), &over_);
+    if (!over_.cancelled()) {
+      if (fails_) {
+        how_ = ShareEnd::How::kNotPrepared;
+        listener_.on_prepared(fail(Errc::kNoSpace, "the simulated machine has no room for it"));
+      } else {
+        listener_.on_prepared({});
+        co_await begun_.wait();
+        if (story_.begun) co_await measure();
+      }
+    }
+    runtime_.timers().arm(tell_end_, runtime_.now());
+  }
+
+  task<void> measure() {
+    while (!over_.cancelled()) {
+      const Instant border = start_ + kSecond * static_cast<int64_t>(next_second_ + 1);
+      const Instant until = std::min({border + prng_.between(Duration::zero(), kToldLate), ends_, crash_at_});
+      {
+        runtime::Cancellation nap(&over_);
+        nap_ = &nap;
+        co_await runtime_.sleep_until(until, &nap);
+        nap_ = nullptr;
+      }
+      const Instant now = runtime_.now();
+      if (over_.cancelled()) co_return;
+      if (crash_at_ <= now) {
+        BW_PROBE("datacenter: a share crashes");
+        how_ = ShareEnd::How::kCrashed;
+        story_.crashed = true;
+        co_return;
+      }
+      if (border <= std::min(now, ends_)) {
+        tell(kSecond);
+      } else if (ends_ <= now) {
+        const Duration left = ends_ - (border - kSecond);
+        if (left > Duration::zero()) tell(left);
+        co_return;
+      }
+      if (ends_ <= std::min(now, border)) co_return;
+    }
+  }
+
+  void tell(Duration covered) {
+    metrics::Window window = make_window(prng_, job_, workflow_, parts_);
+    window.second = next_second_;
+    window.covered = covered;
+    const std::string bytes = account::encode_window(window);
+    story_.told.push_back({next_second_, bytes});
+    const uint64_t second = next_second_++;
+    if (mistake_ == DatacenterMistake::kLosesSecond && prng_.chance(0.05)) return;
+    listener_.on_second(second, bytes, covered);
+    if (mistake_ == DatacenterMistake::kTellsTwice && prng_.chance(0.05)) listener_.on_second(second, bytes, covered);
+  }
+
+  SimShares& all_;
+  runtime::Runtime& runtime_;
+  SimShares::Key key_;
+  JobStory& job_;
+  ShareStory& story_;
+  uint16_t workflow_;
+  uint32_t parts_;
+  Listener& listener_;
+  Prng prng_;
+  DatacenterMistake mistake_ = DatacenterMistake::kNone;
+  bool fails_ = false;
+  bool crashes_ = false;
+  bool is_deaf_ = false;
+  Instant start_;
+  Instant ends_ = Instant::never();
+  Instant crash_at_ = Instant::never();
+  Duration resumed_at_;
+  uint64_t next_second_ = 0;
+  ShareEnd::How how_ = ShareEnd::How::kCompleted;
+  runtime::Cancellation over_;
+  runtime::Cancellation* nap_ = nullptr;
+  runtime::Event begun_;
+  runtime::Timer tell_end_;
+  task<void> life_;
+};
+
+// The one that the desk has admitted just now.
+SimShares::Key SimShares::key_of(const JobStory& job) const {
+  for (const dispatch::WorkerReport::Held& held : service_->desk().report().held) {
+    if (held.job != job.id || held.phase != dispatch::SharePhase::kPreparing) continue;
+    Key key(held.job, held.share.value());
+    if (!alive_.contains(key)) return key;
+  }
+  check(false, "a share is started that the desk has admitted");
+  return {};
+}
+
+std::unique_ptr<node::ShareProcess> SimShares::start(node::ChildOrder order, node::ShareProcess::Listener& listener) {
+  DatacenterStage& stage = *place_.stage;
+  JobStory& job = *stage.jobs.at(order.seed >> 48U);
+  Key key = key_of(job);
+  ShareStory& story = job.shares[key.second];
+  if (story.begun && stage.violation.empty()) {
+    stage.violation = "share " + std::to_string(key.second) + " of job '" + job.id + "' is begun twice";
+  }
+  story = ShareStory();
+  story.worker = place_.name;
+  story.life = service_->life();
+  story.workflow = order.workflow;
+  story.parts = {order.first, order.count, order.of};
+  return std::make_unique<SimShare>(*this, std::move(key), job, std::move(order), listener);
+}
+
+}  // namespace bellwether::sim

@@ -1,0 +1,42 @@
+// Shares without child processes, for simulated workers: each tells the seconds of a made-up load, all of them
+// different and all of them written down, so that a checker knows what should be counted. They prepare for a while, may
+// fail, crash, or not listen when told to stop, and end about when their plan does.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <utility>
+
+#include "node/share/share_process.h"
+#include "node/worker/worker_service.h"
+#include "sim/datacenter/datacenter_stage.h"
+
+namespace bellwether::sim {
+
+class SimShare;
+
+class SimShares final : public node::ShareFactory {
+ public:
+  // Both must outlive it.
+  SimShares(runtime::Runtime& runtime, DatacenterPlace& place) : runtime_(runtime), place_(place) {}
+  SimShares(const SimShares&) = delete;
+  SimShares& operator=(const SimShares&) = delete;
+
+  // Whose shares they are. Before the first of them.
+  void watch(const node::WorkerService& service) { service_ = &service; }
+  std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener& listener) override;
+
+ private:
+  friend class SimShare;
+  using Key = std::pair<std::string, uint32_t>;  // job, share
+
+  Key key_of(const JobStory& job) const;
+
+  runtime::Runtime& runtime_;
+  DatacenterPlace& place_;
+  const node::WorkerService* service_ = nullptr;
+  std::set<Key> alive_;
+};
+
+}  // namespace bellwether::sim
