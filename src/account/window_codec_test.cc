@@ -93,6 +93,30 @@ TEST(WindowCodec, figures_that_contradict_each_other_are_refused) {
   EXPECT_THAT(with([](auto& h) { h.set_counts(0, kMostCount + 1); }), HasSubstr("count cannot be"));
 }
 
+TEST(WindowCodec, a_sum_lies_between_those_of_the_ends_of_the_buckets) {
+  using metrics::Histogram;
+  for (const int64_t value : {int64_t{1}, int64_t{1023}, int64_t{1024}, int64_t{2048}, int64_t{2049},
+                              int64_t{1'000'000}, int64_t{3'600'000'000'000}, Histogram::kMaxTracked}) {
+    const uint32_t index = Histogram::index_of(static_cast<uint64_t>(value));
+    const int64_t low = Histogram::lowest_of(index);
+    const int64_t high = value == Histogram::kMaxTracked ? value : Histogram::lowest_of(index + 1) - 1;
+    const auto with_sum = [&](int64_t sum) {
+      wire::WindowDelta delta;
+      wire::SparseHistogram& service = *delta.add_steps()->mutable_service();
+      service.add_gaps(index);
+      service.add_counts(3);
+      service.set_sum_low(static_cast<uint64_t>(sum));
+      service.set_min_ns(low);
+      service.set_max_ns(high);
+      return refusal(delta);
+    };
+    EXPECT_EQ(with_sum(low * 3), "accepted") << value;
+    EXPECT_EQ(with_sum(high * 3), "accepted") << value;
+    EXPECT_THAT(with_sum(low * 3 - 1), HasSubstr("sum")) << value;
+    EXPECT_THAT(with_sum(high * 3 + 1), HasSubstr("sum")) << value;
+  }
+}
+
 TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   wire::WindowDelta delta;
   delta.add_steps()->set_count(kMostCount + 1);
