@@ -163,9 +163,7 @@ Json json_of(const dispatch::Watched& watched) {
 std::string words_of(const dispatch::LiveSum& live) {
   std::string out = format_count(live.requests, "request") + ", " + format_count(live.failed) + " failed, ";
   if (live.dropped > 0) out += format_count(live.dropped) + " dropped, ";
-  char age[32];
-  std::snprintf(age, sizeof age, " (%.1f s ago)", live.age.seconds_f());
-  return out + format_count(static_cast<uint64_t>(live.vus), "user") + age;
+  return out + format_count(static_cast<uint64_t>(live.vus), "user") + " (" + format_duration(live.age) + " ago)";
 }
 
 void print_status(const dispatch::Watched& watched, const plan::Plan* plan) {
