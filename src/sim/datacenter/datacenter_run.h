@@ -38,6 +38,7 @@ class DatacenterWorld final : private DatacenterWatcher {
   void hold_inquest(const JobStory& job);
   void expect_kept(const JobStory& job);
   bool run_for(Duration span);
+  void tell_states();
   void fail(const std::string& text);
   void say(const std::string& text);
 

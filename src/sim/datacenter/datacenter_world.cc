@@ -227,6 +227,25 @@ void DatacenterWorld::expect_kept(const JobStory& job) {
   if (have * 2 <= managers_) fail("a minority of the managers has the last sheet of job '" + job.id + "'");
 }
 
+// Where everything stands at the end of a run that went wrong.
+void DatacenterWorld::tell_states() {
+  say("VIOLATED: " + run_.violation);
+  for (const auto& job : stage_.jobs) {
+    say("job '" + job->id + "' is " + std::string(to_string(job->sheet.state)) + " for its client");
+    for (const dispatch::ShareSheet& share : job->sheet.shares) {
+      say("  share " + std::to_string(share.id.value()) + ", workflow " + std::to_string(share.workflow) + ", '" +
+          share.worker + "', " + std::to_string(share.parts.count) + " parts from " +
+          std::to_string(share.parts.first) + ": " + std::string(to_string(share.state)) +
+          (share.streams ? ", from second " + std::to_string(share.from) : std::string()) +
+          (share.end ? ", " + std::string(to_string(share.end->outcome)) : std::string()));
+    }
+  }
+  for (const auto& place : places_) {
+    SimWorker* const worker = place->process == nullptr ? nullptr : place->process->worker();
+    if (worker != nullptr) saw(*place, worker->business());
+  }
+}
+
 DatacenterRun DatacenterWorld::live() {
   for (const auto& place : places_) start_later(*place);
   run_for(draw(Duration::seconds(1), Duration::seconds(6)));
@@ -243,7 +262,7 @@ DatacenterRun DatacenterWorld::live() {
     if (run_.violation.empty()) hold_inquest(*job);
     if (run_.violation.empty()) expect_kept(*job);
   }
-  if (!run_.violation.empty()) say("VIOLATED: " + run_.violation);
+  if (!run_.violation.empty()) tell_states();
   run_.fingerprint = world_.fingerprint();
   run_.lived = world_.now() - Instant();
   run_.owners = stage_.owners + run_.jobs;
