@@ -190,11 +190,11 @@ task<void> follow(Watching* watching) {
 void add_cluster_options(CLI::App* command, ClusterOptions& options) {
   command
       ->add_option("-m,--managers", options.managers,
-                   "HOST:PORT,...: managers of the cluster; any of them will do (usual: the seeds of the settings)")
+                   "Managers of the cluster; any of them will do (usual: the seeds of the settings)")
       ->type_name("HOST:PORT,...");
   command
       ->add_option("--cluster-config", options.settings.file,
-                   "The cluster's name, secret and certificates, as of a node (`bellwether cluster up` writes one)")
+                   "The cluster's name, secret and certificates (`bellwether cluster up` writes one)")
       ->type_name("FILE");
   command->add_option("--by", options.by, "Who asks, for the audit log (usual: $USER)");
 }

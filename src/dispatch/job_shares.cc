@@ -206,7 +206,10 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   set(now, share, ShareState::kEnded);
   if (share.streams) out.push_back(CloseStream{share.id});
   const std::string whose = "worker '" + share.worker + "', workflow '" + spec_[workflow].name + "'";
-  const bool left = end.outcome == ShareOutcome::kLeft;
+  // Who was told to stop by an owner that did not live to write that down has left, too.
+  const bool unasked =
+      end.outcome == ShareOutcome::kStopped && !sheet_.stop && !is_final(sheet_.workflows[workflow].state);
+  const bool left = end.outcome == ShareOutcome::kLeft || unasked;
   if ((end.outcome == ShareOutcome::kIsolated || left) && !was_stopped) {
     share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
     if (left) {

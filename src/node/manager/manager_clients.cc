@@ -231,7 +231,7 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
   if (sheet == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "it was forgotten"));
   dispatch::Watched out;
   out.sheet = sheet->sheet;
-  out.owner = self->owner_of(letter.job);
+  out.owner = self->last_owner_of(letter.job);
   out.life = 1;
   out.final = true;
   if (*copy) {
@@ -255,8 +255,12 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
   self->answer(ticket, dispatch::BundleLetter{letter.job, hash, std::move(bytes)});
 }
 
-// Who holds the job's register, as far as this node's own part of it tells.
+// Who holds the job's register now, as far as this node's own part of it tells; empty: nobody that it knows of.
 std::string ManagerService::owner_of(const std::string& job) {
+  return parts_.keeper.is_leased(job) ? last_owner_of(job) : std::string();
+}
+
+std::string ManagerService::last_owner_of(const std::string& job) {
   const dispatch::JobRecord* record = parts_.keeper.find(job);
   if (record == nullptr) return {};
   for (const std::string& manager : parts_.surroundings.manager_names()) {
@@ -271,7 +275,7 @@ dispatch::JobList ManagerService::list() {
     const Steward* const steward = owned(job);
     const Known* const sheet = steward == nullptr ? known(job) : nullptr;
     if (steward == nullptr && (sheet == nullptr || !sheet->readable)) continue;
-    out.jobs.push_back(line_of(steward != nullptr ? steward->sheet() : sheet->sheet, owner_of(job)));
+    out.jobs.push_back(line_of(steward != nullptr ? steward->sheet() : sheet->sheet, last_owner_of(job)));
   }
   std::sort(out.jobs.begin(), out.jobs.end(), [](const dispatch::JobLine& a, const dispatch::JobLine& b) {
     return std::pair(a.submitted.unix_ns, a.id) > std::pair(b.submitted.unix_ns, b.id);

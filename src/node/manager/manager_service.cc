@@ -121,7 +121,10 @@ Refusal ManagerService::not_mine(const std::string& job) {
   Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
   out.owner = owner_of(job);
   if (const auto at = parts_.surroundings.find(out.owner)) out.owner_at = at->endpoint.to_string();
-  if (const auto* record = parts_.keeper.find(job)) out.fence = record->promised.fence;
+  // Of one who holds it: who only wants to have it may never get it.
+  if (const auto* record = parts_.keeper.find(job)) {
+    out.fence = out.owner.empty() ? record->accepted.fence : record->promised.fence;
+  }
   return out;
 }
 
@@ -206,6 +209,8 @@ void ManagerService::share_out_now() {
     std::map<std::string, uint32_t> asked;
     for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
     std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked);
+    // One that reports, and of which membership has not heard yet, cannot be reached.
+    std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
     if (steward->wants_cores() && somebody_waits) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }

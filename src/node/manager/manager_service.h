@@ -113,6 +113,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
   dispatch::JobList list();
   std::string owner_of(const std::string& job);
+  std::string last_owner_of(const std::string& job);
   uint32_t queued() const;
 
   // --- manager_claims.cc

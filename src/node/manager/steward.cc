@@ -64,6 +64,9 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   if (!opened) co_return refuse(Refusal::Kind::kUnavailable, opened.error().message);
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
+  if (!taken && taken.error().code == Errc::kNotFound) {
+    co_return refuse(Refusal::Kind::kConflict, "there was a job '" + id_ + "': give this one another id");
+  }
   if (!taken) co_return refuse(Refusal::Kind::kUnavailable, "the job's register: " + taken.error().message);
   owned_ = true;
   if (taken->value) {
@@ -168,6 +171,8 @@ task<bool> Steward::take_over(Instant deadline) {
   Duration ago;
   if (sheet->started.unix_ns != 0) {
     ago = Duration::nanos(std::max<int64_t>(0, parts_.runtime.wall_now().unix_ns - sheet->started.unix_ns));
+    // A clock that was set does not take back what was measured.
+    ago = std::max(ago, account_->totals().elapsed());
   }
   job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(*sheet),
                                          parts_.runtime.prng().fork());

@@ -22,6 +22,7 @@ constexpr Duration kAgain = Duration::millis(100);
 constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
+constexpr Duration kCancelMost = Duration::seconds(3);
 // A worker of which a new owner hears nothing for so long died when nobody was there to see it. One that is far behind
 // finds the cluster within this time.
 constexpr Duration kUnheardMost = Duration::seconds(20);
@@ -270,6 +271,16 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   JobEffects out;
   job_->stop(before(), stop, which, out);
   after(out);
+  // What is answered survives this manager; the workers are told without waiting for that.
+  const uint64_t revision = job_->sheet().revision;
+  const Instant deadline = now() + kCancelMost;
+  while (written_ < revision && owned_ && !closing_ && now() < deadline) {
+    co_await parts_.runtime.sleep(Duration::millis(2), scope_.cancellation());
+  }
+  if (written_ < revision) {
+    co_return refuse(Refusal::Kind::kUnavailable,
+                     "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");
+  }
   say("job_cancel", "'" + letter.by + "' cancels job '" + id_ + "'" + (letter.why.empty() ? "" : ": " + letter.why));
   co_return dispatch::Noted{};
 }
