@@ -169,7 +169,7 @@ task<void> follow(Watching* watching) {
         break;
       }
       if (!std::exchange(away, true)) {
-        const bool asked = news.error().code == Errc::kRefused;
+        const bool asked = news.error().code == Errc::kExhausted;
         std::fprintf(stderr, "%s (%s); the workers go on\n",
                      asked ? "no manager has the job at the moment" : "no manager answers",
                      printable(news.error().message).c_str());
@@ -258,7 +258,11 @@ std::optional<std::string> submit_job(JobSession& session, const plan::Bundled& 
   letter.seed = seed != 0 ? seed : session.runtime->prng().next();
   const auto answer = session.ask(letter, kSubmitMost);
   if (!answer) {
-    complain(verb, "the job was not taken: " + printable(answer.error().message));
+    const bool perhaps = answer.error().code == Errc::kExhausted || answer.error().code == Errc::kTimeout ||
+                         answer.error().code == Errc::kReset;
+    complain(verb, (perhaps ? "job " + letter.job + " was not confirmed, and may be taken all the same (`job status`): "
+                            : "the job was not taken: ") +
+                       printable(answer.error().message));
     return std::nullopt;
   }
   return letter.job;

@@ -225,7 +225,7 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   } else if (is_failure(end.outcome)) {
     const std::string why = std::string(to_string(end.outcome)) + ": " + end.detail;
     add_event(now, "share_failed", whose + " " + why);
-    if (share.streams) {
+    if (share.streams && !was_stopped) {
       // What it had not told when it ended.
       const Duration from = seconds(share.from + applied_[share.id]);
       add_loss(workflow, "worker '" + share.worker + "' lost its process", share.parts.count, from,

@@ -48,7 +48,9 @@ class Disks(jobs.Test):
         self.assert_steady(result, 6)
         code, result = cluster.run(cluster.scenario(seconds=2)).finish()
         self.assertEqual(code, jobs.PASS)
-        self.assertEqual(cluster.arrived(), 480)
+        # One voter had room: what was not confirmed may have been taken, and is told so. Then it ran whole.
+        self.assertIn("may be taken", text)
+        self.assertIn(cluster.arrived(), (480, 600))
 
 
 class Clocks(jobs.Test):

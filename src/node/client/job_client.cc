@@ -71,7 +71,8 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
         answered_by_ = to_string(place);
         const auto* refusal = std::get_if<Refusal>(&*decoded);
         if (refusal == nullptr) co_return decoded;
-        last = {Errc::kRefused, refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
+        last = {passes(refusal->kind) ? Errc::kExhausted : Errc::kRefused,
+                refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
         if (!passes(refusal->kind)) co_return tl::unexpected(last);
         wait = refusal->again_after;
       } else {

@@ -28,7 +28,8 @@ class JobClient final : private cluster::PeerLinks::Listener {
   ~JobClient() override = default;
 
   // An answer that is no Refusal of the moment: those of kNotOwner, kNotLeader, kUnavailable and kBusy are waited out
-  // until the deadline, and are an error then, as is that nobody could be reached; of the others, kRefused.
+  // until the deadline, and are kExhausted then; that nobody could be reached is an error of the network; any other
+  // Refusal is kRefused.
   runtime::task<Result<dispatch::Response>> ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel);
   // The manager that answered last; empty: none has.
