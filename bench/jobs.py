@@ -7,6 +7,8 @@ came, so that what is measured is what a system under test would have seen.
 
 import contextlib
 import json
+import os
+import signal
 import statistics
 import subprocess
 import sys
@@ -141,6 +143,24 @@ def cancels(cluster, witness, rounds):
     return took
 
 
+def deaf_cancels(cluster, witness, rounds):
+    """From the start of `job cancel` to the end of a job whose processes react to nothing: they are stopped."""
+    took = []
+    path = scenario(cluster.folder, witness.port, 60)
+    for _ in range(rounds):
+        client = cluster.run(path, None)
+        job = running_job(cluster)
+        time.sleep(0.7)
+        for worker in cluster.workers():
+            for share in cluster.shares(worker):
+                os.kill(share, signal.SIGSTOP)
+        begin = time.monotonic()
+        cluster.ask("cancel", job)
+        client.wait()
+        took.append(time.monotonic() - begin)
+    return took
+
+
 def judged(cluster, witness, rounds):
     """From the first failed answer to the stop by a threshold, as the target sees it."""
     took = []
@@ -238,6 +258,7 @@ def compare(options, out):
     with Witness() as witness, LocalCluster(bellwether, managers=3, workers=3) as cluster:
         begun = starts(cluster, witness, rounds)
         stopped = cancels(cluster, witness, max(3, rounds // 4))
+        deaf = deaf_cancels(cluster, witness, max(2, rounds // 10))
         by_threshold = judged(cluster, witness, max(3, rounds // 10))
         dies = [leader_dies(cluster, witness) for _ in range(1 if options.quick else 3)]
         away = managers_away(cluster, witness, 10 if options.quick else 30)
@@ -260,6 +281,7 @@ def compare(options, out):
     out.table("Times", ["what", "p50 s", "p99 s", "worst s", "rounds"],
               [[what, f"{statistics.median(took):.3f}", f"{p99(took):.3f}", f"{max(took):.3f}", len(took)]
                for what, took in (("client's start → first request", begun), ("job cancel → last request", stopped),
+                                  ("job cancel → end, of what ignores it", deaf),
                                   ("first failed answer → last request, by a threshold", by_threshold))])
     ratio = statistics.median(there / here for there, here in pairs)
     out.table("64 virtual users on one processor, nginx on the other",
@@ -268,6 +290,7 @@ def compare(options, out):
     moved = max(x["to"] - x["from"] for one in lost for x in one["lost"])
     out.goals([("submit to first request, p99, s", p99(begun), "<=", 0.25, "{:.3f}"),
                ("cancel to last request, p99, s", p99(stopped), "<=", 0.5, "{:.3f}"),
+               ("cancel of what ignores it (grace 5 s), worst, s", max(deaf), "<=", 6, "{:.3f}"),
                ("behind the load, thresholds, worst, s", max(by_threshold) - 1, "<=", 2, "{:.3f}"),
                ("requests lost when the manager dies",
                 sum(RATE * round(one["run"]["elapsed_s"]) - one["totals"]["requests"] for one in dies), "<=", 0,
@@ -276,7 +299,7 @@ def compare(options, out):
                 RATE * round(away["run"]["elapsed_s"]) - away["totals"]["requests"], "<=", 0, "{:.0f}"),
                ("a dead worker's share elsewhere, s", moved, "<=", 5, "{:.2f}"),
                ("engine on a worker / local", ratio, ">=", 0.97, "{:.3f}")])
-    out.raw = {"starts": begun, "cancels": stopped, "thresholds": by_threshold, "engine": pairs}
+    out.raw = {"starts": begun, "cancels": stopped, "deaf": deaf, "thresholds": by_threshold, "engine": pairs}
 
 
 if __name__ == "__main__":

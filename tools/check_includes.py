@@ -59,7 +59,8 @@ ROOMS = [
     ("src/node/cluster/*", "node_cluster",
      f"manager_node worker_node share copies jobs dispatch_codec account cluster lead aggregate plan metrics "
      f"{UP_TO_CLUSTER}", False),
-    ("src/node/share/*", "share", "node account wire proto vuser plan metrics runtime base", False),
+    ("src/node/share/*", "share", "node dispatch_codec dispatch account wire proto vuser plan metrics runtime base",
+     False),
     ("src/node/worker/*", "worker_node",
      f"share dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),

@@ -84,6 +84,14 @@ class LocalCluster:
         child.send_signal(number)
         child.wait()
 
+    def shares(self, name):
+        """The processes of a worker's shares."""
+        found = []
+        for path in Path(f"/proc/{self.children[name].pid}/task").glob("*/children"):
+            with contextlib.suppress(OSError):
+                found += [int(pid) for pid in path.read_text(encoding="ascii").split()]
+        return found
+
     def said(self, name):
         events = []
         for line in self.log(name).read_text(encoding="utf-8", errors="replace").splitlines():

@@ -93,7 +93,8 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                                                                    .elapsed = run.elapsed(),
                                                                    .cores = static_cast<int>(run.cores()),
                                                                    .ending = run.ending(),
-                                                                   .events = run.events()});
+                                                                   .events = run.events(),
+                                                                   .workflows = run.workflow_states()});
   return deliver(report, settings.json_files, "run");
 }
 

@@ -41,7 +41,7 @@ void Job::begin(Instant now, JobEffects& out) {
 
 void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out) {
   applied_ = std::move(applied);
-  owned_ = adopting_ = true;
+  owned_ = adopting_ = adopted_ = true;
   asked_until_ = now + rules_.adopt_limit;
   if (sheet_.started.unix_ns != 0) zero_ = now - ago;
   if (is_final(sheet_.state)) {
@@ -51,7 +51,7 @@ void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, 
   }
   for (const ShareSheet& share : sheet_.shares) {
     share_since_[share.id] = now;
-    if (is_live(share)) asking_.insert(share.worker);
+    if (is_live(share) || (share.end && is_awaited(share.workflow))) asking_.insert(share.worker);
   }
   if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
   changed_ = !over_;
@@ -204,6 +204,7 @@ void Job::begin_group(Instant now, JobEffects& out) {
     sheet_.workflows[w].begun = true;
     sheet_.workflows[w].base_second = base;
     become(w, WorkflowState::kRunning, {}, out);
+    note_missing_values(now, w);
   }
   for (ShareSheet& share : sheet_.shares) {
     if (share.state == ShareState::kReady && sheet_.workflows[share.workflow].begun) begin_share(now, share, out);
@@ -360,6 +361,7 @@ Instant Job::wake() const {
   if (!owned_ || over_ || is_final(sheet_.state)) return Instant::never();
   Instant next = Instant::never();
   if (!asking_.empty()) next = asked_until_;
+  if (border_since_) next = std::min(next, *border_since_ + rules_.layer_sync_limit);
   for (const ShareSheet& share : sheet_.shares) {
     const auto since = share_since_.find(share.id);
     if (is_live(share) && since != share_since_.end()) next = std::min(next, since->second + limit_of(share));

@@ -23,6 +23,7 @@
 
 #include "base/prng.h"
 #include "base/result.h"
+#include "dispatch/job_context.h"
 #include "dispatch/job_sheet.h"
 #include "dispatch/job_spec.h"
 
@@ -64,6 +65,10 @@ struct CloseStream {
 };
 // All workflows have ended and all is counted: make the account safe, then say concluded().
 struct Conclude {};
+// Make context() durable, then say context_kept() with its version. A newer one replaces an older one that waits.
+struct KeepContext {
+  uint64_t version = 0;
+};
 // The last sheet is durable: the workers may forget the job.
 struct Over {};
 // For the log.
@@ -74,8 +79,9 @@ struct Moved {
   std::string why;
 };
 }  // namespace job_effect
-using JobEffect = std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::Stop,
-                               job_effect::CloseStream, job_effect::Conclude, job_effect::Over, job_effect::Moved>;
+using JobEffect =
+    std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::Stop, job_effect::CloseStream,
+                 job_effect::Conclude, job_effect::KeepContext, job_effect::Over, job_effect::Moved>;
 using JobEffects = std::vector<JobEffect>;
 
 // How a worker answers an offer.
@@ -101,10 +107,13 @@ class Job {
   // says: then a share that had ended is live again, until the rest has come. workers_to_ask() says whom sighted() must
   // come from.
   void adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, JobEffects& out);
+  // Before adopt(): the values between workflows, as a quorum has them.
+  void restore(JobContext context);
   std::vector<std::string> workers_to_ask() const { return {asking_.begin(), asking_.end()}; }
 
   // What the register's quorum has accepted.
   void kept(Instant now, uint64_t revision, JobEffects& out);
+  void context_kept(Instant now, uint64_t version, JobEffects& out);
   // All workers that there are.
   void pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out);
   void offered(Instant now, ShareId share, OfferAnswer answer, const std::string& why, JobEffects& out);
@@ -129,11 +138,14 @@ class Job {
   const JobSheet& sheet() const { return sheet_; }
   const JobSpec& spec() const { return spec_; }
   const JobRules& rules() const { return rules_; }
+  const JobContext& context() const { return context_; }
   // Its last sheet is durable.
   bool over() const { return over_; }
   // It waits for cores: no group of it is being handed out.
   bool queued() const { return sheet_.state == JobState::kQueued; }
   const ShareSheet* find(ShareId share) const;
+  // It has not said yet what it runs.
+  bool asks(const std::string& worker) const { return asking_.contains(worker); }
   // Second zero of the run on this clock, once that is known.
   std::optional<Instant> zero() const { return zero_; }
   Duration elapsed(Instant now) const;
@@ -178,6 +190,14 @@ class Job {
   uint32_t deaths(uint16_t workflow, uint32_t part) const;
   bool is_past(Instant now, uint16_t workflow) const;
 
+  // --- job_layers.cc: what is handed from one layer to the next
+  void hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided, JobEffects& out);
+  bool is_awaited(uint16_t workflow) const;
+  bool pass_border(Instant now, JobEffects& out);
+  Instant end_of_last() const;
+  std::vector<plan::Given> given_to(uint16_t workflow) const;
+  void note_missing_values(Instant now, uint16_t workflow);
+
   // --- job_shares.cc: what becomes of shares
   void lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out);
   void finish(Instant now, ShareSheet& share, JobEffects& out);
@@ -205,6 +225,7 @@ class Job {
   bool owned_ = false;
   bool over_ = false;
   bool adopting_ = false;
+  bool adopted_ = false;  // it was another owner's
   bool concluding_ = false;
   bool changed_ = false;  // since the last flush()
   std::vector<Held> held_;
@@ -220,6 +241,9 @@ class Job {
   bool busy_ = false;                       // a worker of the group had no cores after all
   std::map<ShareId, Instant> share_since_;  // in its present state, here
   std::map<ShareId, uint64_t> applied_;
+  JobContext context_;
+  uint64_t context_kept_ = 0;              // version that a quorum has
+  std::optional<Instant> border_since_;    // when the layer ended after which nothing could begin yet
   std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that nobody runs
 };
 

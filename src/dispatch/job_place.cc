@@ -84,6 +84,7 @@ std::vector<uint16_t> Job::ready_workflows() const {
 
 // Nothing is handed out unless there is room for a whole group: a load test that begins in pieces measures nothing.
 void Job::plan_group(Instant now, JobEffects& out) {
+  if (!pass_border(now, out)) return;
   if (group_again_ && now < *group_again_) return;
   group_again_.reset();
   uint32_t total = 0;

@@ -106,6 +106,8 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
   order.bundle = sheet_.bundle;
   order.kill_grace = rules_.kill_grace;
   order.isolation_limit = rules_.isolation_limit;
+  order.context_version = sheet_.context_version;
+  order.given = given_to(share->workflow);
   if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
   return order;
 }
@@ -192,7 +194,9 @@ void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   if (!owned_ || share == nullptr || !is_live(*share) || share->end) return;
   // Of a begin that is not known here: what the worker says when it is asked tells the rest too.
   if (!share->streams && end.last_number > 0) return;
+  hear_values(now, *share, end.provided, out);
   share->end = end;
+  share->end->provided.clear();
   changed_ = true;
   if (!share->streams || applied_[id] >= end.last_number) finish(now, *share, out);
   advance(now, out);
@@ -283,7 +287,12 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
   }
   asking_.erase(worker);
   for (const ShareSight& sight : sights) {
-    if (sight.phase == SharePhase::kEnded) ended(now, sight.share, sight.end, out);
+    if (sight.phase != SharePhase::kEnded) continue;
+    const ShareSheet* share = find(sight.share);
+    if (share != nullptr && share->worker == worker && !is_live(*share)) {
+      hear_values(now, *share, sight.end.provided, out);
+    }
+    ended(now, sight.share, sight.end, out);
   }
   advance(now, out);
 }

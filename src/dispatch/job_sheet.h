@@ -95,6 +95,8 @@ struct JobSheet {
   Duration elapsed;  // of the run, once it has ended
   std::optional<JobStop> stop;
   uint32_t last_share = 0;
+  // How many workflows had ended at the last border of layers that a quorum has let the job pass.
+  uint64_t context_version = 0;
   std::vector<WorkflowSheet> workflows;  // in the order of the plan
   std::vector<ShareSheet> shares;
   std::vector<plan::Loss> losses;

@@ -31,6 +31,10 @@ JobSpec spec_of(const plan::Plan& plan) {
     one.name = workflow.name;
     one.is_test = std::any_of(plan.steps.begin(), plan.steps.end(),
                               [i](const plan::StepInfo& step) { return step.workflow == i && step.measured; });
+    one.priority = workflow.priority;
+    one.depends = workflow.depends;
+    for (const plan::Use& use : workflow.uses) one.uses.push_back({use.from, use.provide, use.name, !use.fallback});
+    for (const plan::Provide& provide : workflow.provides) one.provides.push_back(provide.name);
     one.length = workflow.start_time;
     one.graceful_stop = workflow.graceful_stop;
     std::visit(LoadOf{one}, workflow.executor);

@@ -17,7 +17,15 @@ struct WorkflowSpec {
   bool is_test = true;
   uint32_t vus = 1;               // the most at once
   std::vector<uint16_t> depends;  // workflows that must have completed before it begins
-  Duration length;                // of its clock, to its planned end; zero: it runs once, for as long as that takes
+  struct Use {
+    uint16_t from = 0;     // workflow
+    uint16_t provide = 0;  // of its values
+    std::string name;
+    bool required = true;  // there is nothing to stand for it
+  };
+  std::vector<Use> uses;              // in the order of the plan
+  std::vector<std::string> provides;  // names of the values that it leaves for others
+  Duration length;                    // of its clock, to its planned end; zero: it runs once, for as long as that takes
   Duration graceful_stop;
 };
 using JobSpec = std::vector<WorkflowSpec>;
@@ -26,15 +34,16 @@ JobSpec spec_of(const plan::Plan& plan);
 
 // What is the same for all jobs of a cluster.
 struct JobRules {
-  Duration worker_wait = Duration::seconds(60);      // with no worker at all, a job fails after so long
-  Duration dispatch_limit = Duration::seconds(300);  // a share that nobody can be found for fails its workflow then
-  uint32_t dispatch_attempts = 5;                    // of a group of workflows, before they fail
-  Duration dispatch_pause = Duration::millis(500);   // after the first of them; it doubles with each
-  Duration exclusion = Duration::seconds(10);        // of a worker that died, refused, or was not reached
-  uint32_t retries_most = 3;                         // of a workflow, because its workers died
-  Duration offer_limit = Duration::seconds(15);      // for the answer to an offer
-  Duration adopt_limit = Duration::seconds(5);       // a new owner waits so long for what workers say
-  Duration head_start = Duration::millis(25);        // from the last share's being ready to the begin of all
+  Duration worker_wait = Duration::seconds(60);       // with no worker at all, a job fails after so long
+  Duration dispatch_limit = Duration::seconds(300);   // a share that nobody can be found for fails its workflow then
+  uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
+  Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
+  Duration exclusion = Duration::seconds(10);         // of a worker that died, refused, or was not reached
+  uint32_t retries_most = 3;                          // of a workflow, because its workers died
+  Duration offer_limit = Duration::seconds(15);       // for the answer to an offer
+  Duration adopt_limit = Duration::seconds(5);        // a new owner waits so long for what workers say
+  Duration head_start = Duration::millis(25);         // from the last share's being ready to the begin of all
+  Duration layer_sync_limit = Duration::seconds(30);  // for a quorum, before what depends on others may begin
   Duration kill_grace = Duration::seconds(5);
   Duration isolation_limit = Duration::seconds(60);
   Duration overtime = Duration::seconds(60);      // beyond the planned end and graceful_stop

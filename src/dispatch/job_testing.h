@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -93,9 +94,12 @@ class JobWorld {
     ++worker.life;
     worker.shares.clear();
   }
+  // The owner dies, and for now nobody is there.
+  void forget_owner() { owner_is_there_ = false; }
   // The owner dies; another one begins with what the register has.
   void replace_owner() {
     if (durable_.revision == 0) return;
+    owner_is_there_ = true;
     JobEffects out;
     job_ = std::make_unique<Job>(spec_, rules_, durable_, Prng(prng_.next()));
     job_->set_wall(now_, WallTime{1'000'000'000 + now_.ns()});
@@ -108,6 +112,8 @@ class JobWorld {
     }
     Duration ago;
     if (durable_.started.unix_ns != 0) ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns);
+    job_->restore(durable_context_);
+    writing_context_.reset();
     job_->adopt(now_, ago, told_, out);
     closed_.clear();
     for (const ShareSheet& share : sheet().shares) {
@@ -146,11 +152,18 @@ class JobWorld {
       tell_gone(dead.first, dead.second);
     }
     run_workers();
+    if (!owner_is_there_) return;
     if (register_stands) {
       for (const JobSheet& sheet : std::exchange(writing_, {})) {
         durable_ = sheet;
         JobEffects out;
         job_->kept(now_, sheet.revision, out);
+        carry_out(out);
+      }
+      if (const auto context = std::exchange(writing_context_, std::nullopt); context && !loses_context) {
+        durable_context_ = *context;
+        JobEffects out;
+        job_->context_kept(now_, context->version, out);
         carry_out(out);
       }
       // Never of shares that no durable sheet knows.
@@ -204,6 +217,10 @@ class JobWorld {
                        [](const auto& one) { return !one.second.alive || one.second.used() == 0; });
   }
   int concludes = 0;
+  // What the shares of each workflow were given when they were offered.
+  const std::map<ShareId, ShareOrder>& orders() const { return orders_; }
+  bool loses_context = false;  // no quorum ever hears of values between workflows
+  bool provides = true;        // each share that ends says "NAME of share N" for each value
 
  private:
   void copy() {
@@ -241,7 +258,7 @@ class JobWorld {
         if (one.phase == SharePhase::kRunning && now_ >= one.clock + spec_[one.workflow].length) {
           end(one, ShareOutcome::kCompleted);
         }
-        if (one.phase == SharePhase::kReady) continue;
+        if (one.phase == SharePhase::kReady || !owner_is_there_) continue;
         const uint64_t upto = measured_of(one);
         while (one.told < upto) {
           ++one.told;
@@ -261,6 +278,11 @@ class JobWorld {
     end.outcome = outcome;
     end.ran = now_ - share.clock;
     end.last_number = measured_of(share);
+    const std::vector<std::string>& names = spec_[share.workflow].provides;
+    for (std::size_t i = 0; provides && i < names.size(); ++i) {
+      end.provided.push_back({static_cast<uint16_t>(i), share.parts.first + 1, end.ran,
+                              names[i] + " of part " + std::to_string(share.parts.first)});
+    }
     share.phase = SharePhase::kEnded;
     share.end = end;
   }
@@ -288,6 +310,8 @@ class JobWorld {
         JobEffects out;
         job_->concluded(now_, out);
         carry_out(out);
+      } else if (std::holds_alternative<job_effect::KeepContext>(effect)) {
+        writing_context_ = job_->context();
       } else if (std::holds_alternative<job_effect::Over>(effect)) {
         retired_ = true;
       }
@@ -295,6 +319,7 @@ class JobWorld {
   }
   void offered(ShareId id) {
     const ShareSheet share = *job_->find(id);
+    orders_[id] = job_->order(id, JobFence(1));
     Worker& worker = workers_.at(share.worker);
     if (share.state != ShareState::kOffered || !worker.alive || worker.life != share.life) return;
     OfferAnswer answer = OfferAnswer::kReady;
@@ -353,6 +378,9 @@ class JobWorld {
   std::unique_ptr<Job> job_;
   std::map<std::string, Worker> workers_;
   std::vector<JobSheet> writing_;
+  std::optional<JobContext> writing_context_;
+  JobContext durable_context_;
+  std::map<ShareId, ShareOrder> orders_;
   JobSheet durable_;
   std::vector<std::pair<std::string, uint64_t>> gone_;
   std::vector<std::pair<std::string, uint64_t>> everybody_dead_;
@@ -365,6 +393,7 @@ class JobWorld {
   std::map<ShareId, uint64_t> copied_told_;
   std::vector<std::string> moves_;
   bool retired_ = false;
+  bool owner_is_there_ = true;
 };
 
 }  // namespace bellwether::dispatch

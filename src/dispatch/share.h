@@ -7,10 +7,12 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/strong_id.h"
 #include "base/time.h"
 #include "election/epoch.h"
+#include "plan/context.h"
 
 namespace bellwether::dispatch {
 
@@ -66,6 +68,9 @@ struct ShareOrder {
   Duration kill_grace = Duration::seconds(5);        // from being told to stop at once to being killed
   Duration isolation_limit = Duration::seconds(60);  // without a word of the job's owner
   Duration execution_limit = Duration::hours(24);    // from its begin; then it is stopped, and killed
+  // Of the job's context: how much of the job had ended when this was ordered. What was ordered with less is stale.
+  uint64_t context_version = 0;
+  std::vector<plan::Given> given = {};  // what the workflow uses of others
   bool operator==(const ShareOrder&) const = default;
 };
 
@@ -92,9 +97,10 @@ std::string_view to_string(ShareOutcome outcome);
 
 struct ShareEnd {
   ShareOutcome outcome = ShareOutcome::kCompleted;
-  std::string detail;        // which step, which signal; for people
-  uint64_t last_number = 0;  // of its stream; 0: it has measured nothing
-  Duration ran;              // of the workflow's clock at its end
+  std::string detail;                         // which step, which signal; for people
+  uint64_t last_number = 0;                   // of its stream; 0: it has measured nothing
+  Duration ran;                               // of the workflow's clock at its end
+  std::vector<plan::Provided> provided = {};  // for other workflows
   bool operator==(const ShareEnd&) const = default;
 };
 

@@ -165,6 +165,9 @@ WorkerDesk::Answered WorkerDesk::known(Job& job, Share& share, const ShareOrder&
 }
 
 WorkerDesk::Answered WorkerDesk::admit(Job& job, const ShareOrder& order, uint64_t ticket, DeskEffects& out) {
+  if (order.context_version < job.context_version) {
+    return refusal(Refusal::Kind::kStale, named(order.share, order.job) + " belongs to a layer that has ended");
+  }
   if (draining_) return refusal(Refusal::Kind::kBusy, "this worker is to end, and takes nothing new");
   if (!takes_work_) return refusal(Refusal::Kind::kBusy, "this worker takes no work: " + unwilling_why_);
   if (!make_room(out)) {
@@ -182,6 +185,7 @@ WorkerDesk::Answered WorkerDesk::admit(Job& job, const ShareOrder& order, uint64
     return refusal(Refusal::Kind::kUnknown, "the bundle " + order.bundle + " is not here");
   }
   job.retired = false;
+  job.context_version = order.context_version;
   Workflow& workflow = job.workflows[order.workflow];
   workflow.highest = attempt_of(order.fence, order.share);
   workflow.refused.reset();

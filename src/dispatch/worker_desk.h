@@ -231,6 +231,7 @@ class WorkerDesk {
   };
   struct Job {
     JobFence fence;
+    uint64_t context_version = 0;  // the highest that something was ordered with
     std::string owner;
     Instant heard;    // of its owner
     Instant touched;  // by anybody

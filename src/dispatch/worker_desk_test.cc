@@ -179,6 +179,20 @@ TEST_F(Desk, a_worker_that_cannot_start_a_process_is_busy) {
   expect_refused(Kind::kBusy, "no more processes");
 }
 
+TEST_F(Desk, refuses_what_belongs_to_a_layer_that_has_ended) {
+  ShareOrder later = order(1);
+  later.context_version = 2;
+  prepare(later);
+  ShareOrder earlier = order(2);
+  earlier.workflow = 1;
+  earlier.context_version = 1;
+  offer(earlier);
+  expect_refused(Kind::kStale, "a layer that has ended");
+  earlier.context_version = 2;
+  offer(earlier);
+  EXPECT_NE(first<desk_effect::Start>(), nullptr);
+}
+
 TEST_F(Desk, begins_once) {
   prepare(order(1));
   write(BeginLetter{"j1", JobFence(5), ShareId(1), Duration::millis(-25), false, 3});

@@ -1,5 +1,6 @@
 #include "plan/compile.h"
 
+#include "plan/compile_bonds.h"
 #include "plan/compile_step.h"
 #include "plan/dag.h"
 #include "plan/scope.h"
@@ -84,11 +85,15 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
 
 void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Plan& plan, Workflow& out) {
   compile_executor(source, out);
-  const Dag dag(source, compiling.reading.diagnostics);
+  const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
   out.layers = dag.layers();
   Scope scope(source, dag, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) {
     compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
+  }
+  TemplateMaker templates(scope, source.steps.size(), compiling.reading, compiling.plan_bytes);
+  for (std::size_t i = 0; i < source.provides.size(); ++i) {
+    out.provides[i].value = templates.make(source.provides[i].value, Place::kText);
   }
 }
 
@@ -115,6 +120,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
   }
+  compile_bonds(source, Dag::of_workflows(source.workflows, reading.diagnostics), reading, plan);
   const bool shared_is_sound = source.is_sound && check_base(source, reading);
   bool all_sound = shared_is_sound;
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {

@@ -9,36 +9,51 @@ namespace bellwether::plan {
 using scenario::Diagnostics;
 using scenario::in_quotes;
 
-Dag::Dag(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
-  const std::size_t count = workflow.steps.size();
-  after_.resize(count);
-  before_.assign(count, std::vector<bool>(count, false));
-  arranged_.assign(count, false);
-  connect(workflow, diagnostics);
-  has_cycle_ = !arrange();
-  if (has_cycle_) report_cycle(workflow, diagnostics);
+Dag Dag::of_steps(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
+  std::vector<Node> nodes;
+  for (const scenario::Step& step : workflow.steps) nodes.push_back({step.name, step.after});
+  return {nodes,
+          {"step ", workflow.name.text + ".", " comes after ", ", which is no step of this workflow",
+           "the steps of workflow " + in_quotes(workflow.name.text), "after"},
+          diagnostics};
 }
 
-void Dag::connect(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
+Dag Dag::of_workflows(const std::vector<scenario::Workflow>& workflows, Diagnostics& diagnostics) {
+  std::vector<Node> nodes;
+  for (const scenario::Workflow& workflow : workflows) nodes.push_back({workflow.name, workflow.depends});
+  return {nodes,
+          {"workflow ", "", " depends on ", ", which is no workflow of this scenario", "the workflows", "depends"},
+          diagnostics};
+}
+
+Dag::Dag(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
+  after_.resize(nodes.size());
+  before_.assign(nodes.size(), std::vector<bool>(nodes.size(), false));
+  arranged_.assign(nodes.size(), false);
+  connect(nodes, words, diagnostics);
+  has_cycle_ = !arrange();
+  if (has_cycle_) report_cycle(nodes, words, diagnostics);
+}
+
+void Dag::connect(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
   std::vector<std::string_view> names;
-  names.reserve(workflow.steps.size());
-  for (const scenario::Step& step : workflow.steps) names.push_back(step.name.text);
-  for (std::size_t i = 0; i < workflow.steps.size(); ++i) {
+  names.reserve(nodes.size());
+  for (const Node& node : nodes) names.push_back(node.name.text);
+  for (std::size_t i = 0; i < nodes.size(); ++i) {
     std::vector<std::string_view> others = names;
     others.erase(others.begin() + static_cast<std::ptrdiff_t>(i));
-    for (const scenario::Text& name : workflow.steps[i].after) {
+    for (const scenario::Text& name : nodes[i].after) {
       const auto found = std::find(names.begin(), names.end(), name.text);
       if (diagnostics.full()) return;
       if (found != names.end()) {
         after_[i].push_back(static_cast<uint16_t>(found - names.begin()));
         continue;
       }
-      diagnostics.add(name.mark,
-                      {.message = "step " + in_quotes(workflow.name.text + "." + workflow.steps[i].name.text) +
-                                  " comes after " + in_quotes(name.text) + ", which is no step of this workflow",
-                       .found = in_quotes(name.text),
-                       .expected = scenario::one_of(others),
-                       .hint = scenario::did_you_mean(name.text, others)});
+      diagnostics.add(name.mark, {.message = words.one + in_quotes(words.prefix + nodes[i].name.text) + words.relation +
+                                             in_quotes(name.text) + words.unknown,
+                                  .found = in_quotes(name.text),
+                                  .expected = scenario::one_of(others),
+                                  .hint = scenario::did_you_mean(name.text, others)});
     }
   }
 }
@@ -71,7 +86,7 @@ bool Dag::arrange() {
 }
 
 // Every step that is left has one before it that is left too: going back must meet a step twice.
-void Dag::report_cycle(const scenario::Workflow& workflow, Diagnostics& diagnostics) {
+void Dag::report_cycle(const std::vector<Node>& nodes, const Words& words, Diagnostics& diagnostics) {
   const auto start = std::find(arranged_.begin(), arranged_.end(), false) - arranged_.begin();
   std::vector<uint16_t> path{static_cast<uint16_t>(start)};
   auto cycle_begin = path.end();
@@ -85,11 +100,10 @@ void Dag::report_cycle(const scenario::Workflow& workflow, Diagnostics& diagnost
   path.erase(path.begin(), cycle_begin);
   std::string cycle;
   for (auto step = path.rbegin(); step != path.rend(); ++step) {  // from first to last
-    cycle += (cycle.empty() ? "" : " → ") + workflow.steps[*step].name.text;
+    cycle += (cycle.empty() ? "" : " → ") + nodes[*step].name.text;
   }
-  diagnostics.add(workflow.steps[path.front()].name.mark,
-                  {.message = "the steps of workflow " + in_quotes(workflow.name.text) + " form a cycle: " + cycle,
-                   .hint = "remove one 'after' of these"});
+  diagnostics.add(nodes[path.front()].name.mark, {.message = words.all + " form a cycle: " + cycle,
+                                                  .hint = "remove one '" + words.key + "' of these"});
 }
 
 }  // namespace bellwether::plan

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "plan/provision.h"
 
 namespace bellwether::plan {
 
@@ -43,11 +44,11 @@ enum class Escape : uint8_t {
 };
 
 struct Piece {
-  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin };
+  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven };
   Kind kind = Kind::kLiteral;
   Escape escape = Escape::kNone;
   Builtin builtin = Builtin::kVu;
-  SlotId slot = 0;
+  SlotId slot = 0;   // kSlot; kGiven: index into the workflow's uses, replaced before it begins (context.h)
   int64_t low = 0;   // kRandomInt, kRandomHex
   int64_t high = 0;  // kRandomInt
   std::string literal;
@@ -178,8 +179,27 @@ struct ConstantArrivalRate {
 // Runs every step once, on one core: a workflow that has no test step.
 struct Once {};
 
+// A value that a workflow makes for another one: of the last iteration, of its lowest-numbered virtual user that had
+// one, in which all is there that the value mentions.
+struct Provide {
+  uint16_t to = 0;  // index into Plan::workflows
+  std::string name;
+  Template value;
+};
+// A value that another workflow provides.
+struct Use {
+  uint16_t from = 0;     // index into Plan::workflows; it has ended when this one begins
+  uint16_t provide = 0;  // index into its provides
+  std::string name;
+  std::optional<std::string> fallback;  // when it was not provided; none: what mentions it fails as `template`
+};
+
 struct Workflow {
   std::string name;
+  std::vector<uint16_t> depends;  // workflows that must have completed before it begins
+  Priority priority = Priority::kAuto;
+  std::vector<Provide> provides;
+  std::vector<Use> uses;
   std::variant<ConstantVus, ConstantArrivalRate, Once> executor;
   Duration start_time;                             // after the start of the run
   Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end

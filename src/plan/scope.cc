@@ -61,6 +61,9 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
   } else if (reading_.environment.declares(name.text)) {
     diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value in 'env'",
                                 .hint = "choose another name"});
+  } else if (find_use(name.text) != nullptr) {
+    diagnostics.add(name.mark, {.message = in_quotes(name.text) + " is already the name of a value under 'use'",
+                                .hint = "choose another name"});
   }
   if (variables_.size() == kValuesMax) {
     diagnostics.add(name.mark, {.message = "workflow " + in_quotes(source_.name.text) + " makes more than " +
@@ -68,6 +71,11 @@ void Scope::declare(const scenario::Text& name, std::size_t step) {
     return;
   }
   variables_.emplace(name.text, Variable{step, new_slot(source_.steps[step].name.text + "." + name.text)});
+}
+
+const Use* Scope::find_use(std::string_view name) const {
+  const auto at = std::find_if(out_.uses.begin(), out_.uses.end(), [&](const Use& use) { return use.name == name; });
+  return at == out_.uses.end() ? nullptr : &*at;
 }
 
 SlotId Scope::new_slot(std::string name) {
@@ -112,13 +120,19 @@ Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
 
 Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) const {
   if (const std::string* constant = reading_.environment.find(name)) return literal_piece(*constant);
+  if (const Use* use = find_use(name)) {
+    Piece piece;
+    piece.kind = Piece::Kind::kGiven;
+    piece.slot = static_cast<SlotId>(use - out_.uses.data());
+    return piece;
+  }
   const Variable* any = nullptr;
   const Variable* visible = nullptr;
   const auto [begin, end] = variables_.equal_range(name);
   for (auto at = begin; at != end; ++at) {
     const Variable& variable = at->second;
     any = &variable;
-    if (!dag_.before(variable.step, step)) continue;
+    if (!before(variable.step, step)) continue;
     if (visible != nullptr) {
       const std::string& first = source_.steps[visible->step].name.text;
       const std::string& second = source_.steps[variable.step].name.text;
@@ -138,6 +152,7 @@ Scope::Resolved Scope::unknown(std::string_view name) const {
   for (auto at = variables_.begin(); at != variables_.end(); at = variables_.upper_bound(at->first)) {
     names.push_back(at->first);
   }
+  for (const Use& use : out_.uses) names.push_back(use.name);
   names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
   return tl::unexpected(Problem{.message = "unknown name " + in_quotes(name) + " in a template",
                                 .expected = scenario::one_of(names) + ", or STEP.NAME",
@@ -157,7 +172,7 @@ Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std
 }
 
 Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, std::size_t step) {
-  if (!dag_.before(source, step)) return not_before(source, part, step);
+  if (!before(source, step)) return not_before(source, part, step);
   const scenario::Step& maker = source_.steps[source];
   if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
   const std::string_view word = part.substr(0, part.find('.'));

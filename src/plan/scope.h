@@ -20,7 +20,8 @@ class Scope {
   // workflow in the making, with all its steps; all arguments must outlive this object.
   Scope(const scenario::Workflow& source, const Dag& dag, scenario::Reading& reading, Workflow& out);
 
-  // The piece that stands for `expression` in a template of step `step`. Mentioning a part of an earlier response
+  // The piece that stands for `expression` in a template of step `step`, or, with the number of steps, in what the
+  // workflow provides at the end of an iteration. Mentioning a part of an earlier response
   // (${login.json.$.id}) makes that step extract it.
   tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, std::size_t step);
 
@@ -36,7 +37,11 @@ class Scope {
   };
 
   void declare(const scenario::Text& name, std::size_t step);
+  bool before(std::size_t maker, std::size_t step) const {
+    return step == source_.steps.size() || dag_.before(maker, step);
+  }
   const Variable* find(std::size_t step, std::string_view name) const;
+  const Use* find_use(std::string_view name) const;
   SlotId new_slot(std::string name);
   Resolved resolve_name(std::string_view name, std::size_t step) const;
   Resolved resolve_part(std::size_t source, std::string_view part, std::size_t step);

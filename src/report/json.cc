@@ -133,14 +133,14 @@ Json workflows_json(const RunReport& run) {
   for (std::size_t i = 0; i < totals.plan().workflows.size(); ++i) {
     const auto w = static_cast<uint16_t>(i);
     const aggregate::Counts counts = totals.counts(w);
-    const WorkflowState state = state_of(run, w);
+    const WorkflowState& state = run.workflows[w];
     Json skipped_because;
     if (!state.skipped_because.empty()) skipped_because = state.skipped_because;
     out.push_back({{"name", totals.plan().workflows[w].name},
                    {"status", state.status},
                    {"skipped_because", std::move(skipped_because)},
                    {"elapsed_s", state.elapsed.seconds_f()},
-                   {"cores", run.generator.cores},
+                   {"cores", state.cores ? static_cast<int>(*state.cores) : run.generator.cores},
                    {"iterations",
                     {{"completed", counts.iterations},
                      {"interrupted", counts.interrupted},

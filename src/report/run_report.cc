@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/check.h"
+
 namespace bellwether::report {
 
 std::string_view to_string(WorkerState state) {
@@ -13,6 +15,17 @@ std::string_view to_string(WorkerState state) {
   return "";
 }
 
+namespace {
+
+// As far as the run as a whole shows it.
+WorkflowState state_of(const RunReport& run, Duration start) {
+  if (!run.ended_early) return {"completed", "", std::max(run.elapsed - start, Duration::zero())};
+  if (run.elapsed <= start) return {"skipped", "the run ended before its start time", Duration::zero()};
+  return {"stopped", "", run.elapsed - start};
+}
+
+}  // namespace
+
 RunReport conclude(const aggregate::Totals& totals, Course course) {
   RunReport run;
   run.run_id = std::move(course.run_id);
@@ -23,18 +36,17 @@ RunReport conclude(const aggregate::Totals& totals, Course course) {
   run.generator = aggregate::generator_check(totals, course.cores);
   run.verdict = aggregate::verdict(
       aggregate::facts_of(totals, run.thresholds, run.generator, course.ending, std::move(course.why), course.losses));
-  run.ended_early = course.ending != aggregate::Ending::kCompleted;
   run.events = std::move(course.events);
   run.losses = std::move(course.losses);
   run.workers = std::move(course.workers);
+  run.ended_early = course.ending != aggregate::Ending::kCompleted;
+  run.workflows = std::move(course.workflows);
+  const std::vector<plan::Workflow>& planned = totals.plan().workflows;
+  check(run.workflows.empty() || run.workflows.size() == planned.size(), "each workflow has a state, or none has");
+  for (std::size_t w = run.workflows.size(); w < planned.size(); ++w) {
+    run.workflows.push_back(state_of(run, planned[w].start_time));
+  }
   return run;
-}
-
-WorkflowState state_of(const RunReport& run, uint16_t workflow) {
-  const Duration start = run.totals->plan().workflows[workflow].start_time;
-  if (!run.ended_early) return {"completed", "", std::max(run.elapsed - start, Duration::zero())};
-  if (run.elapsed <= start) return {"skipped", "the run ended before its start time", Duration::zero()};
-  return {"stopped", "", run.elapsed - start};
 }
 
 }  // namespace bellwether::report

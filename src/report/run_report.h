@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,15 @@ struct Worker {
   WorkerState state = WorkerState::kCompleted;
 };
 
+// How far a workflow got.
+struct WorkflowState {
+  // "completed", "stopped" (the run was ended early), "skipped" (before it began), "failed", "cancelled", "timed_out".
+  std::string status;
+  std::string skipped_because;  // empty unless skipped
+  Duration elapsed;
+  std::optional<uint32_t> cores = {};  // that ran it; none: as many as the run had
+};
+
 // How a run went, beside what it measured.
 struct Course {
   std::string run_id;
@@ -47,7 +57,8 @@ struct Course {
   std::string why;  // of the ending, in words (aggregate::Facts)
   std::vector<Event> events = {};
   std::vector<plan::Loss> losses = {};
-  std::vector<Worker> workers = {};  // none: it ran on the machine that reports
+  std::vector<Worker> workers = {};           // none: it ran on the machine that reports
+  std::vector<WorkflowState> workflows = {};  // in the order of the plan; none: as the run as a whole shows it
 };
 
 struct RunReport {
@@ -58,21 +69,15 @@ struct RunReport {
   std::vector<aggregate::ThresholdResult> thresholds;
   aggregate::Generator generator;
   aggregate::Verdict verdict;
-  bool ended_early = false;  // by anything but the end of its plan
   std::vector<Event> events;
   std::vector<plan::Loss> losses;
   std::vector<Worker> workers;
+  std::vector<WorkflowState> workflows;
+  bool ended_early = false;  // by anything but the end of its plan
 };
 
-// Judges a run that has ended: thresholds, generator and verdict come from the totals.
+// Judges a run that has ended: thresholds, generator and verdict come from the totals. REQUIRES a state for each
+// workflow, or none.
 RunReport conclude(const aggregate::Totals& totals, Course course);
-
-// How far a workflow got, as far as the run as a whole shows it.
-struct WorkflowState {
-  std::string status;           // "completed", "stopped" (the run was ended early), "skipped" (before it began)
-  std::string skipped_because;  // empty unless skipped
-  Duration elapsed;
-};
-WorkflowState state_of(const RunReport& run, uint16_t workflow);
 
 }  // namespace bellwether::report

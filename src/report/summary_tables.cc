@@ -67,6 +67,11 @@ void write_iterations(Page& page, const RunReport& run) {
                    format_duration(sum.iteration.mean()), format_duration(sum.iteration.percentile(95)),
                    format_duration(sum.iteration.max()), std::to_string(totals.vus(w).active.peak),
                    std::to_string(totals.vus(w).allocated.peak)});
+    const WorkflowState& state = run.workflows[w];
+    if (state.status != "completed" && state.status != "stopped") {
+      const std::string because = state.skipped_because.empty() ? "" : ": " + printable(state.skipped_because);
+      all.push_back({"  " + state.status + because});
+    }
     if (!open_model(plan.workflows[w])) continue;
     open.push_back({name, format_count(sum.scheduled), format_count(sum.on_time), format_count(sum.late),
                     format_count(sum.dropped), format_duration(sum.start_lag.percentile(50)),

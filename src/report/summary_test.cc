@@ -147,13 +147,14 @@ TEST(Summary, of_a_run_that_measured_nothing_has_no_figures_made_up) {
 TEST(RunReport, workflows_are_completed_stopped_or_skipped) {
   auto run = closed_run();
   run->plan.workflows[0].start_time = Duration::seconds(1);
-  EXPECT_EQ(state_of(run->report, 0).status, "completed");
-  EXPECT_EQ(state_of(run->report, 0).elapsed, Duration::seconds(1));
-  run->report.ended_early = true;
-  EXPECT_EQ(state_of(run->report, 0).status, "stopped");
+  Course course{.run_id = "id", .elapsed = Duration::seconds(2)};
+  EXPECT_EQ(conclude(*run->totals, course).workflows[0].status, "completed");
+  EXPECT_EQ(conclude(*run->totals, course).workflows[0].elapsed, Duration::seconds(1));
+  course.ending = aggregate::Ending::kSignal;
+  EXPECT_EQ(conclude(*run->totals, course).workflows[0].status, "stopped");
   run->plan.workflows[0].start_time = Duration::seconds(2);
-  EXPECT_EQ(state_of(run->report, 0).status, "skipped");
-  EXPECT_FALSE(state_of(run->report, 0).skipped_because.empty());
+  EXPECT_EQ(conclude(*run->totals, course).workflows[0].status, "skipped");
+  EXPECT_FALSE(conclude(*run->totals, course).workflows[0].skipped_because.empty());
 }
 
 }  // namespace

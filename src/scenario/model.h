@@ -21,6 +21,7 @@ constexpr std::size_t kWorkflowsMax = 100;
 constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
 constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
+constexpr std::size_t kProvidesMax = 100;  // values that one workflow makes for others, or takes from them
 
 struct Pair {
   Text name;
@@ -126,9 +127,28 @@ struct ConstantArrivalRate {
 
 struct Once {};
 
+enum class Priority : unsigned char { kAuto, kLow, kNormal, kHigh, kExclusive };
+
+// What a workflow takes of another one's values.
+struct Use {
+  Text from;
+  Text name;
+  std::optional<std::string> fallback;  // when nothing was provided
+};
+// A value that a workflow makes for another one.
+struct Provide {
+  Text to;
+  Text name;
+  Text value;
+};
+
 struct Workflow {
   bool is_sound = true;  // nothing in it was reported
   Text name;
+  std::vector<Text> depends;
+  std::vector<Use> uses;
+  std::vector<Provide> provides;
+  Priority priority = Priority::kAuto;
   std::variant<Once, ConstantVus, ConstantArrivalRate> executor;
   Duration start_time;
   std::optional<Duration> graceful_stop;

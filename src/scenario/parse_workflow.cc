@@ -9,16 +9,17 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 10> kKeys{"vus",        "duration",      "executor", "rate",     "steps",
-                                                 "start_time", "graceful_stop", "pacing",   "max_wait", "time_unit"};
+constexpr std::array<std::string_view, 14> kKeys{"vus",   "duration",   "executor",      "rate",    "time_unit",
+                                                 "steps", "start_time", "graceful_stop", "pacing",  "max_wait",
+                                                 "use",   "depends",    "provide",       "priority"};
 constexpr std::array<std::string_view, 5> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs",
                                                    "maxVUs"};
-constexpr std::array<std::string_view, 12> kLater{"depends",   "provide",  "use",        "priority",
-                                                  "data",      "stages",   "iterations", "maxDuration",
-                                                  "startRate", "startVUs", "tags",       "timeout"};
+constexpr std::array<std::string_view, 8> kLater{"data",      "stages",   "iterations", "maxDuration",
+                                                 "startRate", "startVUs", "tags",       "timeout"};
 constexpr std::array<std::string_view, 2> kExecutors{"constant-vus", "constant-arrival-rate"};
 constexpr std::array<std::string_view, 5> kExecutorsLater{"ramping-vus", "shared-iterations", "per-vu-iterations",
                                                           "ramping-arrival-rate", "externally-controlled"};
+constexpr std::array<std::string_view, 5> kPriorities{"auto", "low", "normal", "high", "exclusive"};
 constexpr std::size_t kArrivalRateChoice = 1;
 constexpr Range kVusRange{.low = 1, .high = kVusMax};
 
@@ -172,6 +173,71 @@ void read_steps(const Section& section, Workflow& workflow) {
   }
 }
 
+// {auth: [token, user]}, or {auth: {token: "what stands for it when there is none"}}.
+void read_uses(const Section& section, Workflow& workflow) {
+  const Node* uses = section.find("use");
+  if (uses == nullptr) return;
+  Reading& reading = section.reading();
+  if (!uses->is_map()) {
+    report_wrong(*uses, section.what(*uses), "a map of workflows and the names of their values: {auth: [token]}",
+                 reading);
+    return;
+  }
+  for (const Node& source : uses->items) {
+    const Text from{source.key, source.key_mark};
+    if (!source.is_map()) {
+      for (Text& name : read_texts(source, section.what(source), reading)) {
+        workflow.uses.push_back({from, std::move(name), {}});
+      }
+      continue;
+    }
+    for (const Node& value : source.items) {
+      auto fallback = read_constant(value, section.what(value), reading);
+      if (fallback) workflow.uses.push_back({from, {value.key, value.key_mark}, std::move(fallback->text)});
+    }
+  }
+  if (workflow.uses.size() <= kProvidesMax) return;
+  report_wrong(*uses, section.what(*uses), "at most " + std::to_string(kProvidesMax) + " values", reading);
+  workflow.uses.resize(kProvidesMax);
+}
+
+// {browse: {token: "${login.token}"}}.
+void read_provides(const Section& section, Workflow& workflow) {
+  const Node* provides = section.find("provide");
+  if (provides == nullptr) return;
+  Reading& reading = section.reading();
+  static constexpr const char* kShape = "a map of workflows and their values: {browse: {token: \"${login.token}\"}}";
+  if (!provides->is_map()) return report_wrong(*provides, section.what(*provides), kShape, reading);
+  for (const Node& target : provides->items) {
+    if (!target.is_map()) {
+      report_wrong(target, section.what(target), kShape, reading);
+      continue;
+    }
+    for (const Node& value : target.items) {
+      auto text = read_text(value, section.what(value), reading);
+      if (!text) continue;
+      workflow.provides.push_back({{target.key, target.key_mark}, {value.key, value.key_mark}, std::move(*text)});
+    }
+  }
+  if (workflow.provides.size() <= kProvidesMax) return;
+  report_wrong(*provides, section.what(*provides), "at most " + std::to_string(kProvidesMax) + " values", reading);
+  workflow.provides.resize(kProvidesMax);
+}
+
+// What binds it to other workflows.
+void read_bonds(const Section& section, Workflow& workflow) {
+  Reading& reading = section.reading();
+  if (const Node* depends = section.find("depends")) {
+    workflow.depends = read_texts(*depends, section.what(*depends), reading);
+  }
+  read_uses(section, workflow);
+  read_provides(section, workflow);
+  if (const Node* priority = section.find("priority")) {
+    const auto choice = read_choice(*priority, section.what(*priority), kPriorities, {}, reading);
+    if (choice) workflow.priority = static_cast<Priority>(*choice);
+  }
+}
+
 }  // namespace
 
 Workflow parse_workflow(const Node& node, Reading& reading) {
@@ -189,6 +255,7 @@ Workflow parse_workflow(const Node& node, Reading& reading) {
   read_executor(section, workflow);
   workflow.start_time = section.duration("start_time", "startTime").value_or(Duration::zero());
   workflow.graceful_stop = section.duration("graceful_stop", "gracefulStop");
+  read_bonds(section, workflow);
   workflow.is_sound = reading.diagnostics.size() == problems;
   return workflow;
 }

@@ -23,21 +23,24 @@ Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare sh
                metrics::PagePool& pool, metrics::Window* first)
     : runtime_(runtime),
       plan_(plan),
-      share_(share),
+      share_(std::move(share)),
       sink_(sink),
       pool_(pool),
       window_(first),
       stopped_(&killed_),
       client_(runtime) {
-  check(share.part < share.parts, "a part is one of its parts");
-  check(!share.workflow || *share.workflow < plan.workflows.size(), "the workflow is one of the plan");
+  check(share_.part < share_.parts, "a part is one of its parts");
+  for (const uint16_t workflow : share_.workflows) {
+    check(workflow < plan.workflows.size(), "the workflow is one of the plan");
+  }
 }
 
 Engine::~Engine() = default;
 
 Status Engine::prepare() {
   for (std::size_t i = 0; i < plan_.workflows.size(); ++i) {
-    if (share_.workflow && *share_.workflow != i) continue;
+    const auto& mine = share_.workflows;
+    if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_);
     const bool open_model = std::holds_alternative<plan::ConstantArrivalRate>(workflow.executor);
@@ -83,6 +86,17 @@ Tally Engine::tally() const {
   }
   for (const auto& run : runs_) sum.vus_active += run->active;
   return sum;
+}
+
+std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
+  std::vector<plan::Provided> out;
+  for (const auto& run : runs_) {
+    if (run->index != workflow) continue;
+    for (const auto& one : run->provided) {
+      if (one) out.push_back(*one);
+    }
+  }
+  return out;
 }
 
 // Hands over a window each second from `second` on, and the last one when everything has ended.
@@ -196,6 +210,7 @@ task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) 
   } else {
     ++counts.iterations;
     counts.iteration.record(runtime_.now() - began);
+    if (!run.workflow.provides.empty()) provide(run, vu);
   }
   co_return flow;
 }

@@ -14,6 +14,7 @@
 
 #include "base/result.h"
 #include "metrics/window.h"
+#include "plan/context.h"
 #include "plan/plan.h"
 #include "protocol/http1/client.h"
 #include "runtime/runtime.h"
@@ -33,12 +34,12 @@ class WindowSink {
   virtual void abort_run(std::string_view step) = 0;
 };
 
-// What an engine runs of a plan: part `part` of `parts` of each workflow, or of the one that is named. Its windows have
+// What an engine runs of a plan: part `part` of `parts` of each workflow, or of those that are named. Its windows have
 // the shape of the whole plan either way.
 struct EngineShare {
   uint32_t part = 0;
   uint32_t parts = 1;
-  std::optional<uint16_t> workflow;
+  std::vector<uint16_t> workflows;  // none: all
 };
 
 // What an engine has done so far.
@@ -79,6 +80,9 @@ class Engine {
   // Looks at every step: for a few times a second.
   Tally tally() const;
 
+  // What a workflow that it runs has left for others so far (plan::Workflow::provides).
+  std::vector<plan::Provided> provided(uint16_t workflow) const;
+
   // The loop was busy for this long between two waits.
   void note_turn(Duration busy) { window_->loop_lag.record(busy); }
 
@@ -103,6 +107,7 @@ class Engine {
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   Flow run_action(Vu& vu, PreparedStep& step);
+  void provide(WorkflowRun& run, const Vu& vu);
   Flow after_failure(const PreparedStep& step);
   bool record(PreparedStep& step, const http1::Response& response, Instant due, Values& values);
   RenderContext context_for(const Vu& vu, bool with_time);

@@ -26,7 +26,11 @@ struct Engine::Vu {
 
 struct Engine::WorkflowRun {
   WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed)
-      : index(index_), workflow(workflow_), cancel(killed), overtime(&WorkflowRun::out_of_time, this) {}
+      : index(index_),
+        workflow(workflow_),
+        cancel(killed),
+        overtime(&WorkflowRun::out_of_time, this),
+        provided(workflow_.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
 
   std::size_t index;
@@ -36,10 +40,11 @@ struct Engine::WorkflowRun {
   Instant end;
   std::vector<PreparedStep> steps;
   std::vector<std::unique_ptr<Vu>> vus;
-  int64_t active = 0;            // virtual users inside an iteration
-  int64_t active_most = 0;       // the most of them at once in this window
-  runtime::Cancellation cancel;  // ends every iteration of this workflow
-  runtime::Timer overtime;       // fires when graceful_stop is over
+  int64_t active = 0;                                   // virtual users inside an iteration
+  int64_t active_most = 0;                              // the most of them at once in this window
+  runtime::Cancellation cancel;                         // ends every iteration of this workflow
+  runtime::Timer overtime;                              // fires when graceful_stop is over
+  std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
 
   // Arrival-rate executors.
   std::optional<plan::ArrivalSchedule> schedule;

@@ -89,6 +89,24 @@ Engine::Flow Engine::run_action(Vu& vu, PreparedStep& step) {
   return Flow::kGoOn;
 }
 
+// What an iteration lacks of it, another one provided, or nobody.
+void Engine::provide(WorkflowRun& run, const Vu& vu) {
+  std::string text;
+  for (std::size_t i = 0; i < run.workflow.provides.size(); ++i) {
+    if (run.provided[i] && run.provided[i]->vu < vu.number) continue;
+    const plan::Template& value = run.workflow.provides[i].value;
+    text.clear();
+    if (!render(value, context_for(vu, mentions_time(value)), text)) continue;
+    auto& kept = run.provided[i];
+    if (!kept) kept.emplace().provide = static_cast<uint16_t>(i);
+    kept->vu = vu.number;
+    kept->at = runtime_.now() - run.start;
+    kept->too_large = text.size() > plan::kMostContextText;
+    if (kept->too_large) text.clear();
+    kept->text.swap(text);
+  }
+}
+
 Engine::Flow Engine::after_failure(const PreparedStep& step) {
   switch (step.step().on_error) {
     case plan::OnError::kContinue: return Flow::kGoOn;

@@ -116,6 +116,7 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
     switch (piece.kind) {
       case plan::Piece::Kind::kLiteral: out += piece.literal; break;
       case plan::Piece::Kind::kBuiltin: append_builtin(piece, context, out); break;
+      case plan::Piece::Kind::kGiven: return false;  // nobody provided it
       case plan::Piece::Kind::kSlot:
         if (!context.values.has(piece.slot)) return false;
         if (!append_escaped(context.values.get(piece.slot), piece.escape, out)) return false;

@@ -4,6 +4,7 @@
 
 #include "account/window_codec.h"
 #include "dispatch/codec/bundle_codec.h"
+#include "dispatch/codec/context_codec.h"
 #include "dispatch/codec/share_fields.h"
 #include "proto/dispatch.pb.h"
 
@@ -79,6 +80,8 @@ struct Writer {
     offer.set_kill_grace_ns(order.kill_grace.ns());
     offer.set_isolation_limit_ns(order.isolation_limit.ns());
     offer.set_execution_limit_ns(order.execution_limit.ns());
+    offer.set_context_version(order.context_version);
+    for (const plan::Given& one : order.given) put(one, *offer.add_given());
   }
   void operator()(const BundleLetter& from) const { put(from, *to.mutable_bundle()); }
   void operator()(const BeginLetter& from) const {
@@ -215,6 +218,11 @@ class Reader : public FieldReader {
     out.kill_grace = span(from.kill_grace_ns());
     out.isolation_limit = span(from.isolation_limit_ns());
     out.execution_limit = span(from.execution_limit_ns());
+    out.context_version = from.context_version();
+    if (!fits(from.given_size(), plan::kMostProvided)) return {std::move(out)};
+    for (const auto& one : from.given()) {
+      if (!read(one, out.given.emplace_back())) refuse("a value of another workflow that cannot be");
+    }
     const Duration zero = Duration::zero();
     if (out.isolation_limit == zero || out.execution_limit == zero) refuse("a limit of no time at all");
     return {std::move(out)};

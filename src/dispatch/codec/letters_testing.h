@@ -64,6 +64,15 @@ class AnyLetter {
     return out;
   }
   ShareEnd end() { return {any<ShareOutcome>(kShareOutcomes), text(), second(), span()}; }
+  // As its worker tells it, with what it leaves for other workflows.
+  ShareEnd told_end() {
+    ShareEnd out = end();
+    for (std::size_t i = few(); i > 0; --i) {
+      const bool too_large = flip();
+      out.provided.push_back({static_cast<uint16_t>(small(99)), small(9), span(), too_large ? "" : bytes(), too_large});
+    }
+    return out;
+  }
   ShareOrder order();
   WorkerReport report();
   ShareSight sight();
@@ -88,11 +97,11 @@ inline std::string with_wild_texts(std::string bytes, std::string_view fit_mark,
 inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, const ShareSheet& share,
                         const ShareOrder& order, const ShareSight& sight, const WorkerReport& report,
                         const Watched& watched) {
-  [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19] =
-      sheet;
+  [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
+                                a20] = sheet;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6] = workflow;
   [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12] = share;
-  [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13] = order;
+  [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15] = order;
   [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6] = sight;
   [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8] = report;
   [[maybe_unused]] const auto& [g1, g2, g3, g4, g5, g6, g7, g8, g9] = watched;
@@ -113,6 +122,8 @@ inline ShareOrder AnyLetter::order() {
   out.kill_grace = span();
   out.isolation_limit = std::min(some_span(), kLongestSpan);
   out.execution_limit = std::min(some_span(), kLongestSpan);
+  out.context_version = prng_.next();
+  for (std::size_t i = few(); i > 0; --i) out.given.push_back({static_cast<uint16_t>(small(99)), bytes()});
   return out;
 }
 
@@ -139,7 +150,7 @@ inline ShareSight AnyLetter::sight() {
   out.from = second();
   out.measured = second();
   if (out.phase == SharePhase::kEnded) {
-    out.end = end();
+    out.end = told_end();
     out.end.last_number = number(out.measured);
   }
   return out;
@@ -152,7 +163,7 @@ inline Letter AnyLetter::letter(std::size_t kind) {
       const uint64_t first = std::max<uint64_t>(second(), 1);
       return WindowLetter{id(), share(), second(), first, std::max(first, second()), bytes()};
     }
-    case 2: return EndLetter{id(), share(), end()};
+    case 2: return EndLetter{id(), share(), told_end()};
     case 3: {
       LiveLetter out{prng_.next(), {}};
       for (std::size_t i = few(); i > 0; --i) {
@@ -265,6 +276,7 @@ inline JobSheet AnyLetter::sheet() {
     out.shares.push_back(share_sheet(out.workflows.size()));
   }
   out.last_share = last_.value() + small(9);
+  out.context_version = prng_.next();
   for (std::size_t i = few(); i > 0; --i) {
     const Duration from = span();
     out.losses.push_back({from, std::max(from, span()), flip() ? 0 : prng_.unit(), text()});

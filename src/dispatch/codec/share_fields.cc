@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 
 #include "dispatch/codec/bundle_codec.h"
+#include "dispatch/codec/context_codec.h"
 #include "proto/dispatch.pb.h"
 
 namespace bellwether::dispatch {
@@ -13,6 +14,7 @@ void put(const ShareEnd& from, wire::DispatchEnd& to) {
   to.set_detail(fit_text(from.detail));
   to.set_last_number(from.last_number);
   to.set_ran_ns(from.ran.ns());
+  for (const plan::Provided& one : from.provided) put(one, *to.add_provided());
 }
 
 void put(const BundleLetter& from, wire::DispatchBundle& to) {
@@ -27,6 +29,10 @@ ShareEnd read_end(FieldReader& reader, const wire::DispatchEnd& from) {
   out.detail = reader.text(from.detail());
   out.last_number = reader.second(from.last_number());
   out.ran = reader.span(std::max<int64_t>(from.ran_ns(), 0));
+  if (!reader.fits(from.provided_size(), plan::kMostProvided)) return out;
+  for (const auto& one : from.provided()) {
+    if (!read(one, out.provided.emplace_back())) reader.refuse("a value for other workflows that cannot be");
+  }
   return out;
 }
 

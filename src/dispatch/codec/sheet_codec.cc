@@ -40,6 +40,7 @@ class SheetWriter {
     to_.set_elapsed_ns(from.elapsed.ns());
     to_.set_ended_ns(from.ended.unix_ns);
     to_.set_last_share(from.last_share);
+    to_.set_context_version(from.context_version);
     to_.set_events_dropped(from.events_dropped);
     if (from.stop) {
       to_.mutable_stop()->set_cause(static_cast<uint32_t>(from.stop->cause));
@@ -155,6 +156,7 @@ class SheetReader : public FieldReader {
     out.elapsed = span(from_.elapsed_ns());
     out.ended = moment(from_.ended_ns());
     out.last_share = from_.last_share();
+    out.context_version = from_.context_version();
     out.events_dropped = from_.events_dropped();
     if (from_.has_stop()) {
       out.stop =
@@ -255,7 +257,7 @@ class SheetReader : public FieldReader {
   void ends(std::vector<ShareSheet>& to) {
     const auto& from = from_.shares();
     column(from.ended(), to, [this](auto& one, uint32_t value) {
-      if (value > 0) one.end = ShareEnd{one_of<ShareOutcome>(value - 1, kShareOutcomes), {}, 0, {}};
+      if (value > 0) one.end = ShareEnd{one_of<ShareOutcome>(value - 1, kShareOutcomes), {}, 0, {}, {}};
     });
     const auto end_of = [this](ShareSheet& one) -> ShareEnd& {
       if (!one.end) refuse("figures of an end that is not there");

@@ -56,6 +56,32 @@ Status JobFollower::take(const dispatch::Watched& watched) {
   return {};
 }
 
+namespace {
+
+report::WorkflowState state_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
+  using dispatch::WorkflowState;
+  const dispatch::WorkflowSheet& one = sheet.workflows[workflow];
+  Duration ran;
+  for (const dispatch::ShareSheet& share : sheet.shares) {
+    if (share.workflow == workflow && share.end) ran = std::max(ran, share.end->ran);
+  }
+  const uint32_t cores = one.begun ? one.parts : 0;
+  switch (one.state) {
+    case WorkflowState::kCompleted: return {sheet.stop ? "stopped" : "completed", "", ran, cores};
+    case WorkflowState::kFailed: return {"failed", "", ran, cores};
+    case WorkflowState::kCancelled: return {"cancelled", "", ran, cores};
+    case WorkflowState::kTimedOut: return {"timed_out", "", ran, cores};
+    case WorkflowState::kSkipped: return {"skipped", one.why, ran, cores};
+    case WorkflowState::kPending:
+    case WorkflowState::kAssigned:
+    case WorkflowState::kRunning:
+    case WorkflowState::kRetrying: break;
+  }
+  return {one.begun ? "stopped" : "skipped", one.begun ? "" : "the job has not got there", ran, cores};
+}
+
+}  // namespace
+
 report::Course course_of(const dispatch::JobSheet& sheet) {
   using dispatch::JobState;
   using dispatch::JobStop;
@@ -80,6 +106,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
   for (const dispatch::WorkflowSheet& workflow : sheet.workflows) parts += workflow.begun ? workflow.parts : 0;
   for (auto& [name, worker] : workers) course.workers.push_back(std::move(worker));
   course.cores = static_cast<int>(std::max(parts, 1U));
+  for (std::size_t w = 0; w < sheet.workflows.size(); ++w) course.workflows.push_back(state_of(sheet, w));
   if (sheet.stop) {
     course.why = sheet.stop->why;
     switch (sheet.stop->cause) {

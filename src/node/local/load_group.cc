@@ -19,7 +19,7 @@ Status LoadGroup::prepare() {
   const uint64_t seed = options_.seed != 0 ? options_.seed : control_.prng().next();
   for (uint32_t i = 0; i < options_.threads; ++i) {
     LoadThread::Options one;
-    one.share = {.part = options_.first + i, .parts = options_.parts, .workflow = options_.workflow};
+    one.share = {.part = options_.first + i, .parts = options_.parts, .workflows = options_.workflows};
     if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
     one.seed = seed + one.share.part;
     one.tally_every = options_.tally_every;
@@ -29,8 +29,9 @@ Status LoadGroup::prepare() {
   return {};
 }
 
-runtime::task<void> LoadGroup::run(Instant start, Duration resume_at) {
+runtime::task<void> LoadGroup::run(Instant start, Duration resume_at, uint64_t base) {
   start_ = start;
+  base_ = base;
   resume_at_ = resume_at;
   next_second_ = static_cast<uint64_t>(resume_at / Duration::seconds(1));
   running_ = threads_.size();
@@ -62,6 +63,15 @@ vuser::Tally LoadGroup::tally() const {
   vuser::Tally sum;
   for (const auto& thread : threads_) sum += thread->tally();
   return sum;
+}
+
+std::vector<plan::Provided> LoadGroup::provided(uint16_t workflow) const {
+  std::vector<plan::Provided> out;
+  for (const auto& thread : threads_) {
+    for (const plan::Provided& one : thread->provided(workflow)) plan::merge(out, one);
+  }
+  plan::cut_to_size(out);
+  return out;
 }
 
 void LoadGroup::window_ready(LoadThread& thread) {
@@ -97,7 +107,7 @@ void LoadGroup::close_seconds(uint64_t complete_to) {
   while (next_second_ < complete_to) {
     auto found = open_seconds_.extract(next_second_);
     auto window = found.empty() ? empty_window() : std::move(found.mapped());
-    window->second = next_second_;
+    window->second = base_ + next_second_;
     window->covered = covered(next_second_);
     listener_.second_over(*window, window->covered);
     window->clear();

@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,11 +19,11 @@
 namespace bellwether::node {
 
 struct GroupOptions {
-  // Parts [first, first + threads) of `parts`, a thread each; of all workflows, or of one.
+  // Parts [first, first + threads) of `parts`, a thread each; of all workflows, or of these.
   uint32_t first = 0;
   uint32_t threads = 1;
   uint32_t parts = 1;
-  std::optional<uint16_t> workflow;
+  std::vector<uint16_t> workflows;
   std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // of the whole run: each part draws its own from it. 0: from the operating system
   Duration tally_every;  // how often tally() is made anew; zero: never
@@ -50,8 +49,9 @@ class LoadGroup final : public LoadThread::Listener {
 
   // Makes the threads and prepares them. Fails on anything that can be known before the first request.
   Status prepare();
-  // Runs to the end, see vuser::Engine; the last second has been told then. Once, after prepare().
-  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
+  // Runs to the end, see vuser::Engine; the last second has been told then. Once, after prepare(). `base`: the number
+  // that the first second after `start` is told with.
+  runtime::task<void> run(Instant start, Duration resume_at = Duration::zero(), uint64_t base = 0);
 
   // Some thread still makes load. While the last seconds are told, none does.
   bool running() const { return running_ > 0; }
@@ -60,6 +60,8 @@ class LoadGroup final : public LoadThread::Listener {
   void kill();
 
   vuser::Tally tally() const;
+  // What a workflow has left for others; after run().
+  std::vector<plan::Provided> provided(uint16_t workflow) const;
   // From the start to the end of the last thread; after run().
   Duration elapsed() const { return elapsed_; }
 
@@ -80,6 +82,7 @@ class LoadGroup final : public LoadThread::Listener {
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
   std::vector<std::unique_ptr<metrics::Window>> spare_;
   uint64_t next_second_ = 0;  // to be told
+  uint64_t base_ = 0;
   runtime::Event all_ended_;
   std::size_t running_ = 0;
   Instant start_;

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "base/result.h"
 #include "metrics/window.h"
@@ -80,6 +81,7 @@ class LoadThread final : public vuser::WindowSink {
   vuser::Tally tally() const;
   // After thread_ended.
   Instant ended() const { return ended_; }
+  std::vector<plan::Provided> provided(uint16_t workflow) const { return engine_->provided(workflow); }
 
  private:
   static constexpr std::size_t kWindows = 3;

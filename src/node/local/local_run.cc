@@ -1,47 +1,138 @@
 #include "node/local/local_run.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "aggregate/thresholds.h"
+#include "base/check.h"
+#include "plan/context.h"
 
 namespace bellwether::node {
 namespace {
+
 // Threads need a moment to wake up; the schedule starts when all are there.
 constexpr Duration kHeadStart = Duration::millis(20);
+
+uint64_t seconds_up(Duration span) { return static_cast<uint64_t>((span.ns() + 999'999'999) / 1'000'000'000); }
+
 }  // namespace
 
 LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, LocalOptions options, Observer* observer)
     : control_(control),
       plan_(plan),
-      cores_(options.cores),
+      options_(std::move(options)),
       observer_(observer),
       totals_(plan),
-      group_(control, plan,
-             {.threads = options.cores, .parts = options.cores, .pin = std::move(options.pin), .seed = options.seed},
-             *this) {}
+      workflows_(plan.workflows.size()) {
+  std::vector<bool> placed(plan.workflows.size(), false);
+  for (std::size_t left = placed.size(); left > 0;) {
+    Stage stage;
+    for (std::size_t w = 0; w < placed.size(); ++w) {
+      const std::vector<uint16_t>& needs = plan.workflows[w].depends;
+      const bool met = std::all_of(needs.begin(), needs.end(), [&](uint16_t need) { return placed[need]; });
+      if (!placed[w] && met) stage.workflows.push_back(static_cast<uint16_t>(w));
+    }
+    check(!stage.workflows.empty(), "workflows of a plan do not wait for each other");
+    for (const uint16_t w : stage.workflows) placed[w] = true;
+    left -= stage.workflows.size();
+    stages_.push_back(std::move(stage));
+  }
+}
 
-Status LocalRun::prepare() { return group_.prepare(); }
+std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
+  GroupOptions group{.threads = options_.cores, .parts = options_.cores, .workflows = stage.workflows};
+  group.pin = options_.pin;
+  group.seed = options_.seed;
+  return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
+}
+
+Status LocalRun::prepare() {
+  for (Stage& stage : stages_) {
+    stage.group = group_for(stage, plan_);
+    if (auto prepared = stage.group->prepare(); !prepared) return prepared;
+  }
+  return {};
+}
 
 runtime::task<void> LocalRun::run() {
   start_ = control_.read_clock() + kHeadStart;
   started_at_ = control_.wall_now();
-  co_await group_.run(start_);
+  going_ = true;
+  for (Stage& stage : stages_) {
+    if (const Status given = give_values(stage); !given) {
+      interrupt(aggregate::Ending::kOnError, given.error().message);
+    }
+    if (interrupts_ > 0) break;
+    // Seconds of the series are whole, so a stage begins with one.
+    const Duration past = control_.read_clock() + kHeadStart - start_;
+    const uint64_t base = stage_ == nullptr ? 0 : seconds_up(past);
+    const Duration begin = Duration::seconds(static_cast<int64_t>(base));
+    stage_ = &stage;
+    for (const uint16_t w : stage.workflows) workflows_[w].began = begin;
+    co_await stage.group->run(start_ + begin, Duration::zero(), base);
+    elapsed_ = begin + stage.group->elapsed();
+    end_stage(stage);
+  }
+  going_ = false;
+}
+
+// What the workflows of a stage take from those before them is put into their plan; it is prepared anew with that.
+Status LocalRun::give_values(Stage& stage) {
+  const auto uses = [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); };
+  if (std::none_of(stage.workflows.begin(), stage.workflows.end(), uses)) return {};
+  plan::Plan plan = plan_;
+  for (const uint16_t w : stage.workflows) {
+    std::vector<plan::Given> given;
+    const std::vector<plan::Use>& wanted = plan_.workflows[w].uses;
+    for (std::size_t u = 0; u < wanted.size(); ++u) {
+      const auto value = context_.find({wanted[u].from, wanted[u].provide});
+      if (value != context_.end()) {
+        given.push_back({static_cast<uint16_t>(u), value->second});
+      } else if (!wanted[u].fallback) {
+        note("value_missing", "workflow '" + plan_.workflows[wanted[u].from].name + "' provided no '" + wanted[u].name +
+                                  "' for '" + plan_.workflows[w].name + "'");
+      }
+    }
+    plan = plan::with_given(std::move(plan), w, given);
+  }
+  stage.plan = std::make_unique<plan::Plan>(std::move(plan));
+  stage.group = group_for(stage, *stage.plan);
+  return stage.group->prepare();
+}
+
+void LocalRun::end_stage(const Stage& stage) {
+  for (const uint16_t w : stage.workflows) {
+    workflows_[w].elapsed = elapsed_ - *workflows_[w].began;
+    for (plan::Provided& one : stage.group->provided(w)) {
+      const std::string& name = plan_.workflows[w].provides[one.provide].name;
+      if (one.too_large) {
+        note("value_too_large", "'" + name + "' of workflow '" + plan_.workflows[w].name + "' is longer than " +
+                                    std::to_string(plan::kMostContextText >> 10) + " KiB, and is left out");
+      } else {
+        context_[{w, one.provide}] = std::move(one.text);
+      }
+    }
+  }
 }
 
 void LocalRun::interrupt(aggregate::Ending why, std::string detail) {
-  if (!group_.running()) return;
+  if (!going_) return;
   if (interrupts_ == 0) {
     ending_ = why;
     note("stopping", std::move(detail));
   }
-  if (++interrupts_ == 1) {
-    group_.stop();
+  ++interrupts_;
+  if (stage_ == nullptr || !stage_->group->running()) return;
+  if (interrupts_ == 1) {
+    stage_->group->stop();
   } else {
-    group_.kill();
+    stage_->group->kill();
   }
 }
 
 void LocalRun::second_over(const metrics::Window& window, Duration covered) {
   totals_.add(window, covered);
-  if (!group_.running()) return;
+  if (!stage_->group->running()) return;
   if (observer_ != nullptr) observer_->second_over(totals_);
   if (interrupts_ > 0) return;
   if (const auto failed = aggregate::abort_due(totals_)) {
@@ -56,7 +147,25 @@ void LocalRun::aborted_by(const std::string& step) {
 }
 
 void LocalRun::note(std::string kind, std::string detail) {
-  events_.push_back({control_.now() - start_, std::move(kind), std::move(detail)});
+  events_.push_back({std::max(Duration::zero(), control_.now() - start_), std::move(kind), std::move(detail)});
+}
+
+std::vector<report::WorkflowState> LocalRun::workflow_states() const {
+  std::vector<report::WorkflowState> out;
+  for (std::size_t w = 0; w < workflows_.size(); ++w) {
+    const Duration start = plan_.workflows[w].start_time;
+    const Duration ran = workflows_[w].elapsed - start;
+    if (!workflows_[w].began) {
+      out.push_back({"skipped", "the run ended before what it depends on had", Duration::zero()});
+    } else if (ending_ == aggregate::Ending::kCompleted) {
+      out.push_back({"completed", "", std::max(ran, Duration::zero())});
+    } else if (ran <= Duration::zero()) {
+      out.push_back({"skipped", "the run ended before its start time", Duration::zero()});
+    } else {
+      out.push_back({"stopped", "", ran});
+    }
+  }
+  return out;
 }
 
 }  // namespace bellwether::node

@@ -1,11 +1,14 @@
 // A run on this machine: the load of all parts of a plan, and a control thread (the caller's) that adds up what they
-// count, watches thresholds and decides when to stop.
+// count, watches thresholds and decides when to stop. Workflows that depend on others begin when all that can run
+// before them has ended, with the values that it left for them.
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "aggregate/totals.h"
@@ -49,25 +52,45 @@ class LocalRun final : public LoadGroup::Listener {
   const aggregate::Totals& totals() const { return totals_; }
   aggregate::Ending ending() const { return ending_; }
   const std::vector<report::Event>& events() const { return events_; }
+  std::vector<report::WorkflowState> workflow_states() const;
   WallTime started_at() const { return started_at_; }
-  Duration elapsed() const { return group_.elapsed(); }
-  uint32_t cores() const { return cores_; }
+  Duration elapsed() const { return elapsed_; }
+  uint32_t cores() const { return options_.cores; }
 
  private:
+  // Workflows that run side by side.
+  struct Stage {
+    std::vector<uint16_t> workflows;
+    std::unique_ptr<plan::Plan> plan;  // with values that were not known before; else that of the run
+    std::unique_ptr<LoadGroup> group;
+  };
+  struct Ran {
+    std::optional<Duration> began;  // since the start of the run
+    Duration elapsed;
+  };
+
+  std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
+  Status give_values(Stage& stage);
+  void end_stage(const Stage& stage);
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
   void note(std::string kind, std::string detail);
 
   runtime::EpollRuntime& control_;
   const plan::Plan& plan_;
-  uint32_t cores_;
+  LocalOptions options_;
   Observer* observer_;
   aggregate::Totals totals_;
-  LoadGroup group_;
+  std::vector<Stage> stages_;
+  const Stage* stage_ = nullptr;  // that runs, or ran last
+  std::vector<Ran> workflows_;
+  std::map<std::pair<uint16_t, uint16_t>, std::string> context_;  // by workflow and index of its provides
   std::vector<report::Event> events_;
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
+  bool going_ = false;
   int interrupts_ = 0;
   Instant start_;
+  Duration elapsed_;
   WallTime started_at_;
 };
 

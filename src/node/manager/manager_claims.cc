@@ -91,7 +91,7 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   BW_PROBE("manager: a job is taken over");
   auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, job);
   self->claiming_.insert(steward);
-  const bool taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
+  const Status taken = co_await steward->take_over(self->parts_.runtime.read_clock() + kClaimMost);
   self->claiming_.erase(steward);
   self->unowned_since_.erase(job);
   if (taken && !self->closing_) {
@@ -101,11 +101,11 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
     self->share_out_now();
     co_return;
   }
-  const std::string why = steward->why();
   co_await steward->close();
   self->busy_.erase(job);
-  if (!why.empty() && !self->closing_) {
-    self->parts_.listener.on_job_says(job, "job_not_taken", "job '" + job + "' was not taken over: " + why, true);
+  if (!taken && !self->closing_) {
+    self->parts_.listener.on_job_says(job, "job_not_taken",
+                                      "job '" + job + "' was not taken over: " + taken.error().message, true);
   }
   // Whoever holds it, or a later look, will see to it.
   self->unowned_since_[job] = self->parts_.runtime.now() + self->settings_.claim_stagger * 5;

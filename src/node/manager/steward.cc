@@ -107,63 +107,41 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   co_return done;
 }
 
-task<bool> Steward::take_over(Instant deadline) {
+task<Status> Steward::take_over(Instant deadline) {
+  const auto about = [](const char* what, const Error& error) {
+    return tl::unexpected(Error{error.code, std::string(what) + ": " + error.message});
+  };
   auto opened = parts_.store.open(id_, *this);
-  if (!opened) {
-    why_ = opened.error().message;
-    co_return false;
-  }
+  if (!opened) co_return tl::unexpected(opened.error());
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
-  if (!taken) {
-    why_ = taken.error().message;
-    co_return false;
-  }
+  if (!taken) co_return tl::unexpected(taken.error());
   owned_ = true;
   if (!taken->value) {
     // Its first owner died before anybody was told that there is a job.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
-    why_ = retired ? "nothing was ever written of it" : retired.error().error.message;
-    co_return false;
+    co_return fail(Errc::kNotFound, retired ? "nothing was ever written of it" : retired.error().error.message);
   }
   auto sheet = dispatch::read_sheet(*taken->value);
-  if (!sheet) {
-    why_ = sheet.error().message;
-    co_return false;
-  }
-  if (dispatch::is_final(sheet->state)) {
-    why_ = "it has ended";
-    co_return false;
-  }
+  if (!sheet) co_return tl::unexpected(sheet.error());
+  if (dispatch::is_final(sheet->state)) co_return fail(Errc::kClosed, "it has ended");
   auto bundle = co_await parts_.copies.get({id_, kBundleCopy}, handle_->fence(), deadline, scope_.cancellation());
-  if (!bundle || !*bundle) {
-    why_ = "what it is made from: " + (bundle ? std::string("nobody has it") : bundle.error().message);
-    co_return false;
-  }
+  if (!bundle) co_return about("what it is made from", bundle.error());
+  if (!*bundle) co_return fail(Errc::kNotFound, "what it is made from: nobody has it");
   const Status planned = make_plan(std::move((*bundle)->bytes));
-  if (!planned) {
-    why_ = planned.error().message;
-    co_return false;
-  }
+  if (!planned) co_return tl::unexpected(planned.error());
   auto copy = co_await parts_.copies.get({id_, kAccountCopy}, handle_->fence(), deadline, scope_.cancellation());
-  if (!copy) {
-    why_ = "its account: " + copy.error().message;
-    co_return false;
-  }
+  if (!copy) co_return about("its account", copy.error());
   if (*copy) {
     auto restored = account::RunAccount::restore(now(), *plan_, (*copy)->bytes);
-    if (!restored) {
-      why_ = "its account: " + restored.error().message;
-      co_return false;
-    }
+    if (!restored) co_return about("its account", restored.error());
     account_ = std::make_unique<account::RunAccount>(std::move(*restored));
   } else {
     account_ = std::make_unique<account::RunAccount>(*plan_);
   }
-  if (!owned_) {
-    why_ = "somebody else has taken it";
-    co_return false;
-  }
+  auto context = co_await read_context(deadline);
+  if (!context) co_return about("the values between its workflows", context.error());
+  if (!owned_) co_return fail(Errc::kClosed, "somebody else has taken it");
   durable_ = account_->applied();
   written_ = sheet->revision;
   std::map<dispatch::ShareId, uint64_t> applied;
@@ -176,6 +154,7 @@ task<bool> Steward::take_over(Instant deadline) {
   }
   job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(*sheet),
                                          parts_.runtime.prng().fork());
+  job_->restore(std::move(*context));
   start();
   JobEffects out;
   job_->adopt(before(), ago, std::move(applied), out);
@@ -186,7 +165,7 @@ task<bool> Steward::take_over(Instant deadline) {
   }
   for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
   after(out);
-  co_return true;
+  co_return Status{};
 }
 
 void Steward::start() {
@@ -248,6 +227,8 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
     live_.ended(closed->share);
   } else if (std::holds_alternative<fx::Conclude>(effect)) {
     scope_.spawn(conclude(this));
+  } else if (std::holds_alternative<fx::KeepContext>(effect)) {
+    if (!std::exchange(keeping_context_, true)) scope_.spawn(keep_context(this));
   } else if (std::holds_alternative<fx::Over>(effect)) {
     over_since_ = parts_.runtime.now();
     say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));

@@ -4,6 +4,7 @@
 //   steward.cc          its life: taken, written, concluded, lost
 //   steward_workers.cc  what is said to workers, and what they say
 //   steward_account.cc  what was measured: told, copied, watched
+//   steward_context.cc  what workflows leave for others
 //
 // One thread, that of its runtime.
 #pragma once
@@ -30,6 +31,7 @@ namespace bellwether::node {
 
 inline constexpr const char* kBundleCopy = "bundle";
 inline constexpr const char* kAccountCopy = "account";
+inline constexpr const char* kContextCopy = "context";
 
 struct StewardSettings {
   dispatch::JobRules rules;
@@ -70,8 +72,8 @@ class Steward final : private jobs::JobHandle::Listener {
   // A new job: takes its register, keeps what it is made from, and begins. The answer for the client. Unless ready()
   // then, this object is of no use: the job is not there, or it was there before.
   runtime::task<dispatch::Response> found(dispatch::Submit letter);
-  // Somebody else's: from its register and its copies. False: it cannot be had, or has ended; `why` tells.
-  runtime::task<bool> take_over(Instant deadline);
+  // Somebody else's: from its register and its copies. An error: it cannot be had, or has ended.
+  runtime::task<Status> take_over(Instant deadline);
 
   // What is waited for is given up; close() is to follow.
   void abandon();
@@ -83,7 +85,6 @@ class Steward final : private jobs::JobHandle::Listener {
   bool over() const { return job_ != nullptr && job_->over(); }
   const dispatch::JobSheet& sheet() const { return job_->sheet(); }
   bool ready() const { return job_ != nullptr; }
-  std::string why() const { return why_; }
   Instant over_since() const { return over_since_; }
   // Cores of workers that its shares stand for.
   void add_cores(std::map<std::string, uint32_t>& asked) const;
@@ -112,9 +113,6 @@ class Steward final : private jobs::JobHandle::Listener {
     Instant live_at = Instant::never();  // from then on counters that have changed are news
     uint64_t live_version = 0;           // of the counters, when it asked
   };
-  struct Missed {
-    uint32_t reports = 0;  // in a row, that did not name the share, or as ready only
-  };
 
   void on_lost(const jobs::LostJob& lost) override;
 
@@ -131,6 +129,8 @@ class Steward final : private jobs::JobHandle::Listener {
   static runtime::task<void> keep_time(Steward* self);
   static runtime::task<void> write_on(Steward* self);
   static runtime::task<void> conclude(Steward* self);
+  static runtime::task<void> keep_context(Steward* self);
+  runtime::task<Result<dispatch::JobContext>> read_context(Instant deadline);
   static runtime::task<void> let_go(Steward* self);
   Instant now() { return parts_.runtime.read_clock(); }
   void say(const std::string& event, const std::string& text, bool warning = false);
@@ -140,7 +140,7 @@ class Steward final : private jobs::JobHandle::Listener {
   static runtime::task<void> begin(Steward* self, dispatch::job_effect::Begin begin);
   static runtime::task<void> stop(Steward* self, dispatch::job_effect::Stop stop);
   static runtime::task<void> adopt(Steward* self, std::string worker);
-  static runtime::task<void> retire(Steward* self, std::string worker, uint64_t life);
+  static runtime::task<void> retire(Steward* self, std::string worker);
   void retire_all();
   runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::Letter letter, Duration timeout);
 
@@ -156,7 +156,6 @@ class Steward final : private jobs::JobHandle::Listener {
   Parts parts_;
   StewardSettings settings_;
   std::string id_;
-  std::string why_;
   std::string bundle_;
   std::unique_ptr<plan::Plan> plan_;
   std::unique_ptr<jobs::JobHandle> handle_;
@@ -166,6 +165,7 @@ class Steward final : private jobs::JobHandle::Listener {
   bool owned_ = false;
   bool closing_ = false;
   bool writing_ = false;
+  bool keeping_context_ = false;
   uint64_t written_ = 0;  // revision of the sheet that a quorum has
   uint64_t copies_put_ = 0;
   bool copied_all_ = true;  // since the account changed
@@ -173,8 +173,8 @@ class Steward final : private jobs::JobHandle::Listener {
   Instant next_copy_;
   std::map<account::StreamId, uint64_t> durable_;
   LiveBoard live_;
-  bool live_told_ = false;  // to whoever looks after the watchers, since it did
-  std::map<dispatch::ShareId, Missed> missed_;
+  bool live_told_ = false;                        // to whoever looks after the watchers, since it did
+  std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
   std::set<dispatch::ShareId> beginning_;
   std::list<Watcher> watchers_;
   Instant watchers_due_ = Instant::never();

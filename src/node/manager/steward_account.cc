@@ -93,9 +93,9 @@ task<void> Steward::copy_on(Steward* self) {
 
 task<Status> Steward::copy_account(Instant deadline) {
   const copies::Version version{handle_->fence(), ++copies_put_};
-  copied_all_ = true;
   auto bytes = account_->save(now());
   if (!bytes) co_return tl::unexpected(bytes.error());
+  copied_all_ = true;
   std::map<StreamId, uint64_t> applied = account_->applied();
   const Status put =
       co_await parts_.copies.put({id_, kAccountCopy}, version, std::move(*bytes), deadline, scope_.cancellation());

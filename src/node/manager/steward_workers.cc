@@ -130,9 +130,9 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
   while (self->owned_ && !self->closing_) {
     const auto& shares = self->job_->sheet().shares;
     const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
-      return dispatch::is_live(share) && share.worker == worker;
+      return share.worker == worker && (dispatch::is_live(share) || share.end);
     });
-    if (mine == shares.end()) co_return;
+    if (mine == shares.end() || !self->job_->asks(worker)) co_return;
     const uint64_t life = mine->life;
     dispatch::AdoptLetter letter;
     letter.job = self->id_;
@@ -171,12 +171,12 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
 void Steward::retire_all() {
   std::set<std::string> told;
   for (const dispatch::ShareSheet& share : job_->sheet().shares) {
-    if (told.insert(share.worker).second) scope_.spawn(retire(this, share.worker, share.life));
+    if (told.insert(share.worker).second) scope_.spawn(retire(this, share.worker));
   }
 }
 
 // A worker that does not hear it forgets by itself, later.
-task<void> Steward::retire(Steward* self, std::string worker, uint64_t) {
+task<void> Steward::retire(Steward* self, std::string worker) {
   const Instant end = self->now() + kRetireFor;
   Duration pause = kAgain;
   while (!self->closing_ && self->now() < end && !self->parts_.surroundings.is_gone(worker)) {
@@ -225,7 +225,7 @@ void Steward::reported(const std::string& worker, const dispatch::WorkerReport& 
       missed_.erase(share.id);
       continue;
     }
-    if (++missed_[share.id].reports < kMissedMost) continue;
+    if (++missed_[share.id] < kMissedMost) continue;
     missed_.erase(share.id);
     lost.push_back(share.id);
   }

@@ -163,7 +163,7 @@ class ChildShare final : public ShareProcess {
     static_assert(static_cast<int>(ShareEnd::How::kAborted) == static_cast<int>(ChildEnded::How::kAborted));
     if (phase_ == Phase::kTold) return false;
     phase_ = Phase::kTold;
-    told_ = {static_cast<ShareEnd::How>(ended.how), std::move(ended.step), ended.elapsed};
+    told_ = {static_cast<ShareEnd::How>(ended.how), std::move(ended.step), ended.elapsed, std::move(ended.provided)};
     return true;
   }
 
@@ -175,7 +175,9 @@ class ChildShare final : public ShareProcess {
 
   void conclude(ShareEnd::How how, std::string detail) {
     phase_ = Phase::kOver;
-    end_ = {how, std::move(detail), told_ ? told_->elapsed : Duration::zero()};
+    end_ = told_.value_or(ShareEnd{});
+    end_.how = how;
+    end_.detail = std::move(detail);
     runtime_.timers().arm(tell_end_, runtime_.now());  // from outside of what its listener may destroy
   }
 

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "account/window_codec.h"
+#include "dispatch/codec/context_codec.h"
 #include "proto/share.pb.h"
 
 namespace bellwether::node {
@@ -34,6 +35,7 @@ void put(const ChildOrder& from, wire::ToShare& to) {
   order->set_of(from.of);
   for (const int cpu : from.cpus) order->add_cpus(static_cast<uint32_t>(cpu));
   order->set_seed(from.seed);
+  for (const plan::Given& one : from.given) dispatch::put(one, *order->add_given());
 }
 
 void put(const ChildBegin& from, wire::ToShare& to) {
@@ -62,6 +64,10 @@ Result<ToChild> take(const wire::ToShare::Order& from) {
     to.cpus.push_back(static_cast<int>(cpu));
   }
   to.seed = from.seed();
+  if (static_cast<std::size_t>(from.given_size()) > plan::kMostProvided) return refuse("too many values");
+  for (const auto& one : from.given()) {
+    if (!dispatch::read(one, to.given.emplace_back())) return refuse("a value that cannot be");
+  }
   return ToChild(std::move(to));
 }
 
@@ -98,6 +104,7 @@ void put(const ChildEnded& from, wire::FromShare& to) {
   to.mutable_ended()->set_how(static_cast<uint32_t>(from.how));
   to.mutable_ended()->set_step(cut(from.step));
   to.mutable_ended()->set_elapsed_ns(from.elapsed.ns());
+  for (const plan::Provided& one : from.provided) dispatch::put(one, *to.mutable_ended()->add_provided());
 }
 
 Result<FromChild> take(const wire::FromShare::Prepared& from) {
@@ -125,8 +132,12 @@ Result<FromChild> take(const wire::FromShare::Ended& from) {
   if (from.how() > static_cast<uint32_t>(ChildEnded::How::kAborted)) return refuse("an end that does not exist");
   if (from.step().size() > kMostShareText) return refuse("too long a name");
   if (!is_span(from.elapsed_ns())) return refuse("a time that cannot be");
-  return FromChild(
-      ChildEnded{static_cast<ChildEnded::How>(from.how()), from.step(), Duration::nanos(from.elapsed_ns())});
+  ChildEnded to{static_cast<ChildEnded::How>(from.how()), from.step(), Duration::nanos(from.elapsed_ns()), {}};
+  if (static_cast<std::size_t>(from.provided_size()) > plan::kMostProvided) return refuse("too many values");
+  for (const auto& one : from.provided()) {
+    if (!dispatch::read(one, to.provided.emplace_back())) return refuse("a value that cannot be");
+  }
+  return FromChild(std::move(to));
 }
 
 template <class Message, class Variant>

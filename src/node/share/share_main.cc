@@ -12,6 +12,7 @@
 #include "node/local/load_group.h"
 #include "node/share/share_codec.h"
 #include "node/share/share_socket.h"
+#include "plan/context.h"
 #include "runtime/scope.h"
 #include "runtime/thread.h"
 
@@ -68,7 +69,7 @@ class Share final : public LoadGroup::Listener {
       if (begin != nullptr) {
         co_await run(*begin);
       } else {
-        say(ChildEnded{ChildEnded::How::kStopped, {}, {}});
+        say(ChildEnded{ChildEnded::How::kStopped, {}, {}, {}});
       }
     }
     co_await socket_->flush();
@@ -94,12 +95,14 @@ class Share final : public LoadGroup::Listener {
       return fail(Errc::kInvalid, "workflow " + std::to_string(order.workflow) + " of a plan that has " +
                                       std::to_string(plan_->workflows.size()));
     }
+    plan_ = plan::with_given(std::move(*plan_), order.workflow, order.given);
+    workflow_ = order.workflow;
     if (auto there = stay_on(order.cpus); !there) return there;
     group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
                                          GroupOptions{.first = order.first,
                                                       .threads = order.count,
                                                       .parts = order.of,
-                                                      .workflow = order.workflow,
+                                                      .workflows = {order.workflow},
                                                       .pin = order.cpus,
                                                       .seed = order.seed,
                                                       .tally_every = kCountersEvery},
@@ -118,7 +121,7 @@ class Share final : public LoadGroup::Listener {
     const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
                      : stopped_           ? ChildEnded::How::kStopped
                                           : ChildEnded::How::kCompleted;
-    say(ChildEnded{how, aborted_by_, group_->elapsed()});
+    say(ChildEnded{how, aborted_by_, group_->elapsed(), group_->provided(workflow_)});
   }
 
   task<void> obey(runtime::Cancellation* cancel) {
@@ -166,6 +169,7 @@ class Share final : public LoadGroup::Listener {
   std::unique_ptr<ShareSocket> socket_;
   PlanOf plan_of_;
   std::optional<plan::Plan> plan_;
+  uint16_t workflow_ = 0;
   std::unique_ptr<LoadGroup> group_;
   std::string aborted_by_;
   bool stopped_ = false;

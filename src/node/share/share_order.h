@@ -12,6 +12,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "plan/context.h"
 #include "vuser/engine.h"
 
 namespace bellwether::node {
@@ -29,8 +30,9 @@ struct ChildOrder {
   uint32_t first = 0;
   uint32_t count = 1;
   uint32_t of = 1;
-  std::vector<int> cpus;  // processors to stay on, dealt to the threads in turn; empty: anywhere
-  uint64_t seed = 0;      // of the whole run
+  std::vector<int> cpus;                // processors to stay on, dealt to the threads in turn; empty: anywhere
+  uint64_t seed = 0;                    // of the whole run
+  std::vector<plan::Given> given = {};  // what the workflow uses of others
   bool operator==(const ChildOrder&) const = default;
 };
 // See vuser::Engine::run().
@@ -65,8 +67,9 @@ struct ChildCounters {
 struct ChildEnded {
   enum class How : uint8_t { kCompleted, kStopped, kAborted };
   How how = How::kCompleted;
-  std::string step;  // kAborted: the one that failed
-  Duration elapsed;  // from the start of the clock to the end
+  std::string step;                           // kAborted: the one that failed
+  Duration elapsed;                           // from the start of the clock to the end
+  std::vector<plan::Provided> provided = {};  // for other workflows
   bool operator==(const ChildEnded&) const = default;
 };
 using FromChild = std::variant<ChildPrepared, ChildSecond, ChildCounters, ChildEnded>;

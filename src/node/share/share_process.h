@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "base/time.h"
@@ -24,6 +25,7 @@ struct ShareEnd {
   How how = How::kCompleted;
   std::string detail;  // for people: the step of kAborted, what is wrong for kNotPrepared, how it ended for kCrashed
   Duration elapsed;    // from the start of the clock to the end: of the first three
+  std::vector<plan::Provided> provided = {};  // for other workflows
 };
 std::string_view to_string(ShareEnd::How how);
 

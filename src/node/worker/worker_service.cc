@@ -136,7 +136,7 @@ void WorkerService::act(effect::Start& effect) {
   Result<ChildOrder> order = known.and_then([&](const PlanFacts& facts) { return order_for(effect, facts); });
   if (!order) {
     tell(event::NotPrepared{effect.share, order.error()});
-    tell(event::Ended{effect.share, {dispatch::ShareOutcome::kFailed, order.error().message, 0, {}}});
+    tell(event::Ended{effect.share, {dispatch::ShareOutcome::kFailed, order.error().message, 0, {}, {}}});
     return;
   }
   WorkerShare::Host& host = *this;
@@ -165,6 +165,7 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
   order.count = from.parts.count;
   order.of = from.parts.of;
   order.seed = from.seed;
+  order.given = from.given;
   if (!settings_.pin) return order;
   for (const uint32_t core : effect.core_of_part) order.cpus.push_back(settings_.cpus[core % settings_.cpus.size()]);
   return order;

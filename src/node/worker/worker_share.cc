@@ -96,8 +96,8 @@ void WorkerShare::on_counters(const ChildCounters& counters) {
 
 void WorkerShare::on_ended(const ShareEnd& ended) {
   const auto self = shared_from_this();  // until the end of this function, whatever follows from it
-  dispatch::ShareEnd end{outcome_of(ended.how), ended.detail, 0, ended.elapsed};
-  if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}};
+  dispatch::ShareEnd end{outcome_of(ended.how), ended.detail, 0, ended.elapsed, ended.provided};
+  if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}, {}};
   process_.reset();
   host_.tell(event::Ended{key_, std::move(end)});
 }

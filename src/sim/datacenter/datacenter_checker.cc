@@ -87,6 +87,7 @@ class JobJudge {
     std::string wrong = count(copy);
     if (wrong.empty()) wrong = compare(copy.totals());
     if (wrong.empty()) wrong = look_for_gaps();
+    if (wrong.empty()) wrong = look_at_values();
     return wrong;
   }
 
@@ -183,6 +184,33 @@ class JobJudge {
     return {};
   }
 
+  // All shares of a workflow begin with the same values, which somebody provided, or a missing one is told of.
+  std::string look_at_values() const {
+    const auto& events = job_.sheet.events;
+    const bool told = job_.sheet.events_dropped > 0 || std::any_of(events.begin(), events.end(), [](const auto& one) {
+                        return one.kind == "value_missing";
+                      });
+    std::map<uint16_t, const ShareStory*> first;
+    for (const auto& [id, share] : job_.shares) {
+      const auto& uses = job_.spec[share.workflow].uses;
+      if (!share.begun || uses.empty()) continue;
+      const auto [at, is_first] = first.try_emplace(share.workflow, &share);
+      if (!is_first && at->second->given != share.given)
+        return of_share(id, job_) + " has other values than another one";
+      if (share.given.size() < uses.size() && !told)
+        return of_share(id, job_) + " lacks values, and nobody tells of it";
+      for (const plan::Given& one : share.given) {
+        const uint16_t from = uses.at(one.use).from;
+        const bool known = std::any_of(job_.shares.begin(), job_.shares.end(), [&](const auto& maker) {
+          const auto& made = maker.second.provided;
+          return maker.second.workflow == from && std::find(made.begin(), made.end(), one.text) != made.end();
+        });
+        if (!known) return of_share(id, job_) + " has a value that nobody provided: " + one.text;
+      }
+    }
+    return {};
+  }
+
   const JobStory& job_;
   CountedSeconds& seconds_;
   std::optional<metrics::Window> sum_;
@@ -214,7 +242,11 @@ std::string loss_of(const JobStory& job) {
   if (!job.sheet.losses.empty()) {
     return "job '" + job.id + "' has a loss although nothing could be lost: " + job.sheet.losses.front().cause;
   }
-  const bool stopped = job.sheet.stop.has_value();
+  const auto& events = job.sheet.events;
+  // Managers that are away for long are enough for that.
+  const bool unsynced =
+      std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "layer_sync_failed"; });
+  const bool stopped = job.sheet.stop.has_value() || unsynced;
   if (!stopped && job.sheet.state != dispatch::JobState::kCompleted) {
     return "job '" + job.id + "' is " + std::string(to_string(job.sheet.state)) +
            " although no worker broke: " + job.sheet.why;

@@ -13,8 +13,9 @@ enum class DatacenterMistake : uint8_t {
   kTellsTwice,        // a share tells some of its seconds twice
   kLosesSecond,       // a share does not tell some of its seconds
   kNeverDies,         // the process of a share outlives being killed
+  kLosesValues,       // shares begin without the values of other workflows
 };
-inline constexpr int kDatacenterMistakes = static_cast<int>(DatacenterMistake::kNeverDies) + 1;
+inline constexpr int kDatacenterMistakes = static_cast<int>(DatacenterMistake::kLosesValues) + 1;
 
 std::string_view to_string(DatacenterMistake mistake);
 

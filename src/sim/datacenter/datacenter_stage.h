@@ -39,6 +39,8 @@ struct ShareStory {
   bool resumed = false;
   bool crashed = false;
   std::vector<ToldSecond> told;
+  std::vector<plan::Given> given;     // values of other workflows, with which it was prepared
+  std::vector<std::string> provided;  // for others, when it ended
 };
 
 // One job: what it is, what its client has heard of it, and what its shares have done.

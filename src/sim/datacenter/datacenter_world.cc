@@ -31,6 +31,7 @@ std::string_view to_string(DatacenterMistake mistake) {
     case DatacenterMistake::kCopiesNotDurable: return "copies-not-durable";
     case DatacenterMistake::kTellsTwice: return "tells-twice";
     case DatacenterMistake::kLosesSecond: return "loses-second";
+    case DatacenterMistake::kLosesValues: return "loses-values";
     case DatacenterMistake::kNeverDies: return "never-dies";
   }
   return "?";

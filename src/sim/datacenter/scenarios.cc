@@ -1,6 +1,8 @@
 #include "sim/datacenter/scenarios.h"
 
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "dispatch/codec/bundle_codec.h"
@@ -27,8 +29,24 @@ std::string steps_of(Prng& prng, bool measured) {
   return text;
 }
 
-std::string workflow(Prng& prng, int64_t number) {
-  std::string text = "  w" + std::to_string(number) + ":\n";
+// Of workflows that come after others: on whom each depends, with a value of it, or on nobody.
+using Bonds = std::vector<std::optional<int64_t>>;
+
+std::string bonds_of(const Bonds& bonds, int64_t number) {
+  std::string text;
+  if (const auto on = bonds[static_cast<std::size_t>(number)]) {
+    const std::string name = "w" + std::to_string(*on);
+    text += "    depends: " + name + "\n    use: {" + name + ": [v]}\n";
+  }
+  std::string provides;
+  for (std::size_t i = 0; i < bonds.size(); ++i) {
+    if (bonds[i] == number) provides += (provides.empty() ? "" : ", ") + ("w" + std::to_string(i)) + ": {v: x}";
+  }
+  return provides.empty() ? text : text + "    provide: {" + provides + "}\n";
+}
+
+std::string workflow(Prng& prng, const Bonds& bonds, int64_t number) {
+  std::string text = "  w" + std::to_string(number) + ":\n" + bonds_of(bonds, number);
   const std::string duration = std::to_string(prng.between(3, 25)) + "s";
   const std::string graceful = std::to_string(prng.between(0, 3)) + "s";
   switch (prng.below(8)) {
@@ -53,7 +71,11 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number) {
   sources.file_name = "job.yaml";
   sources.text = "name: job-" + std::to_string(number) + "\nworkflows:\n";
   const auto workflows = prng.chance(0.6) ? 1 : prng.between(2, 4);
-  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, i);
+  Bonds bonds(static_cast<std::size_t>(workflows));
+  for (int64_t i = 1; i < workflows; ++i) {
+    if (prng.chance(0.6)) bonds[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
+  }
+  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, bonds, i);
   if (prng.chance(0.1)) {
     sources.text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
   }

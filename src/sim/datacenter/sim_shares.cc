@@ -65,6 +65,7 @@ class SimShare final : public node::ShareProcess {
         story_(job.shares[key_.second]),
         workflow_(order.workflow),
         parts_(order.count),
+        first_(order.first),
         listener_(listener),
         prng_(all.runtime_.prng().fork()),
         tell_end_(&ended, this) {
@@ -117,7 +118,20 @@ class SimShare final : public node::ShareProcess {
   static void ended(void* self) {
     auto* share = static_cast<SimShare*>(self);
     const Duration lived = std::max(share->runtime_.now() - share->start_, share->resumed_at_);
-    share->listener_.on_ended({share->how_, {}, share->story_.begun ? lived : Duration::zero()});
+    ShareEnd end{share->how_, {}, share->story_.begun ? lived : Duration::zero()};
+    if (share->story_.begun && end.how != ShareEnd::How::kCrashed) share->provide(end);
+    share->listener_.on_ended(end);
+  }
+
+  // Values that tell whose they are. Now and then it has found out nothing.
+  void provide(ShareEnd& end) {
+    const std::vector<std::string>& names = job_.spec[workflow_].provides;
+    if (prng_.chance(0.2)) return;
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      const std::string text = names[i] + " of share " + std::to_string(key_.second);
+      end.provided.push_back({static_cast<uint16_t>(i), first_ + 1, end.elapsed, text});
+      story_.provided.push_back(text);
+    }
   }
 
   task<void> live() {
@@ -183,6 +197,7 @@ class SimShare final : public node::ShareProcess {
   ShareStory& story_;
   uint16_t workflow_;
   uint32_t parts_;
+  uint32_t first_;
   Listener& listener_;
   Prng prng_;
   DatacenterMistake mistake_ = DatacenterMistake::kNone;
@@ -226,6 +241,7 @@ std::unique_ptr<node::ShareProcess> SimShares::start(node::ChildOrder order, nod
   story.life = service_->life();
   story.workflow = order.workflow;
   story.parts = {order.first, order.count, order.of};
+  story.given = stage.mistake == DatacenterMistake::kLosesValues ? std::vector<plan::Given>() : order.given;
   return std::make_unique<SimShare>(*this, std::move(key), job, std::move(order), listener);
 }
 

@@ -1,0 +1,43 @@
+#include "dispatch/codec/context_codec.h"
+
+#include <gtest/gtest.h>
+
+#include "proto/context.pb.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+JobContext sample() {
+  JobContext context;
+  context.merge(0, ShareId(3), {0, 7, Duration::seconds(2), std::string("to\0ken", 6)});
+  context.merge(2, ShareId(1), {1, 1, Duration::zero(), ""});
+  return context;
+}
+
+TEST(ContextCodec, brings_back_what_it_was_given) {
+  const auto back = decode_context(encode_context(sample()));
+  ASSERT_TRUE(back);
+  EXPECT_EQ(*back, sample());
+  EXPECT_EQ(*decode_context(encode_context({})), JobContext{});
+}
+
+TEST(ContextCodec, refuses_what_cannot_be) {
+  const auto refused = [](auto spoil) {
+    wire::JobContext context;
+    EXPECT_TRUE(context.ParseFromString(encode_context(sample())));
+    spoil(context);
+    return !decode_context(context.SerializeAsString());
+  };
+  EXPECT_FALSE(refused([](auto&) {}));
+  EXPECT_TRUE(refused([](auto& c) { c.mutable_values(0)->set_workflow(1'000); }));
+  EXPECT_TRUE(refused([](auto& c) { c.mutable_values(0)->mutable_value()->set_provide(100); }));
+  EXPECT_TRUE(refused([](auto& c) { c.mutable_values(0)->mutable_value()->set_at_ns(-1); }));
+  EXPECT_TRUE(refused([](auto& c) { c.mutable_values(0)->mutable_value()->set_too_large(true); }));
+  EXPECT_TRUE(
+      refused([](auto& c) { c.mutable_values(0)->mutable_value()->set_text(std::string((64 << 10) + 1, 'x')); }));
+  EXPECT_TRUE(refused([](auto& c) { *c.add_values() = c.values(0); }));
+  EXPECT_FALSE(decode_context("\xff\xff"));
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch

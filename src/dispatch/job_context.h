@@ -1,0 +1,32 @@
+// What the workflows of a job have left for those that come after them. The job's owner is the only one who writes it;
+// what it hears from the shares is merged in any order, with the same result.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "dispatch/share.h"
+#include "plan/context.h"
+
+namespace bellwether::dispatch {
+
+struct JobContext {
+  struct Value {
+    uint16_t workflow = 0;  // that made it
+    ShareId share;
+    plan::Provided value;
+    bool operator==(const Value&) const = default;
+  };
+  uint64_t version = 0;       // grows with each change
+  std::vector<Value> values;  // one of each workflow and provide
+
+  // plan::wins() says which of two values stays; of two of one virtual user and moment that of the later share does.
+  // True: it has changed.
+  bool merge(uint16_t workflow, ShareId share, const plan::Provided& value);
+  // Null: there is none.
+  const std::string* find(uint16_t workflow, uint16_t provide) const;
+  bool operator==(const JobContext&) const = default;
+};
+
+}  // namespace bellwether::dispatch

@@ -1,0 +1,87 @@
+#!/usr/bin/env python3
+"""Workflows that depend on others, on a cluster: values reach every worker, also when managers die in between."""
+
+from lib import jobs, nodes
+from lib.world import until
+
+
+class Layers(jobs.Test):
+    def scenario(self, cluster, token="token-${login.json.$.token}", first=4):
+        """Who logs in leaves a token; the other two layers send it back to the target, which echoes it."""
+        def echo(value):
+            return {"http": {"post": cluster.url + "/echo", "body": value}, "check": {"body": {"contains": "token-"}}}
+        rate = {"executor": "constant-arrival-rate", "rate": "30/s", "duration": "3s",
+                "vus": {"preallocated": 30, "max": 90}}
+        return {"workflows": {
+            "auth": {**rate, "duration": f"{first}s",
+                     "steps": {"login": {"http": {"post": cluster.url + "/login", "json": {"user": "u", "pass": "p"}}}},
+                     "provide": {"browse": {"token": token}, "pay": {"token": token}}},
+            "browse": {**rate, "depends": ["auth"], "use": {"auth": ["token"]}, "steps": {"e": echo("${token}")},
+                       "provide": {"pay": {"seen": "${token} by browse"}}},
+            "pay": {**rate, "depends": "browse", "use": {"auth": ["token"], "browse": ["seen"]},
+                    "steps": {"e": echo("${token} ${seen}")}}}}
+
+    def assert_all_checked(self, result, requests):
+        self.assert_whole(result, requests)
+        self.assertEqual([one["status"] for one in result["workflows"]], ["completed"] * 3)
+        self.assertEqual({one["fails"] for one in result["checks"]}, {0})
+        self.assertEqual(sum(one["passes"] for one in result["checks"]), 180)
+
+    def test_every_worker_begins_with_the_same_values(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        code, result = cluster.run(self.scenario(cluster)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_all_checked(result, 300)
+        self.assertEqual(result["events"], [])
+        # What is handed on is not for everybody's eyes.
+        self.assertNotIn("token-", str(cluster.status(result["run"]["id"])))
+        self.assertNotIn("token-", str(result["events"]))
+        cluster.all_free()
+
+    def test_the_owner_dies_while_the_first_layer_runs(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(self.scenario(cluster, first=8))
+        cluster.under_load(client, 2)
+        cluster.running[cluster.status(client.job)["manager"]].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_all_checked(result, 420)
+
+    def test_all_managers_are_away_when_a_layer_ends(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(self.scenario(cluster, first=6))
+        cluster.under_load(client, 2)
+        for name in cluster.voters:
+            cluster.running[name].kill()
+        until("the first layer has ended", lambda: not cluster.children("w1") and not cluster.children("w2"), 30)
+        cluster.start(*cluster.voters)
+        code, result = client.finish(120)
+        self.assertEqual(code, jobs.PASS)
+        self.assert_all_checked(result, 360)
+
+    def test_a_value_that_is_too_long_is_told(self):
+        cluster = self.cluster(1, workers=1)
+        cluster.at_work()
+        code, result = cluster.run(self.scenario(cluster, token="${random_hex(1024)}" * 40, first=2)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assertEqual({one["kind"] for one in result["events"]} & {"value_too_large", "value_missing"},
+                         {"value_too_large", "value_missing"})
+        self.assertEqual(sum(one["passes"] for one in result["checks"]), 0)
+
+    def test_what_depends_on_what_failed_is_skipped(self):
+        cluster = self.cluster(1, workers=1)
+        cluster.at_work()
+        client = cluster.run(self.scenario(cluster, first=60))
+        cluster.under_load(client, 1)
+        cluster.kill_share("w1")
+        code, result = client.finish()
+        self.assertNotEqual(code, jobs.PASS)
+        self.assertEqual([one["status"] for one in result["workflows"]], ["failed", "skipped", "skipped"])
+        self.assertIn("'auth' is failed", result["workflows"][1]["skipped_because"])
+
+
+if __name__ == "__main__":
+    nodes.main()

@@ -1,0 +1,109 @@
+#!/usr/bin/env python3
+"""Workflows that depend on others, on one machine: when they begin, and what they are given."""
+
+import json
+import signal
+import time
+
+from lib import product
+from lib.server import Server, response
+
+
+def scenario(url, auth="", browse="", token="${login.json.$.token}"):
+    return f"""\
+workflows:
+  auth:
+    vus: 2
+    duration: 400ms
+    pacing: 50ms
+    {auth}
+    steps: {{login: {{http: {{post: "{url}/login", json: {{user: "u${{vu}}"}}}}}}}}
+    provide: {{browse: {{token: "{token}"}}}}
+  browse:
+    depends: [auth]
+    use: {{auth: [token]}}
+    vus: 2
+    duration: 300ms
+    pacing: 20ms
+    {browse}
+    steps:
+      list: {{http: {{get: "{url}/items", headers: {{Authorization: "Bearer ${{token}}"}}}}, check: {{status: 200}}}}
+"""
+
+
+class Layers(product.Test):
+    def setUp(self):
+        super().setUp()
+        self.logins = 0
+        self.of_first = []
+        self.broken = False
+        self.server = Server(self.respond)
+        self.addCleanup(self.server.close)
+
+    def respond(self, request, connection):
+        if request.path != "/login":
+            return response(b"[]")
+        if self.broken:
+            return response(b"no", status="503 Unavailable")
+        self.logins += 1
+        token = f"t{self.logins}"
+        if b'"u1"' in request.body:
+            self.of_first.append(token)
+        return response(json.dumps({"token": token}).encode())
+
+    def asked(self, path):
+        return [request for request in self.server.requests if request.path == path]
+
+    def states(self, run):
+        return {one["name"]: one["status"] for one in run.result["workflows"]}
+
+    def test_the_first_user_s_last_value_is_what_everybody_begins_with(self):
+        run = self.load(scenario(self.server.url))
+        self.assertEqual(self.states(run), {"auth": "completed", "browse": "completed"})
+        given = {request.header("authorization") for request in self.asked("/items")}
+        self.assertEqual(given, {f"Bearer {self.of_first[-1]}"})
+        # One after the other, each in seconds of its own.
+        self.assertGreater(self.asked("/items")[0].at, self.asked("/login")[-1].at)
+        self.assertEqual([point["t"] for point in run.result["series"]], [0, 1])
+        self.assertEqual(sum(point["requests"] for point in run.result["series"]), run.totals["requests"])
+        self.assertEqual(run.result["events"], [])
+
+    def test_a_value_that_nobody_provided_is_told_and_what_mentions_it_is_not_sent(self):
+        self.broken = True
+        run = self.load(scenario(self.server.url), code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual(self.asked("/items"), [])
+        [event] = run.result["events"]
+        self.assertEqual(event["kind"], "value_missing")
+        self.assertIn("'auth' provided no 'token' for 'browse'", event["detail"])
+        self.assertGreater(run.result["steps"]["browse.list"]["errors"]["template"], 0)
+
+    def test_something_may_stand_for_it(self):
+        self.broken = True
+        text = scenario(self.server.url).replace("use: {auth: [token]}", "use: {auth: {token: nobody}}")
+        run = self.load(text, code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual({request.header("authorization") for request in self.asked("/items")}, {"Bearer nobody"})
+        self.assertEqual(run.result["events"], [])
+
+    def test_a_value_that_is_too_long_is_left_out(self):
+        run = self.load(scenario(self.server.url, token="${random_hex(1024)}" * 40))
+        self.assertEqual([event["kind"] for event in run.result["events"]], ["value_too_large", "value_missing"])
+        self.assertEqual(self.asked("/items"), [])
+
+    def test_what_comes_after_an_end_before_time_is_skipped(self):
+        file = self.write("s.yaml", scenario(self.server.url, auth="graceful_stop: 1s").replace("400ms", "60s"))
+        out = self.folder / "result.json"
+        run = self.start("run", file, "--out", f"json={out}", "--ui", "none")
+        while not self.asked("/login"):
+            time.sleep(0.01)
+        run.send_signal(signal.SIGINT)
+        ended = self.finish(run, out)
+        self.assertEqual(ended.code, product.SIGNAL)
+        workflows = {one["name"]: one for one in ended.result["workflows"]}
+        self.assertEqual(workflows["auth"]["status"], "stopped")
+        self.assertEqual(workflows["browse"]["status"], "skipped")
+        self.assertIn("before what it depends on", workflows["browse"]["skipped_because"])
+        self.assertEqual(self.asked("/items"), [])
+
+
+if __name__ == "__main__":
+    product.main()
