@@ -129,8 +129,9 @@ int question(const Given& given, const wire::AdminRequest& request) {
   return answered(ask_any(*session, request, given.timeout), given.json);
 }
 
-// What only the leader can do is asked of the leader, whichever node was named.
-int ask_leader(const Given& given, const wire::AdminRequest& request) {
+// Asks the first member that `is` it, whichever node was named; with nobody there is nobody to ask.
+template <class Is>
+int ask_member(const Given& given, const wire::AdminRequest& request, Is is, const std::string& nobody) {
   auto session = open_session(given);
   if (!session) return kExitUsage;
   wire::AdminRequest members;
@@ -138,33 +139,26 @@ int ask_leader(const Given& given, const wire::AdminRequest& request) {
   const auto known = ask_any(*session, members, given.timeout);
   if (!known) return answered(known, false);
   for (const auto& member : known->members().members()) {
-    if (!member.leads()) continue;
     const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
-    if (!place) continue;
-    return answered(ask(*session, *place, request, given.timeout), given.json);
+    if (place && is(member)) return answered(ask(*session, *place, request, given.timeout), given.json);
   }
-  std::fprintf(stderr, "bellwether cluster: nobody is known to lead\n");
+  std::fprintf(stderr, "bellwether cluster: %s\n", printable(nobody).c_str());
   return kExitNo;
 }
 
-// What a certain node is to do is asked of that one, whichever was named.
+// What only the leader can do.
+int ask_leader(const Given& given, const wire::AdminRequest& request) {
+  return ask_member(
+      given, request, [](const auto& member) { return member.leads(); }, "nobody is known to lead");
+}
+
 int drain_worker(const Given& given) {
-  auto session = open_session(given);
-  if (!session) return kExitUsage;
-  wire::AdminRequest members;
-  members.mutable_members();
-  const auto known = ask_any(*session, members, given.timeout);
-  if (!known) return answered(known, false);
-  for (const auto& member : known->members().members()) {
-    if (member.name() != given.name) continue;
-    const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
-    if (!place || member.state() == "dead" || member.state() == "left") break;
-    wire::AdminRequest request;
-    request.mutable_drain();
-    return answered(ask(*session, *place, request, given.timeout), given.json);
-  }
-  std::fprintf(stderr, "bellwether cluster: there is no live member '%s'\n", printable(given.name).c_str());
-  return kExitNo;
+  wire::AdminRequest request;
+  request.mutable_drain();
+  const auto is = [&](const auto& member) {
+    return member.name() == given.name && member.state() != "dead" && member.state() != "left";
+  };
+  return ask_member(given, request, is, "there is no live member '" + given.name + "'");
 }
 
 // --- a new secret ----------------------------------------------------------------------------------------------------
