@@ -51,7 +51,8 @@ Row row_of_letter(DispatchLetter::BodyCase letter) {
     case DispatchLetter::kWatch: return {{Urgency::kNormal, Operation::kStatus}, kAsking};
     case DispatchLetter::kFetchBundle: return {{Urgency::kNormal, Operation::kFetch}, kAsking};
     case DispatchLetter::kListJobs:
-    case DispatchLetter::kListWorkers: return {{Urgency::kLow, Operation::kStatus}, kAsking};
+    case DispatchLetter::kListWorkers:
+    case DispatchLetter::kListDatacenters: return {{Urgency::kLow, Operation::kStatus}, kAsking};
     case DispatchLetter::BODY_NOT_SET: return kUnknown;
   }
   return kUnknown;
@@ -77,7 +78,7 @@ Row row_of(uint16_t type, Bytes body) {
   }
 }
 
-constexpr uint32_t kLastLetter = DispatchLetter::kListWorkers;
+constexpr uint32_t kLastLetter = DispatchLetter::kListDatacenters;
 constexpr int kFieldsMost = 16;  // a letter has one, and later versions may add some
 
 // Nothing when it does not end within the bytes.

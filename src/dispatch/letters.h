@@ -19,6 +19,7 @@ inline constexpr std::size_t kMostHeldShares = 4'096;  // of a worker, of all it
 inline constexpr std::size_t kMostNews = 1'000;        // seconds in one answer; who lacks more gets the whole
 inline constexpr std::size_t kMostJobLines = 1'000;
 inline constexpr std::size_t kMostWorkerLines = 10'000;
+inline constexpr std::size_t kMostDatacenterLines = 1'000;
 inline constexpr uint32_t kMostCores = 65'536;  // of one worker
 inline constexpr std::size_t kMostTotalsBytes = std::size_t{64} << 20;
 
@@ -261,6 +262,25 @@ struct WorkerList {
   bool operator==(const WorkerList&) const = default;
 };
 
+// The datacenters of the cluster, as the manager that answers knows them. Answered by DatacenterList.
+struct ListDatacenters {
+  bool operator==(const ListDatacenters&) const = default;
+};
+struct DatacenterLine {
+  std::string name;
+  uint32_t managers = 0;  // that are alive
+  uint32_t workers = 0;
+  uint32_t cores = 0;
+  uint32_t free = 0;   // of healthy workers
+  std::string health;  // "healthy", "busy", "degraded", "unhealthy"
+  std::string reason;  // why it is not healthy
+  bool operator==(const DatacenterLine&) const = default;
+};
+struct DatacenterList {
+  std::vector<DatacenterLine> datacenters;
+  bool operator==(const DatacenterList&) const = default;
+};
+
 // --- answers that several letters have
 // ---------------------------------------------------------------------------------
 
@@ -293,7 +313,8 @@ std::string_view to_string(Refusal::Kind kind);
 
 using Letter =
     std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter, StopLetter,
-                 AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers>;
-using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList>;
+                 AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers, ListDatacenters>;
+using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList,
+                              DatacenterList>;
 
 }  // namespace bellwether::dispatch

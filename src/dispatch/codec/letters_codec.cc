@@ -141,6 +141,7 @@ struct Writer {
   }
   void operator()(const FetchBundle& from) const { to.mutable_fetch_bundle()->set_job(from.job); }
   void operator()(const ListWorkers&) const { to.mutable_list_workers(); }
+  void operator()(const ListDatacenters&) const { to.mutable_list_datacenters(); }
 };
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -285,6 +286,7 @@ std::optional<Letter> Reader::letter(Wire& from) {
     case Wire::kCancel: return cancel(from.cancel());
     case Wire::kFetchBundle: return FetchBundle{job(from.fetch_bundle().job())};
     case Wire::kListWorkers: return ListWorkers{};
+    case Wire::kListDatacenters: return ListDatacenters{};
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

@@ -190,7 +190,8 @@ inline Letter AnyLetter::letter(std::size_t kind) {
       return out;
     }
     case 14: return FetchBundle{id()};
-    default: return ListWorkers{};
+    case 15: return ListWorkers{};
+    default: return ListDatacenters{};
   }
 }
 
@@ -225,6 +226,14 @@ inline Response AnyLetter::response(std::size_t kind) {
       return out;
     }
     case 7: return bundle();
+    case 9: {
+      DatacenterList out;
+      for (std::size_t i = few(); i > 0; --i) {
+        const uint32_t cores = small(UINT32_MAX);
+        out.datacenters.push_back({text(), small(UINT32_MAX), small(UINT32_MAX), cores, small(cores), text(), text()});
+      }
+      return out;
+    }
     default: {
       WorkerList out;
       for (std::size_t i = few(); i > 0; --i) {

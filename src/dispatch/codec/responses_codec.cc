@@ -103,6 +103,19 @@ struct Writer {
       line.set_shares(one.shares);
     }
   }
+  void operator()(const DatacenterList& from) const {
+    to.mutable_datacenters();
+    for (const DatacenterLine& one : from.datacenters) {
+      Wire::DatacenterList::Line& line = *to.mutable_datacenters()->add_datacenters();
+      line.set_name(fit_text(one.name));
+      line.set_managers(one.managers);
+      line.set_workers(one.workers);
+      line.set_cores(one.cores);
+      line.set_free(one.free);
+      line.set_health(fit_text(one.health));
+      line.set_reason(fit_text(one.reason));
+    }
+  }
 };
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -217,6 +230,22 @@ class Reader : public FieldReader {
     }
     return out;
   }
+  DatacenterList datacenters(const Wire::DatacenterList& from) {
+    DatacenterList out;
+    if (!fits(from.datacenters_size(), kMostDatacenterLines)) return out;
+    for (const auto& one : from.datacenters()) {
+      DatacenterLine& line = out.datacenters.emplace_back();
+      line.name = text(one.name());
+      line.managers = one.managers();
+      line.workers = one.workers();
+      line.cores = one.cores();
+      line.free = one.free();
+      if (line.free > line.cores) refuse("more free cores than there are");
+      line.health = text(one.health());
+      line.reason = text(one.reason());
+    }
+    return out;
+  }
 };
 
 std::optional<Response> Reader::response(Wire& from) {
@@ -232,6 +261,7 @@ std::optional<Response> Reader::response(Wire& from) {
     case Wire::kJobs: return jobs(from.jobs());
     case Wire::kBundle: return read_bundle(*this, *from.mutable_bundle());
     case Wire::kWorkers: return workers(from.workers());
+    case Wire::kDatacenters: return datacenters(from.datacenters());
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

@@ -131,6 +131,8 @@ TEST(ResponsesCodec, lists_that_cannot_be_are_refused) {
   EXPECT_TRUE(refused(WorkerList{{{"w1", kMostCores + 1, 1, "", "", 0}}}, "more cores"));
   EXPECT_TRUE(refused(WorkerList{{{"w1", 1, 2, "", "", 0}}}, "more free cores"));
   EXPECT_TRUE(refused(WorkerList{std::vector<WorkerLine>(kMostWorkerLines + 1)}, "more of something"));
+  EXPECT_TRUE(refused(DatacenterList{{{"dc1", 1, 1, 2, 3, "", ""}}}, "more free cores"));
+  EXPECT_TRUE(refused(DatacenterList{std::vector<DatacenterLine>(kMostDatacenterLines + 1)}, "more of something"));
 }
 
 TEST(ResponsesCodec, words_neither_steer_a_terminal_nor_tear_a_line) {

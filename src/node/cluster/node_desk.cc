@@ -140,6 +140,19 @@ bool ClusterNode::is_gone(const std::string& name) const {
   return state == membership::MemberState::kDead || state == membership::MemberState::kLeft;
 }
 
+std::vector<Surroundings::Neighbour> ClusterNode::neighbours() const {
+  std::vector<Neighbour> out;
+  const membership::MemberTable& table = membership_->kernel().table();
+  for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
+    if (!table.has(i)) continue;
+    const auto role = static_cast<wire::Role>(table.profile(i).role);
+    if (role != wire::Role::kManager && role != wire::Role::kWorker) continue;
+    out.push_back({table.name(i), read_meta(table.profile(i).meta).datacenter, role == wire::Role::kManager,
+                   !is_gone(table.name(i))});
+  }
+  return out;
+}
+
 // Why this node should not lead, whoever leads now; empty: it may.
 std::string ClusterNode::unfit() const {
   if (!joined_) return "it has not joined its cluster yet";

@@ -6,6 +6,7 @@
 #include "cluster/message_types.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "node/manager/ask.h"
+#include "node/manager/datacenters.h"
 #include "node/manager/manager_service.h"
 
 namespace bellwether::node {
@@ -62,6 +63,11 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   if (std::holds_alternative<dispatch::ListJobs>(letter)) return now_answer(list());
   if (std::holds_alternative<dispatch::ListWorkers>(letter)) {
     return now_answer(dispatch::WorkerList{registry_.lines(parts_.runtime.now())});
+  }
+  if (std::holds_alternative<dispatch::ListDatacenters>(letter)) {
+    const Surroundings& around = parts_.surroundings;
+    return now_answer(dispatch::DatacenterList{
+        datacenters_of(around.neighbours(), around.leader_name(), registry_.lines(parts_.runtime.now()))});
   }
   const std::string job = std::visit(JobOf{}, letter);
   if (job.empty()) return now_answer(refusal(Refusal::Kind::kInvalid, "such a letter is not for managers"));

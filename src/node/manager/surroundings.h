@@ -18,6 +18,14 @@ class Surroundings : public cluster::Addresses {
   virtual std::vector<std::string> manager_names() const = 0;
   // Known to be dead or to have left; one that was never heard of is not.
   virtual bool is_gone(const std::string& name) const = 0;
+  // A manager or a worker of the cluster, this one with them.
+  struct Neighbour {
+    std::string name;
+    std::string datacenter;
+    bool manager = false;
+    bool there = false;  // neither dead nor gone in good order
+  };
+  virtual std::vector<Neighbour> neighbours() const = 0;
 };
 
 }  // namespace bellwether::node

@@ -183,6 +183,17 @@ bool MemberProcess::is_gone(const std::string& name) const {
   return state == membership::MemberState::kDead || state == membership::MemberState::kLeft;
 }
 
+std::vector<node::Surroundings::Neighbour> MemberProcess::neighbours() const {
+  std::vector<Neighbour> out;
+  const membership::MemberTable& table = membership_->kernel().table();
+  for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
+    if (!table.has(i)) continue;
+    const auto role = static_cast<wire::Role>(table.profile(i).role);
+    out.push_back({table.name(i), kDatacenterName, role == wire::Role::kManager, !is_gone(table.name(i))});
+  }
+  return out;
+}
+
 std::size_t MemberProcess::alive() const {
   if (membership_ == nullptr) return 0;
   const membership::MemberTable& table = membership_->kernel().table();

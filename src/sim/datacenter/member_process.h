@@ -89,6 +89,7 @@ class MemberProcess final : public node::Surroundings,
   bool leads() const override { return role_ != nullptr && role_->leads(); }
   std::vector<std::string> manager_names() const override;
   bool is_gone(const std::string& name) const override;
+  std::vector<Neighbour> neighbours() const override;
   std::vector<cluster::PeerAddress> managers() const override;
 
   void on_member(const membership::MemberEvent& event) override;
