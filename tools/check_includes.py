@@ -55,7 +55,7 @@ ROOMS = [
      f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
     ("src/node/client/*", "client_node",
-     f"node_cluster dispatch_codec account cluster report aggregate plan metrics {UP_TO_CLUSTER}", False),
+     f"node_cluster dispatch_codec account cluster report aggregate scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/cluster/*", "node_cluster",
      f"manager_node worker_node share copies jobs dispatch_codec account cluster lead aggregate plan metrics "
      f"{UP_TO_CLUSTER}", False),

@@ -38,7 +38,10 @@ int run_check(const CheckOptions& options) {
     std::fprintf(stderr, "bellwether check: %s\n", sets.error().message.c_str());
     return kExitUsage;
   }
-  const auto bundled = load_scenario(options.file, std::move(*sets), {});
+  client::Scenario scenario;
+  scenario.file = options.file;
+  scenario.variables = std::move(*sets);
+  const auto bundled = load_scenario(scenario);
   if (!bundled) {
     std::fprintf(stderr, "bellwether check: %s\n", bundled.error().message.c_str());
     return kExitUsage;

@@ -2,14 +2,12 @@
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "cli/node_settings.h"
-#include "node/client/job_follower.h"
+#include "bellwether/client.h"
 #include "plan/bundle.h"
-#include "runtime/epoll_runtime.h"
 
 namespace CLI {
 class App;
@@ -20,22 +18,13 @@ namespace bellwether::cli {
 // How the cluster is reached.
 struct ClusterOptions {
   std::string managers;  // HOST:PORT,...; empty: the seeds of the settings
-  NodeSettings settings;
+  std::string file;      // of settings
   std::string by;
 };
 void add_cluster_options(CLI::App* command, ClusterOptions& options);
 
-struct JobSession {
-  std::unique_ptr<runtime::EpollRuntime> runtime;
-  std::unique_ptr<node::JobClient> client;
-  std::string by;
-
-  // Asks, and waits for the answer for so long.
-  Result<dispatch::Response> ask(const dispatch::Letter& letter, Duration patience);
-  void close();
-};
-// Nothing when something is wrong, which has been told. `verb` speaks in messages: "job".
-std::optional<JobSession> open_job_session(const ClusterOptions& options, std::string_view verb);
+// nullptr when something is wrong, which has been told. `verb` speaks in messages: "job".
+std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::string_view verb);
 
 struct FollowOptions {
   bool progress = true;
@@ -44,13 +33,10 @@ struct FollowOptions {
   std::string_view verb = "run";
 };
 // The exit code of the process: that of the job's verdict, when it has ended.
-int follow_job(JobSession& session, const plan::Plan& plan, const std::string& job, const FollowOptions& options);
+int watch_job(client::Client& client, const std::string& job, const FollowOptions& options);
 
 // Submits and follows.
-int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed, FollowOptions options);
-
-// Says what it was told; the id of the job, or nothing, which has been told.
-std::optional<std::string> submit_job(JobSession& session, const plan::Bundled& bundled, uint64_t seed,
-                                      const std::string& id, std::string_view verb);
+int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed,
+                   const FollowOptions& options);
 
 }  // namespace bellwether::cli

@@ -9,6 +9,7 @@
 #include "cli/commands.h"
 #include "cli/job_session.h"
 #include "cli/machine_limits.h"
+#include "cli/outs.h"
 #include "cli/run_session.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
@@ -16,8 +17,6 @@
 
 namespace bellwether::cli {
 namespace {
-
-constexpr uint64_t kCaBytesMax = 4ull << 20;
 
 struct RunArguments {
   std::string what;
@@ -31,67 +30,52 @@ struct RunArguments {
   bool insecure = false;
   bool ignore_limits = false;
   ClusterOptions cluster;
-  bool on_cluster() const { return !cluster.managers.empty() || !cluster.settings.file.empty(); }
+  bool on_cluster() const { return !cluster.managers.empty() || !cluster.file.empty(); }
 };
 
 bool is_url(const std::string& text) { return text.find("://") != std::string::npos; }
 
-Result<scenario::Overrides> parse_overrides(const RunArguments& arguments) {
-  scenario::Overrides overrides;
+// What stands on the command line in place of the scenario's figures.
+Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.vus.empty()) {
     const auto vus = parse_u64(arguments.vus);
     if (!vus || *vus == 0 || *vus > 10'000'000) {
       return fail(Errc::kInvalid, "--vus '" + arguments.vus + "': write a whole number from 1 to 10000000");
     }
-    overrides.vus = static_cast<uint32_t>(*vus);
+    scenario.vus = static_cast<uint32_t>(*vus);
   }
   if (!arguments.duration.empty()) {
     auto duration = parse_duration(arguments.duration);
     if (!duration) return fail(Errc::kInvalid, "--duration: " + duration.error().message);
     if (*duration <= Duration::zero()) return fail(Errc::kInvalid, "--duration: write more than 0");
-    overrides.duration = *duration;
+    scenario.duration = client::Span(duration->ns());
   }
   if (!arguments.rate.empty()) {
     auto rate = parse_rate(arguments.rate);
     if (!rate) return fail(Errc::kInvalid, "--rate: " + rate.error().message);
     if (*rate <= 0) return fail(Errc::kInvalid, "--rate: write more than 0");
-    overrides.rate_per_s = *rate;
+    scenario.rate_per_s = *rate;
   }
-  return overrides;
+  return {};
 }
 
-Result<plan::Bundled> bundle_of_url(const RunArguments& arguments, const scenario::Overrides& overrides) {
-  scenario::QuickRun quick;
-  quick.url = arguments.what;
-  if (!arguments.method.empty()) quick.method = arguments.method;
+Status put_url(const RunArguments& arguments, client::Scenario& scenario) {
+  if (!arguments.sets.empty()) return fail(Errc::kInvalid, "--set belongs to a scenario file, not to a URL");
+  scenario.url = arguments.what;
+  scenario.method = arguments.method;
   for (const std::string& header : arguments.headers) {
     const std::size_t colon = header.find(':');
     if (colon == std::string::npos) return fail(Errc::kInvalid, "--header '" + header + "': write 'Name: value'");
-    quick.headers.emplace_back(std::string(trim(header.substr(0, colon))), std::string(trim(header.substr(colon + 1))));
+    scenario.headers.emplace_back(std::string(trim(header.substr(0, colon))),
+                                  std::string(trim(header.substr(colon + 1))));
   }
-  if (!arguments.body.empty()) quick.body = arguments.body;
-  if (overrides.vus) quick.vus = *overrides.vus;
-  if (overrides.duration) quick.duration = *overrides.duration;
-  if (overrides.rate_per_s && !overrides.vus) quick.vus = 100;  // an open model needs hands; unused ones cost nothing
-  quick.rate_per_s = overrides.rate_per_s;
-  quick.tls_verify = !arguments.insecure;
-  if (!arguments.ca_file.empty()) {
-    auto pem = read_whole_file(arguments.ca_file, kCaBytesMax);
-    if (!pem) return fail(pem.error().code, "--cacert: " + pem.error().message);
-    if (pem->empty()) return fail(Errc::kInvalid, "--cacert: '" + arguments.ca_file + "' is empty");
-    quick.tls_ca = std::move(*pem);
-    quick.tls_ca_name = arguments.ca_file;
-  }
-  return plan::bundle_url(std::move(quick));
+  if (!arguments.body.empty()) scenario.body = arguments.body;
+  scenario.verify_certificate = !arguments.insecure;
+  scenario.ca_file = arguments.ca_file;
+  return {};
 }
 
-Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
-  auto overrides = parse_overrides(arguments);
-  if (!overrides) return tl::unexpected(overrides.error());
-  if (is_url(arguments.what)) {
-    if (!arguments.sets.empty()) return fail(Errc::kInvalid, "--set belongs to a scenario file, not to a URL");
-    return bundle_of_url(arguments, *overrides);
-  }
+Status put_file(const RunArguments& arguments, client::Scenario& scenario) {
   if (!arguments.method.empty() || !arguments.body.empty() || !arguments.headers.empty() || arguments.insecure ||
       !arguments.ca_file.empty()) {
     return fail(
@@ -102,9 +86,19 @@ Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   }
   auto sets = parse_sets(arguments.sets);
   if (!sets) return tl::unexpected(sets.error());
-  auto bundled = load_scenario(arguments.what, std::move(*sets), *overrides);
+  scenario.file = arguments.what;
+  scenario.variables = std::move(*sets);
+  return {};
+}
+
+Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
+  client::Scenario scenario;
+  Status put = put_overrides(arguments, scenario);
+  if (put) put = is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario);
+  if (!put) return tl::unexpected(put.error());
+  auto bundled = load_scenario(scenario);
   const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml");
-  if (bundled || bundled.error().code != Errc::kNotFound || names_a_file) return bundled;
+  if (bundled || bundled.error().code != Errc::kNotFound || names_a_file || !scenario.url.empty()) return bundled;
   return fail(Errc::kNotFound, bundled.error().message + "; a URL needs its scheme: http://" + arguments.what);
 }
 
@@ -122,12 +116,9 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
     if (!pin) return tl::unexpected(pin.error());
     settings.pin = std::move(*pin);
   }
-  for (const std::string& out : arguments.outs) {
-    if (!out.starts_with("json=") || out.size() == 5) {
-      return fail(Errc::kInvalid, "--out '" + out + "': write json=FILE");
-    }
-    settings.json_files.push_back(out.substr(5));
-  }
+  auto files = json_files(arguments.outs);
+  if (!files) return tl::unexpected(files.error());
+  settings.json_files = std::move(*files);
   return settings;
 }
 
@@ -148,7 +139,7 @@ int run_command(const RunArguments& arguments) {
     FollowOptions options;
     options.progress = settings->progress;
     options.json_files = settings->json_files;
-    return run_on_cluster(*bundled, arguments.cluster, settings->seed, std::move(options));
+    return run_on_cluster(*bundled, arguments.cluster, settings->seed, options);
   }
   bundled->bundle = {};  // a run on this machine needs the plan only
   return run_session(bundled->plan, *settings);
@@ -167,7 +158,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()
       ->allow_extra_args(false);
-  command->add_option("-o,--out", arguments->outs, "json=FILE: writes the result")->take_all()->allow_extra_args(false);
+  add_out_option(command, arguments->outs);
   command->add_option("--ui", arguments->ui, "none, or ci: a line every few seconds")->capture_default_str();
   command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));

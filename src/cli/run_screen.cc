@@ -39,11 +39,9 @@ bool print_all(const std::string& text, std::string_view verb) {
 
 }  // namespace
 
-RunScreen::RunScreen(bool wanted, const plan::Plan& plan) : wanted_(wanted), planned_(planned_length(plan)) {}
-
 void RunScreen::second_over(const aggregate::Totals& totals) {
   if (!wanted_ || totals.elapsed() - last_.elapsed < kEvery) return;
-  last_ = console::snapshot_of(totals, last_, planned_, state_);
+  last_ = console::snapshot_of(totals, last_, planned_length(totals.plan()), state_);
   std::fprintf(stderr, "%s\n", console::ci_line(last_).c_str());
 }
 

@@ -17,7 +17,7 @@ namespace bellwether::cli {
 class RunScreen {
  public:
   // `wanted`: false keeps quiet.
-  RunScreen(bool wanted, const plan::Plan& plan);
+  explicit RunScreen(bool wanted) : wanted_(wanted) {}
   void set_state(std::string_view state) { state_ = state; }
   void second_over(const aggregate::Totals& totals);
   // Something that happened, at a time of the run.
@@ -25,7 +25,6 @@ class RunScreen {
 
  private:
   bool wanted_;
-  Duration planned_;
   std::string_view state_ = "running";
   console::Snapshot last_;
 };

@@ -82,7 +82,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                       : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
   options.pin = settings.pin;
   options.seed = settings.seed;
-  RunScreen screen(settings.progress, plan);
+  RunScreen screen(settings.progress);
   Progress progress(screen);
   node::LocalRun run(**control, plan, options, &progress);
   if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);

@@ -7,21 +7,19 @@
 
 #include "base/result.h"
 #include "lead/policy/policy.h"
+#include "node/client/scenario_files.h"
 #include "plan/bundle.h"
-#include "scenario/sources.h"
 
 namespace bellwether::cli {
 
-// The bytes of a file. kTooLarge when there are more than `bytes_max`.
-Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max);
+using client::detail::read_whole_file;
 
 // "NAME=VALUE" pairs as given to --set. Error: kInvalid.
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts);
 
-// The plan of a scenario file, with all that it was made from. What is wrong with it goes to stderr, one diagnostic
-// after the other, and the result is an Error that counts them.
-Result<plan::Bundled> load_scenario(const std::string& path, std::vector<std::pair<std::string, std::string>> sets,
-                                    scenario::Overrides overrides);
+// The plan of a scenario, with all that it was made from. What is wrong with it goes to stderr, one diagnostic after
+// the other, and the result is an Error that counts them.
+Result<plan::Bundled> load_scenario(const client::Scenario& scenario);
 
 // The policy sheet of a file. What is wrong with it goes to stderr as above; what to warn of goes to `warnings`.
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings);

@@ -28,6 +28,15 @@ bool passes(Refusal::Kind kind) {
          kind == Refusal::Kind::kBusy;
 }
 
+Errc code_of(Refusal::Kind kind) {
+  if (passes(kind)) return Errc::kExhausted;
+  if (kind == Refusal::Kind::kUnknown) return Errc::kNotFound;
+  return kind == Refusal::Kind::kConflict ? Errc::kExists : Errc::kRefused;
+}
+
+// A machine that refuses a connection is no manager that says no.
+Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachable : code; }
+
 }  // namespace
 
 Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
@@ -71,14 +80,13 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
         answered_by_ = to_string(place);
         const auto* refusal = std::get_if<Refusal>(&*decoded);
         if (refusal == nullptr) co_return decoded;
-        last = {passes(refusal->kind) ? Errc::kExhausted : Errc::kRefused,
-                refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
+        last = {code_of(refusal->kind), refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
         if (!passes(refusal->kind)) co_return tl::unexpected(last);
         wait = refusal->again_after;
       } else {
         // A try that the deadline has cut short says less than those before it.
         const bool cut_short = answer.error().code == Errc::kTimeout && left < one_try && tried > 0;
-        if (!cut_short) last = {answer.error().code, to_string(place) + ": " + answer.error().message};
+        if (!cut_short) last = {code_of_link(answer.error().code), to_string(place) + ": " + answer.error().message};
         const bool known = last.code == Errc::kUnsupported || last.code == Errc::kTooLarge;
         if (known) co_return tl::unexpected(last);
       }

@@ -28,8 +28,9 @@ class JobClient final : private cluster::PeerLinks::Listener {
   ~JobClient() override = default;
 
   // An answer that is no Refusal of the moment: those of kNotOwner, kNotLeader, kUnavailable and kBusy are waited out
-  // until the deadline, and are kExhausted then; that nobody could be reached is an error of the network; any other
-  // Refusal is kRefused.
+  // until the deadline, and are kExhausted then; that nobody could be reached is an error of the network, and never one
+  // of these: kNotFound, kExists and kRefused, which are Refusals that waiting does not change (kUnknown, kConflict,
+  // any other).
   runtime::task<Result<dispatch::Response>> ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel);
   // The manager that answered last; empty: none has.

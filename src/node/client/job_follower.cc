@@ -31,10 +31,28 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
 }
 
 Status JobFollower::take(const dispatch::Watched& watched) {
+  if (Status added = add(watched); !added) {
+    // Half of it may be in the totals: the next answer is to bring the whole.
+    life_ = 0;
+    seconds_ = 0;
+    return added;
+  }
+  sheet_ = watched.sheet;
+  owner_ = watched.owner;
+  position_ = watched.position;
+  life_ = watched.life;
+  seconds_ = watched.seconds;
+  live_ = watched.live;
+  final_ = watched.final;
+  return {};
+}
+
+Status JobFollower::add(const dispatch::Watched& watched) {
   if (!watched.totals.empty()) {
     auto state = account::decode_totals(watched.totals, plan_);
     if (!state) return tl::unexpected(state.error());
     totals_ = aggregate::Totals::restore(plan_, std::move(*state));
+    if (observer_ != nullptr) observer_->on_whole();
   }
   const account::Shape shape{plan_.steps.size(), plan_.workflows.size(), plan_.checks.size()};
   for (const dispatch::SecondOver& second : watched.news) {
@@ -45,14 +63,8 @@ Status JobFollower::take(const dispatch::Watched& watched) {
     } else {
       totals_.add(*window, second.covered);
     }
+    if (observer_ != nullptr) observer_->on_second(*window, second.covered, second.amends);
   }
-  sheet_ = watched.sheet;
-  owner_ = watched.owner;
-  position_ = watched.position;
-  life_ = watched.life;
-  seconds_ = watched.seconds;
-  live_ = watched.live;
-  final_ = watched.final;
   return {};
 }
 

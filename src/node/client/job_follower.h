@@ -13,9 +13,19 @@ namespace bellwether::node {
 
 class JobFollower {
  public:
-  // Both must outlive it.
-  JobFollower(JobClient& client, const plan::Plan& plan, std::string job)
-      : client_(client), plan_(plan), job_(std::move(job)), totals_(plan) {}
+  // Told within next(), before the sheet is the new one, of what the totals hold already.
+  class Observer {
+   public:
+    virtual ~Observer() = default;
+    // One second more, or (`amends`) something of one that was told before.
+    virtual void on_second(const metrics::Window& second, Duration covered, bool amends) = 0;
+    // They are others: nothing that was told before counts.
+    virtual void on_whole() = 0;
+  };
+
+  // All must outlive it. `observer` may be nullptr.
+  JobFollower(JobClient& client, const plan::Plan& plan, std::string job, Observer* observer = nullptr)
+      : client_(client), plan_(plan), job_(std::move(job)), observer_(observer), totals_(plan) {}
 
   // Waits for news for at most `wait`. True: there are some.
   runtime::task<Result<bool>> next(Duration wait, Instant deadline, runtime::Cancellation* cancel);
@@ -33,10 +43,12 @@ class JobFollower {
 
  private:
   Status take(const dispatch::Watched& watched);
+  Status add(const dispatch::Watched& watched);
 
   JobClient& client_;
   const plan::Plan& plan_;
   std::string job_;
+  Observer* observer_;
   dispatch::JobSheet sheet_;
   aggregate::Totals totals_;
   std::string owner_;

@@ -1,0 +1,140 @@
+// Load tests on a cluster from C++: submit a scenario, be told what happens second by second, wait for the result, come
+// back to a job after a restart, stop it, and see what the cluster has.
+//
+//   bellwether::client::Options options;
+//   options.managers = {"10.0.0.1", "10.0.0.2"};
+//   options.cluster = "flock";
+//   options.secret_file = "/etc/bellwether/secret";
+//   auto client = bellwether::client::Client::connect(options);
+//   if (!client) die(client.error().message);
+//   bellwether::client::Scenario scenario;
+//   scenario.file = "shop.yaml";
+//   auto job = (*client)->submit(scenario, {}, &listener);
+//   if (!job) die(job.error().message);
+//   auto result = job->wait();
+//   if (result) std::puts(result->verdict.c_str());
+//
+// Threads. A client owns one thread. It talks to the managers, and calls the listeners: one call at a time over all
+// jobs of the client, in the order of what happened. While a callback runs nothing else of the client moves, so it is
+// to be short; what it misses meanwhile the managers keep, and it is made up for. All functions are for any thread.
+// Those that wait for an answer give kInCallback in a callback, where there would be nobody to fetch it; what a
+// callback may do is said with each function. What a callback throws is caught, and counted.
+//
+// Errors are values (Outcome), and nothing throws but Outcome when it is asked for what it does not hold. Strings and
+// lists are copies that belong to whoever has them.
+//
+// Managers that die or change are no error: the next one is asked, and the same is followed from the same second on.
+//
+// Cost: usually one connection, to one manager, and one question that waits at the manager for each job that is
+// followed. A followed second costs a few kilobytes on the wire and a walk over the histograms of its steps; the totals
+// of a run are held in memory, some hundreds of kilobytes for each step. A client that is let be costs a thread that
+// sleeps.
+//
+// Needs nothing but the standard library; link the library bw_node_client.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bellwether/client_types.h"
+
+namespace bellwether::client {
+
+// --- listening -------------------------------------------------------------------------------------------------------
+
+// Told on the client's thread (see above). A job that is followed tells each event once; after a change of managers no
+// second is told twice, but for a Window::kWhole.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  // Something of it has changed: state, place in the queue, manager, workers, an event, a loss.
+  virtual void on_status(const Status& /*status*/) {}
+  virtual void on_event(const Event& /*event*/) {}
+  // One that has grown since is told again, with the same begin.
+  virtual void on_loss(const Loss& /*loss*/) {}
+  virtual void on_window(const Window& /*window*/) {}
+  // As soon as it has ended and all of it is counted; each workflow once.
+  virtual void on_workflow(const WorkflowResult& /*result*/) {}
+  // False: no manager answers, or none has the job at the moment; the workers go on. True: one does again.
+  virtual void on_contact(bool /*answers*/, const Error& /*why*/) {}
+  // What Job::ask_to_cancel() wanted was not recorded.
+  virtual void on_not_cancelled(const Error& /*why*/) {}
+  // One of these two is the last call of a job, unless it is let go of before.
+  virtual void on_result(const Result& /*result*/) {}
+  virtual void on_given_up(const Error& /*why*/) {}
+};
+
+// --- doing -----------------------------------------------------------------------------------------------------------
+
+namespace detail {
+class Engine;
+class Following;
+struct Inside;
+}  // namespace detail
+
+// A job of the cluster, as one client follows it. Letting go of it leaves the job alone.
+class Job {
+ public:
+  Job(Job&&) noexcept;
+  Job& operator=(Job&&) noexcept;
+  // No callback runs any more when it has ended; in a callback of this client: none but that one.
+  ~Job();
+
+  const std::string& id() const;
+  // How it stands, asked now.
+  Outcome<Status> status();
+  // Waits for its end.
+  Outcome<Result> wait();
+  Outcome<Result> wait_for(std::chrono::milliseconds most);
+  // Of a job that has ended; kUnavailable while it has not.
+  Outcome<Result> result();
+  // When this is well, it is recorded by a quorum that the job is to end.
+  Outcome<Done> cancel(const Cancellation& cancellation);
+  // The same without waiting, for callbacks too. Listener::on_not_cancelled() tells when nobody has recorded it.
+  void ask_to_cancel(const Cancellation& cancellation);
+  uint64_t failed_callbacks() const;  // how many have thrown; for callbacks too
+
+ private:
+  friend class Client;
+  friend struct detail::Inside;
+  Job(std::shared_ptr<detail::Engine> engine, std::shared_ptr<detail::Following> following);
+  std::shared_ptr<detail::Engine> engine_;
+  std::shared_ptr<detail::Following> following_;
+};
+
+class Client {
+ public:
+  // Does not talk to anybody yet: kInvalid for options that cannot be used.
+  static Outcome<std::unique_ptr<Client>> connect(const Options& options);
+  Client(const Client&) = delete;
+  Client& operator=(const Client&) = delete;
+  // Other calls of this object have returned before. Who waits for a Job is given kClosed, as is whoever asks one from
+  // now on; no callback runs any more when it has ended; in a callback: none but that one.
+  ~Client();
+
+  // Gives a scenario to the cluster; well when a quorum has it. A listener must outlive the Job, or its following; it
+  // may be called before this returns. Without one the job is only followed once somebody waits for it.
+  Outcome<Job> submit(const Scenario& scenario, const Submission& submission = {}, Listener* listener = nullptr);
+  // Back to a job that was submitted before, by whomever.
+  Outcome<Job> attach(const std::string& job, Listener* listener = nullptr);
+
+  Outcome<Status> status(const std::string& job);
+  Outcome<Done> cancel(const std::string& job, const Cancellation& cancellation);
+  Outcome<JobList> jobs();
+  Outcome<std::vector<Worker>> workers();
+  // As the manager that answers sees them. Any manager serves any worker of its cluster: a datacenter is judged by all
+  // managers and by its own workers.
+  Outcome<std::vector<Datacenter>> datacenters();
+  // The manager that answered last, HOST:PORT; empty: none has. For callbacks too.
+  std::string answered_by() const;
+
+ private:
+  friend struct detail::Inside;
+  explicit Client(std::shared_ptr<detail::Engine> engine);
+  std::shared_ptr<detail::Engine> engine_;
+};
+
+}  // namespace bellwether::client

@@ -1,0 +1,336 @@
+// The plain values of bellwether/client.h: what a client asks for, what it is told, and why something did not work.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace bellwether::client {
+
+using Span = std::chrono::nanoseconds;
+using Moment = std::chrono::system_clock::time_point;
+
+// --- errors ----------------------------------------------------------------------------------------------------------
+
+enum class Code : unsigned char {
+  kInvalid,      // an option or an argument; `message` says which
+  kScenario,     // the scenario; `diagnostics` says where
+  kNotFound,     // there is no such job
+  kConflict,     // another job has this id; or the job has ended, and cannot be stopped any more
+  kRefused,      // the cluster says no, and would say it again
+  kUnreachable,  // no manager could be asked; so it is too with a wrong secret, as strangers are not told why
+  kUnavailable,  // not now: no manager leads, the queue is full, or there is no result yet
+  kUnconfirmed,  // a submission that no manager has confirmed: it may be taken all the same. The same again, with the
+                 // id of `message`, starts it once
+  kTimeout,      // the time that was given for waiting is over
+  kInCallback,   // it would have to wait, and this is a callback
+  kClosed,       // the client was ended meanwhile, or the job is not followed any more
+};
+std::string_view to_string(Code code);  // "invalid", "scenario" …
+
+// A mistake in a file, and where.
+struct Diagnostic {
+  std::string file;
+  int line = 0;
+  int column = 0;
+  std::string message;
+  std::string text;  // all of it for people, in several lines: "shop.yaml:12:7: …", what was expected, a hint
+};
+
+struct Error {
+  Code code = Code::kInvalid;
+  std::string message;  // for people; decide by the code
+  std::vector<Diagnostic> diagnostics;
+};
+
+// A value, or why there is none. Asking for the one that is not there throws std::bad_variant_access.
+template <class T>
+class [[nodiscard]] Outcome {
+ public:
+  Outcome(T value) : held_(std::in_place_index<0>, std::move(value)) {}
+  Outcome(Error error) : held_(std::in_place_index<1>, std::move(error)) {}
+  explicit operator bool() const { return held_.index() == 0; }
+  T& operator*() { return std::get<0>(held_); }
+  const T& operator*() const { return std::get<0>(held_); }
+  T* operator->() { return &std::get<0>(held_); }
+  const T* operator->() const { return &std::get<0>(held_); }
+  const Error& error() const { return std::get<1>(held_); }
+
+ private:
+  std::variant<T, Error> held_;
+};
+struct Done {};
+
+// --- what is asked ---------------------------------------------------------------------------------------------------
+
+// How a cluster is reached. What is empty here is taken from the variables of the environment (BELLWETHER_CLUSTER …,
+// BELLWETHER_AUTH_SECRET), then from the file, as for `bellwether run --managers`.
+struct Options {
+  std::vector<std::string> managers;  // HOST or HOST:PORT; any of them will do. Empty: the seeds of the file
+  std::string settings_file;          // as --cluster-config
+  std::string cluster;
+  std::string environment;
+  std::string secret_file;  // that only its owner may read
+  std::string certificate;  // files, PEM: where the cluster wants certificates
+  std::string key;
+  std::string ca;
+  std::string by;                                   // who asks, for audit logs; empty: $USER
+  std::chrono::milliseconds patience{10'000};       // for one answer; a submission is given twice that
+  std::chrono::milliseconds silence_most{300'000};  // without a word of any manager, a job is not followed any more
+};
+
+// A scenario file, a text, or a URL that is loaded without either: exactly one of `file`, `text` and `url`, but that
+// `file` beside a `text` is its name in messages, and the folder of it where other files are looked for.
+struct Scenario {
+  std::string file;
+  std::string text;
+  std::string url;
+  std::vector<std::pair<std::string, std::string>> variables;    // over those of the scenario, as --set
+  std::vector<std::pair<std::string, std::string>> environment;  // before that of the process, for its `env`
+  // In place of what the scenario says; of a URL: 1 (100 with a rate), 10 s, none.
+  std::optional<uint32_t> vus;
+  std::optional<Span> duration;
+  std::optional<double> rate_per_s;
+  // Of a URL only.
+  std::string method;  // empty: GET
+  std::vector<std::pair<std::string, std::string>> headers;
+  std::optional<std::string> body;
+  bool verify_certificate = true;
+  std::string ca_file;
+};
+
+struct Submission {
+  std::string id;     // 1 to 64 letters, digits, '-', '_'; empty: drawn. The same twice starts one job
+  uint64_t seed = 0;  // of everything random; 0: drawn
+};
+
+struct Cancellation {
+  std::string why;                     // for the audit log and the report
+  bool graceful = false;               // iterations that run may finish
+  std::vector<std::string> workflows;  // only these; empty: all
+};
+
+// --- what is told ----------------------------------------------------------------------------------------------------
+
+enum class JobState : unsigned char {
+  kSubmitted,
+  kQueued,
+  kDispatching,
+  kRunning,
+  kCompleting,
+  kCancelling,
+  kCompleted,
+  kPartial,
+  kFailed,
+  kCancelled,
+  kTimedOut,
+};
+enum class WorkflowState : unsigned char {
+  kPending,
+  kAssigned,
+  kRunning,
+  kRetrying,
+  kCompleted,
+  kFailed,
+  kCancelled,
+  kTimedOut,
+  kSkipped,
+};
+std::string_view to_string(JobState state);  // "submitted", "timed_out" …
+std::string_view to_string(WorkflowState state);
+bool has_ended(JobState state);
+bool has_ended(WorkflowState state);
+
+struct Event {
+  Span at{};           // since the start of the run; zero before it
+  std::string kind;    // a stable word: "worker_lost"
+  std::string detail;  // for people
+};
+
+// Load that was planned and not made, or made and not measured.
+struct Loss {
+  Span from{};  // since the start of the run
+  Span to{};
+  double share = 0;  // of the planned load of its workflow, 0 to 1
+  std::string cause;
+  bool operator==(const Loss&) const = default;
+};
+
+struct WorkflowStatus {
+  std::string name;  // empty where only Client::status() was asked, which does not fetch the scenario
+  WorkflowState state = WorkflowState::kPending;
+  std::string why;
+  uint32_t parts = 0;    // into which it was cut; 0: not yet
+  uint32_t retries = 0;  // parts that had to be given to somebody else
+};
+
+// A part of a workflow that some worker was given.
+struct ShareStatus {
+  uint32_t id = 0;
+  uint32_t workflow = 0;  // of Status::workflows
+  std::string worker;
+  uint32_t parts = 0;
+  uint32_t of = 0;
+  std::string state;  // "running"
+  bool live = false;  // somebody runs it, or is to
+};
+
+// What the shares have done up to about now. For screens; what counts comes in windows.
+struct Live {
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  int64_t vus = 0;
+  Span age{};
+};
+
+struct Status {
+  std::string job;
+  std::string scenario;
+  std::string by;
+  JobState state = JobState::kSubmitted;
+  std::string why;              // it is in this state
+  uint32_t queue_position = 0;  // 0: it does not wait
+  std::string manager;          // who has it
+  Moment submitted{};           // 1970: not yet, as in the next two
+  Moment started{};
+  Moment ended{};
+  Span elapsed{};         // of the run, once it has ended
+  bool stopping = false;  // it was told to end before its plan does
+  std::vector<WorkflowStatus> workflows;
+  std::vector<ShareStatus> shares;
+  std::vector<Event> events;
+  std::vector<Loss> losses;
+  std::optional<Live> live;  // only of status(), while something runs
+};
+
+// Of a number of times: all zero when there were none.
+struct Times {
+  uint64_t count = 0;
+  Span min{};
+  Span mean{};
+  Span p50{};
+  Span p90{};
+  Span p95{};
+  Span p99{};
+  Span max{};
+};
+
+struct StepFigures {
+  std::string name;
+  std::string workflow;
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t bytes_sent = 0;
+  uint64_t bytes_received = 0;
+  double rate_per_s = 0;
+  Times service;   // from sending to the end of the answer
+  Times response;  // from when it was due
+};
+
+struct WorkflowFigures {
+  std::string name;
+  uint64_t iterations = 0;
+  uint64_t interrupted = 0;
+  uint64_t scheduled = 0;  // open model, as the next three
+  uint64_t on_time = 0;
+  uint64_t late = 0;
+  uint64_t dropped = 0;
+  int64_t vus = 0;  // the most at once
+};
+
+// What was measured in some time of the run, all workers together. Percentiles are those of all samples of that time.
+struct Figures {
+  Span covered{};
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  double rate_per_s = 0;
+  Times service;  // of all steps
+  Times response;
+  std::vector<StepFigures> steps;  // those that make requests
+  std::vector<WorkflowFigures> workflows;
+};
+
+struct Window {
+  enum class Kind : unsigned char {
+    kSecond,  // one second that all workers have told
+    kLate,    // something more of a second that was told before
+    kWhole,   // everything up to `second`, in place of all that was told before: for one who comes late
+  };
+  Kind kind = Kind::kSecond;
+  uint64_t second = 0;  // of the run, from 0
+  Figures figures;
+};
+
+// A workflow that has ended, with all that it has measured.
+struct WorkflowResult {
+  std::string name;
+  WorkflowState state = WorkflowState::kCompleted;
+  std::string why;
+  Span elapsed{};  // of its own clock
+  WorkflowFigures figures;
+  std::vector<StepFigures> steps;
+};
+
+struct Threshold {
+  std::string metric;
+  std::string expression;
+  std::optional<double> value;  // none: there were no samples
+  bool ok = false;
+};
+
+struct Result {
+  Status status;
+  std::string verdict;  // "pass", "fail", "inconclusive", "aborted"
+  int exit_code = 0;    // of `bellwether run`
+  std::string reason;
+  Span elapsed{};
+  Figures totals;
+  std::vector<WorkflowResult> workflows;
+  std::vector<Threshold> thresholds;
+  std::vector<Loss> losses;
+  std::string json;  // the result file, format bellwether.result/1
+};
+
+struct JobLine {
+  std::string id;
+  std::string name;
+  std::string by;
+  JobState state = JobState::kSubmitted;
+  std::string why;
+  Moment submitted{};
+  Moment started{};
+  Moment ended{};
+  std::string manager;
+};
+struct JobList {
+  std::vector<JobLine> jobs;  // the newest first
+  bool cut = false;           // there are more
+};
+
+struct Datacenter {
+  std::string name;
+  uint32_t managers = 0;  // that are alive
+  uint32_t workers = 0;
+  uint32_t cores = 0;
+  uint32_t free = 0;   // of healthy workers
+  std::string health;  // "healthy", "busy", "degraded", "unhealthy"
+  std::string reason;  // why it is not healthy
+};
+
+struct Worker {
+  std::string name;
+  uint32_t cores = 0;
+  uint32_t free = 0;
+  std::string state;   // "healthy", "draining", "silent", "gone" …
+  std::string reason;  // why it is not healthy
+  uint32_t shares = 0;
+};
+
+}  // namespace bellwether::client

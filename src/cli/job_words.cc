@@ -1,0 +1,202 @@
+#include "cli/job_words.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "base/wall_text.h"
+#include "cli/table.h"
+
+namespace bellwether::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string moment(client::Moment at) {
+  const auto ns = std::chrono::duration_cast<std::chrono::nanoseconds>(at.time_since_epoch()).count();
+  return ns == 0 ? "-" : format_wall(WallTime{ns});
+}
+
+double seconds(client::Span span) { return Duration::nanos(span.count()).seconds_f(); }
+
+std::string word(client::JobState state) { return std::string(to_string(state)); }
+
+std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+std::string words_of(const client::Live& live) {
+  std::string out = format_count(live.requests, "request") + ", " + format_count(live.failed) + " failed, ";
+  if (live.dropped > 0) out += format_count(live.dropped) + " dropped, ";
+  return out + format_count(static_cast<uint64_t>(live.vus), "user") + " (" +
+         format_duration(Duration::nanos(live.age.count())) + " ago)";
+}
+
+std::string line(const char* name, const std::string& text) {
+  std::string out = name;
+  out.resize(11, ' ');
+  return out + printable(text) + "\n";
+}
+
+Json workflows_json(const client::Status& status) {
+  Json out = Json::array();
+  for (const client::WorkflowStatus& one : status.workflows) {
+    out.push_back({{"state", to_string(one.state)}, {"why", one.why}, {"parts", one.parts}, {"retries", one.retries}});
+  }
+  return out;
+}
+
+Json shares_json(const client::Status& status) {
+  Json out = Json::array();
+  for (const client::ShareStatus& one : status.shares) {
+    out.push_back({{"share", one.id},
+                   {"workflow", one.workflow},
+                   {"worker", one.worker},
+                   {"parts", one.parts},
+                   {"of", one.of},
+                   {"state", one.state}});
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string json_of(const client::Status& status) {
+  Json out = {{"job", status.job},
+              {"name", status.scenario},
+              {"by", status.by},
+              {"state", to_string(status.state)},
+              {"why", status.why},
+              {"queue_position", status.queue_position},
+              {"manager", status.manager},
+              {"submitted", moment(status.submitted)},
+              {"started", moment(status.started)},
+              {"ended", moment(status.ended)},
+              {"elapsed_s", seconds(status.elapsed)}};
+  if (status.live) {
+    const client::Live& live = *status.live;
+    out["live"] = {{"requests", live.requests}, {"failed", live.failed}, {"iterations", live.iterations},
+                   {"dropped", live.dropped},   {"vus", live.vus},       {"age_s", seconds(live.age)}};
+  }
+  Json events = Json::array();
+  for (const client::Event& one : status.events) {
+    events.push_back({{"t", seconds(one.at)}, {"kind", one.kind}, {"detail", one.detail}});
+  }
+  Json lost = Json::array();
+  for (const client::Loss& one : status.losses) {
+    lost.push_back({{"from", seconds(one.from)}, {"to", seconds(one.to)}, {"share", one.share}, {"cause", one.cause}});
+  }
+  out["workflows"] = workflows_json(status);
+  out["shares"] = shares_json(status);
+  out["events"] = std::move(events);
+  out["lost"] = std::move(lost);
+  return text_of(out);
+}
+
+std::string workers_of(const client::Status& status, std::size_t workflow) {
+  std::string who;
+  for (const client::ShareStatus& share : status.shares) {
+    if (share.workflow != workflow || !share.live) continue;
+    who += (who.empty() ? "" : ", ") + share.worker + " (" + std::to_string(share.parts) + ")";
+  }
+  return who;
+}
+
+std::string text_of(const client::Status& status) {
+  std::string out = line("job", status.job) + line("scenario", status.scenario) + line("by", status.by) +
+                    line("state", word(status.state) + (status.why.empty() ? "" : " (" + status.why + ")"));
+  if (status.queue_position > 0) out += line("queue", std::to_string(status.queue_position) + ". in it");
+  out += line("manager", status.manager) + line("submitted", moment(status.submitted)) +
+         line("started", moment(status.started)) + line("ended", moment(status.ended));
+  if (status.live) out += line("now", words_of(*status.live));
+  Table workflows({"WORKFLOW", "STATE", "PARTS", "WORKERS", "WHY"});
+  for (std::size_t w = 0; w < status.workflows.size(); ++w) {
+    const client::WorkflowStatus& one = status.workflows[w];
+    const std::string who = workers_of(status, w);
+    workflows.add(
+        {one.name, std::string(to_string(one.state)), std::to_string(one.parts), who.empty() ? "-" : who, one.why});
+  }
+  out += "\n" + workflows.text();
+  for (const client::Loss& one : status.losses) {
+    char text[80];
+    std::snprintf(text, sizeof text, "%.1f s to %.1f s, %.0f%%: ", seconds(one.from), seconds(one.to), one.share * 100);
+    out += line("lost", text + one.cause);
+  }
+  return out;
+}
+
+std::string json_of(const client::JobList& list) {
+  Json out = Json::array();
+  for (const client::JobLine& one : list.jobs) {
+    out.push_back({{"job", one.id},
+                   {"state", to_string(one.state)},
+                   {"name", one.name},
+                   {"by", one.by},
+                   {"submitted", moment(one.submitted)},
+                   {"started", moment(one.started)},
+                   {"ended", moment(one.ended)},
+                   {"manager", one.manager},
+                   {"why", one.why}});
+  }
+  return text_of(out);
+}
+
+std::string text_of(const client::JobList& list) {
+  Table table({"JOB", "STATE", "SCENARIO", "BY", "SUBMITTED", "MANAGER", "WHY"});
+  for (const client::JobLine& one : list.jobs) {
+    table.add({one.id, word(one.state), one.name, one.by, moment(one.submitted), one.manager, one.why});
+  }
+  return table.text() + (list.cut ? "(the newest " + std::to_string(list.jobs.size()) + ")\n" : "");
+}
+
+std::string json_of(const std::vector<client::Worker>& workers) {
+  Json out = Json::array();
+  for (const client::Worker& one : workers) {
+    out.push_back({{"worker", one.name},
+                   {"cores", one.cores},
+                   {"free", one.free},
+                   {"state", one.state},
+                   {"shares", one.shares},
+                   {"why", one.reason}});
+  }
+  return text_of(out);
+}
+
+std::string text_of(const std::vector<client::Worker>& workers) {
+  Table table({"WORKER", "CORES", "FREE", "STATE", "SHARES", "WHY"});
+  for (const client::Worker& one : workers) {
+    table.add({one.name, std::to_string(one.cores), std::to_string(one.free), one.state, std::to_string(one.shares),
+               one.reason});
+  }
+  return table.text();
+}
+
+std::string json_of(const std::vector<client::Datacenter>& datacenters) {
+  Json out = Json::array();
+  for (const client::Datacenter& one : datacenters) {
+    out.push_back({{"datacenter", one.name},
+                   {"managers", one.managers},
+                   {"workers", one.workers},
+                   {"cores", one.cores},
+                   {"free", one.free},
+                   {"health", one.health},
+                   {"why", one.reason}});
+  }
+  return text_of(out);
+}
+
+std::string text_of(const std::vector<client::Datacenter>& datacenters) {
+  Table table({"DATACENTER", "MANAGERS", "WORKERS", "CORES", "FREE", "HEALTH", "WHY"});
+  for (const client::Datacenter& one : datacenters) {
+    table.add({one.name, std::to_string(one.managers), std::to_string(one.workers), std::to_string(one.cores),
+               std::to_string(one.free), one.health, one.reason});
+  }
+  return table.text();
+}
+
+std::string json_of_job(const std::string& job, bool cancelled) {
+  Json out = {{"job", job}};
+  if (cancelled) out["cancelled"] = true;
+  return text_of(out);
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,35 @@
+// What the client library tells (bellwether/client.h), made of what the cluster says. Pure.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "aggregate/totals.h"
+#include "bellwether/client.h"
+#include "dispatch/letters.h"
+#include "report/run_report.h"
+#include "yaml/node.h"
+
+namespace bellwether::client::detail {
+
+Error error_of(const bellwether::Error& error);
+Error error_of(Code code, std::string message, const std::vector<yaml::Diagnostic>& diagnostics);
+
+Span span_of(Duration duration);
+// Of one that does not fit: the longest that does.
+Duration duration_of(Span span);
+
+// `plan`: for the names of workflows; nullptr: none are known.
+Status status_of(const dispatch::Watched& watched, const plan::Plan* plan);
+Status status_of(const dispatch::JobSheet& sheet, uint32_t position, const std::string& owner, const plan::Plan* plan);
+std::vector<Loss> losses_of(const std::vector<plan::Loss>& losses);
+JobLine line_of(const dispatch::JobLine& line);
+
+// REQUIRES a window of the plan's shape.
+Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Duration covered);
+Figures figures_of(const aggregate::Totals& totals);
+WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatch::JobSheet& sheet, uint16_t workflow);
+Result result_of(const report::RunReport& report, const dispatch::JobSheet& sheet, Status status);
+
+}  // namespace bellwether::client::detail

@@ -1,0 +1,130 @@
+#include "node/client/scenario_files.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <memory>
+#include <sys/stat.h>
+#include <utility>
+
+#include "base/units.h"
+#include "node/client/client_words.h"
+#include "store/environment.h"
+
+namespace bellwether::client::detail {
+namespace {
+
+constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
+constexpr uint64_t kCaBytesMax = 4ULL << 20;
+constexpr uint32_t kVusMost = 10'000'000;
+constexpr uint32_t kHands = 100;  // of an open model: unused ones cost nothing
+
+class Machine final : public scenario::Outside {
+ public:
+  explicit Machine(const Scenario& scenario) : variables_(scenario.environment) {
+    const std::size_t slash = scenario.file.rfind('/');
+    if (slash != std::string::npos) folder_ = scenario.file.substr(0, slash + 1);
+  }
+  std::optional<std::string> env(const std::string& name) const override {
+    const auto given =
+        std::find_if(variables_.begin(), variables_.end(), [&](const auto& one) { return one.first == name; });
+    if (given != variables_.end()) return given->second;
+    const char* value = store::own_environment(name.c_str());
+    return value == nullptr ? std::nullopt : std::optional<std::string>(value);
+  }
+  bellwether::Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override {
+    return read_whole_file(path.starts_with('/') ? path : folder_ + path, bytes_max);
+  }
+
+ private:
+  const std::vector<std::pair<std::string, std::string>>& variables_;
+  std::string folder_;
+};
+
+tl::unexpected<ScenarioTrouble> trouble(bellwether::Error error) {
+  return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{std::move(error), {}});
+}
+
+bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
+  scenario::QuickRun quick;
+  quick.url = from.url;
+  if (!from.method.empty()) quick.method = from.method;
+  quick.headers = from.headers;
+  quick.body = from.body;
+  if (from.rate_per_s) quick.vus = kHands;
+  if (from.vus) quick.vus = *from.vus;
+  if (from.duration) quick.duration = duration_of(*from.duration);
+  quick.rate_per_s = from.rate_per_s;
+  quick.tls_verify = from.verify_certificate;
+  if (!from.ca_file.empty()) {
+    auto pem = read_whole_file(from.ca_file, kCaBytesMax);
+    if (!pem) return fail(pem.error().code, "the CA certificates: " + pem.error().message);
+    if (pem->empty()) return fail(Errc::kInvalid, "the CA certificates: '" + from.ca_file + "' is empty");
+    quick.tls_ca = std::move(*pem);
+    quick.tls_ca_name = from.ca_file;
+  }
+  return plan::bundle_url(std::move(quick));
+}
+
+// What is wrong with it before anything is read; empty: nothing.
+std::string wrong_with(const Scenario& from) {
+  const bool url = !from.url.empty();
+  const bool file = !from.file.empty() || !from.text.empty();
+  if (url == file) return "a scenario is a file, a text, or a URL: one of them";
+  if (url && !from.variables.empty()) return "variables belong to a scenario, not to a URL";
+  if (from.vus && (*from.vus == 0 || *from.vus > kVusMost)) return "virtual users: 1 to 10000000";
+  if (from.duration && *from.duration <= Span::zero()) return "the duration: more than 0";
+  if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate: more than 0";
+  return {};
+}
+
+}  // namespace
+
+bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  if (file == nullptr) return fail_errno(errno, "cannot read '" + path + "'");
+  struct stat status {};
+  if (::fstat(fileno(file.get()), &status) == 0 && S_ISDIR(status.st_mode)) {
+    return fail(Errc::kIo, "cannot read '" + path + "': it is a folder");
+  }
+  std::string text;
+  char piece[64 * 1024];
+  while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
+    text.append(piece, n);
+    if (text.size() > bytes_max) {
+      return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");
+    }
+  }
+  if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
+  return text;
+}
+
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from) {
+  if (std::string wrong = wrong_with(from); !wrong.empty()) return trouble({Errc::kInvalid, std::move(wrong)});
+  if (!from.url.empty()) {
+    auto bundled = bundle_of_url(from);
+    if (!bundled) return trouble(bundled.error());
+    return std::move(*bundled);
+  }
+  scenario::Sources sources;
+  sources.file_name = from.file.empty() ? "scenario" : from.file;
+  sources.text = from.text;
+  if (from.text.empty()) {
+    auto text = read_whole_file(from.file, kScenarioBytesMax);
+    if (!text) return trouble(text.error());
+    sources.text = std::move(*text);
+  }
+  const Machine machine(from);
+  sources.sets = from.variables;
+  sources.outside = &machine;
+  sources.overrides.vus = from.vus;
+  if (from.duration) sources.overrides.duration = duration_of(*from.duration);
+  sources.overrides.rate_per_s = from.rate_per_s;
+  const std::string name = sources.file_name;
+  auto bundled = plan::bundle_scenario(std::move(sources));
+  if (bundled) return std::move(*bundled);
+  const std::string message = name + ": " + format_count(bundled.error().size(), "error") + "; nothing was sent";
+  return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(bundled.error())});
+}
+
+}  // namespace bellwether::client::detail

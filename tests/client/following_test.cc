@@ -1,0 +1,158 @@
+// Following jobs of a real cluster: what is told, in which order, to whom, and that it is all.
+#include <atomic>
+
+#include "cluster_testing.h"
+
+namespace bellwether::client {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(ClientOnCluster, tells_each_second_and_each_workflow_as_it_ends) {
+  const auto client = connect();
+  ASSERT_NE(client, nullptr);
+  Noting heard;
+  auto job = client->submit(scenario({{"short", 2}, {"long", 6}}), {.id = {}, .seed = 7}, &heard);
+  ASSERT_TRUE(job) << job.error().message;
+  EXPECT_NE(client->answered_by(), "");
+  // Long before the end, its result is there with all that it has measured.
+  heard.wait_for("workflow short");
+  const auto meanwhile = job->status();
+  ASSERT_TRUE(meanwhile) << meanwhile.error().message;
+  EXPECT_FALSE(has_ended(meanwhile->state));
+  EXPECT_EQ(meanwhile->workflows.at(0).name, "short");
+  EXPECT_EQ(meanwhile->workflows.at(0).state, WorkflowState::kCompleted);
+  EXPECT_FALSE(has_ended(meanwhile->workflows.at(1).state));
+
+  const auto result = job->wait();
+  ASSERT_TRUE(result) << result.error().message;
+  heard.wait_for("result pass");
+  ASSERT_EQ(heard.workflows.size(), 2U);
+  EXPECT_EQ(heard.workflows[0].name, "short");
+  EXPECT_EQ(heard.workflows[0].state, WorkflowState::kCompleted);
+  EXPECT_EQ(heard.workflows[0].figures.iterations, 40U);
+  ASSERT_EQ(heard.workflows[0].steps.size(), 1U);
+  EXPECT_EQ(heard.workflows[0].steps[0].requests, 40U);
+  EXPECT_EQ(heard.workflows[0].steps[0].service.count, 40U);
+  EXPECT_EQ(heard.workflows[1].figures.iterations, 120U);
+  EXPECT_LT(heard.place_of("workflow short"), heard.place_of("status completed"));
+
+  EXPECT_EQ(result->verdict, "pass");
+  EXPECT_EQ(result->exit_code, 0);
+  EXPECT_EQ(result->status.state, JobState::kCompleted);
+  EXPECT_EQ(result->totals.requests, 160U);
+  EXPECT_EQ(result->totals.failed, 0U);
+  EXPECT_EQ(result->totals.service.count, 160U);
+  EXPECT_LE(result->totals.service.p50, result->totals.service.p99);
+  EXPECT_NE(result->json.find("bellwether.result/1"), std::string::npos);
+  EXPECT_NE(result->json.find(job->id()), std::string::npos);
+  EXPECT_EQ(requests_of(heard.windows), 160U);
+  for (const Window& one : heard.windows) EXPECT_NE(one.kind, Window::Kind::kWhole);
+  EXPECT_EQ(heard.notes.back(), "result pass");
+  // One thread, and not this one.
+  EXPECT_EQ(heard.threads.size(), 1U);
+  EXPECT_FALSE(heard.threads.contains(std::this_thread::get_id()));
+  EXPECT_EQ(job->failed_callbacks(), 0U);
+}
+
+TEST(ClientOnCluster, comes_back_to_a_job_by_its_id) {
+  std::string id;
+  {
+    const auto client = connect();
+    Noting heard;
+    auto job = client->submit(scenario({{"w", 6}}), {}, &heard);
+    ASSERT_TRUE(job) << job.error().message;
+    id = job->id();
+    heard.wait_for("window", 2);
+  }
+  const auto client = connect();
+  Noting heard;
+  auto job = client->attach(id, &heard);
+  ASSERT_TRUE(job) << job.error().message;
+  const auto early = job->result();
+  ASSERT_FALSE(early);
+  EXPECT_EQ(early.error().code, Code::kUnavailable);
+  const auto timeout = job->wait_for(1ms);
+  ASSERT_FALSE(timeout);
+  EXPECT_EQ(timeout.error().code, Code::kTimeout);
+  const auto result = job->wait();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->totals.requests, 120U);
+  heard.wait_for("result pass");
+  // What was missed comes as one, and the rest second by second.
+  ASSERT_FALSE(heard.windows.empty());
+  EXPECT_EQ(heard.windows.front().kind, Window::Kind::kWhole);
+  EXPECT_GT(heard.windows.size(), 2U);
+  EXPECT_EQ(requests_of(heard.windows), 120U);
+  // A job that has ended has its result at once, for whoever asks.
+  auto late = client->attach(id);
+  ASSERT_TRUE(late) << late.error().message;
+  const auto again = late->result();
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->json, result->json);
+}
+
+TEST(ClientOnCluster, the_same_id_twice_is_one_job) {
+  const auto client = connect();
+  auto once = client->submit(scenario({{"w", 1}}), {.id = "once-and-again", .seed = 7});
+  ASSERT_TRUE(once) << once.error().message;
+  auto twice = client->submit(scenario({{"w", 1}}), {.id = "once-and-again", .seed = 7});
+  ASSERT_TRUE(twice) << twice.error().message;
+  const auto other = client->submit(scenario({{"w", 2}}), {.id = "once-and-again", .seed = 7});
+  ASSERT_FALSE(other);
+  EXPECT_EQ(other.error().code, Code::kConflict);
+  EXPECT_TRUE(once->wait());
+  EXPECT_TRUE(twice->wait());
+}
+
+TEST(ClientOnCluster, follows_over_the_death_of_the_manager_that_has_the_job) {
+  const auto client = connect();
+  Noting heard;
+  auto job = client->submit(scenario({{"w", 12}}), {}, &heard);
+  ASSERT_TRUE(job) << job.error().message;
+  heard.wait_for("window", 2);
+  const auto before = job->status();
+  ASSERT_TRUE(before) << before.error().message;
+  const auto known = processes();
+  ASSERT_TRUE(known.contains(before->manager)) << before->manager;
+  ASSERT_EQ(::kill(known.at(before->manager), SIGKILL), 0);
+  const auto result = job->wait();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->totals.requests, 240U);
+  EXPECT_EQ(result->losses.size(), 0U);
+  EXPECT_NE(result->status.manager, before->manager);
+  heard.wait_for("result pass");
+  EXPECT_EQ(requests_of(heard.windows), 240U);
+  std::set<uint64_t> told;
+  for (const Window& one : heard.windows) {
+    if (one.kind == Window::Kind::kWhole) told.clear();
+    if (one.kind == Window::Kind::kSecond) {
+      EXPECT_TRUE(told.insert(one.second).second) << one.second;
+    }
+  }
+}
+
+TEST(ClientOnCluster, letting_go_of_a_job_leaves_it_alone_and_tells_nothing_more) {
+  const auto client = connect();
+  std::string id;
+  std::size_t told = 0;
+  Noting heard;
+  {
+    auto job = client->submit(scenario({{"w", 3}}), {}, &heard);
+    ASSERT_TRUE(job) << job.error().message;
+    id = job->id();
+    heard.wait_for("status running");
+    auto moved = std::move(*job);
+    EXPECT_EQ(moved.id(), id);
+  }
+  told = heard.notes.size();
+  auto job = client->attach(id);
+  ASSERT_TRUE(job) << job.error().message;
+  const auto result = job->wait();
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->totals.requests, 60U);
+  EXPECT_EQ(heard.notes.size(), told);
+}
+
+}  // namespace
+}  // namespace bellwether::client
