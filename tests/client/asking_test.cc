@@ -144,6 +144,7 @@ TEST(ClientOnCluster, a_callback_may_let_go_of_its_job) {
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_TRUE(again->wait());
   EXPECT_EQ(heard.windows.size(), 1U);
+  EXPECT_EQ(heard.notes.back(), "window");
 }
 
 TEST(ClientOnCluster, a_callback_may_end_the_client_and_who_waits_is_told) {

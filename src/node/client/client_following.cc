@@ -137,24 +137,13 @@ void Following::tell_workflows() {
   const std::size_t count = std::min(sheet.workflows.size(), plan_.workflows.size());
   for (std::size_t i = 0; i < count; ++i) {
     const auto w = static_cast<uint16_t>(i);
-    if (told_workflows_.contains(i) || !all_counted(w)) continue;
+    const bool whole = follower_->final() || all_counted(sheet, w, follower_->totals());
+    if (told_workflows_.contains(i) || !dispatch::is_final(sheet.workflows[i].state) || !whole) continue;
     told_workflows_.insert(i);
     if (listener_ == nullptr) continue;
     const WorkflowResult result = workflow_result_of(follower_->totals(), sheet, w);
     tell([&](Listener& listener) { listener.on_workflow(result); });
   }
-}
-
-// It has ended, and the totals reach beyond the last second that any of its shares has told.
-bool Following::all_counted(uint16_t workflow) const {
-  const dispatch::JobSheet& sheet = follower_->sheet();
-  if (!dispatch::is_final(sheet.workflows[workflow].state)) return false;
-  if (follower_->final()) return true;
-  const aggregate::Totals& totals = follower_->totals();
-  const uint64_t reached = totals.empty() ? 0 : totals.last().second + 1;
-  return std::all_of(sheet.shares.begin(), sheet.shares.end(), [&](const dispatch::ShareSheet& share) {
-    return share.workflow != workflow || !share.streams || !share.end || share.from + share.end->last_number <= reached;
-  });
 }
 
 void Following::judge(Outcome<Result> outcome) {

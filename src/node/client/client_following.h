@@ -71,7 +71,6 @@ class Following final : private node::JobFollower::Observer {
   void tell_contact(bool answers, const bellwether::Error& why);
   void tell_news();
   void tell_workflows();
-  bool all_counted(uint16_t workflow) const;
   Status status() const;
   void judge(Outcome<Result> outcome);
 

@@ -206,6 +206,13 @@ Figures figures_of(const aggregate::Totals& totals) {
   return out;
 }
 
+bool all_counted(const dispatch::JobSheet& sheet, uint16_t workflow, const aggregate::Totals& totals) {
+  const uint64_t reached = totals.empty() ? 0 : totals.last().second + 1;
+  return std::all_of(sheet.shares.begin(), sheet.shares.end(), [&](const dispatch::ShareSheet& share) {
+    return share.workflow != workflow || !share.streams || !share.end || share.from + share.end->last_number <= reached;
+  });
+}
+
 WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatch::JobSheet& sheet, uint16_t workflow) {
   const plan::Plan& plan = totals.plan();
   WorkflowResult out;

@@ -29,6 +29,8 @@ JobLine line_of(const dispatch::JobLine& line);
 // REQUIRES a window of the plan's shape.
 Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Duration covered);
 Figures figures_of(const aggregate::Totals& totals);
+// Of a workflow that has ended: whether the totals reach beyond the last second that any of its shares has told.
+bool all_counted(const dispatch::JobSheet& sheet, uint16_t workflow, const aggregate::Totals& totals);
 WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatch::JobSheet& sheet, uint16_t workflow);
 Result result_of(const report::RunReport& report, const dispatch::JobSheet& sheet, Status status);
 

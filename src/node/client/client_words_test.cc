@@ -83,6 +83,32 @@ TEST(ClientWords, a_workflow_has_its_own_steps_and_its_own_clock) {
   EXPECT_DOUBLE_EQ(result.steps[0].rate_per_s, 50);
 }
 
+TEST(ClientWords, all_of_a_workflow_is_counted_when_the_totals_reach_beyond_its_last_second) {
+  const plan::Plan plan = two_workflows();
+  aggregate::Totals totals(plan);
+  dispatch::JobSheet sheet;
+  sheet.workflows.resize(2);
+  EXPECT_TRUE(all_counted(sheet, 0, totals)) << "it has measured nothing";
+  // Seconds 2 to 4 of the run, and none of one that was never begun, that is gone, or of another workflow.
+  sheet.shares.resize(4);
+  for (const std::size_t i : {0, 2, 3}) {
+    sheet.shares[i].streams = i != 2;
+    sheet.shares[i].from = 2;
+    sheet.shares[i].end.emplace().last_number = i == 0 ? 3 : 100;
+  }
+  sheet.shares[1].streams = true;
+  sheet.shares[1].from = 100;
+  sheet.shares[3].workflow = 1;
+  EXPECT_FALSE(all_counted(sheet, 0, totals));
+  for (const uint64_t second : {0, 1, 2, 3}) {
+    totals.add(second_of(plan, second));
+    EXPECT_FALSE(all_counted(sheet, 0, totals)) << second;
+  }
+  totals.add(second_of(plan, 4));
+  EXPECT_TRUE(all_counted(sheet, 0, totals));
+  EXPECT_FALSE(all_counted(sheet, 1, totals));
+}
+
 TEST(ClientWords, a_status_has_names_where_they_are_known) {
   const plan::Plan plan = two_workflows();
   dispatch::Watched watched;
