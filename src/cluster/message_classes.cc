@@ -38,8 +38,10 @@ Row row_of_letter(DispatchLetter::BodyCase letter) {
     case DispatchLetter::kEnd: return {{Urgency::kCritical, Operation::kProgress}, kNodes};
     // A worker that is not heard counts as lost, and its load would be given to others.
     case DispatchLetter::kReport: return {{Urgency::kCritical, Operation::kHeartbeat}, kNodes};
-    // All shares of a workflow begin at once, and what is to stop must stop.
+    // All shares of a workflow begin at once, what is handed over is at its second, and what is to stop must stop.
     case DispatchLetter::kBegin:
+    case DispatchLetter::kTakeOver:
+    case DispatchLetter::kHandOver:
     case DispatchLetter::kStop:
     case DispatchLetter::kAdopt:
     case DispatchLetter::kRetire: return {{Urgency::kCritical, Operation::kDispatch}, kNodes};

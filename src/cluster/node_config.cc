@@ -41,6 +41,8 @@ constexpr std::array kSpecs{
     SettingSpec{"cores", "0", "Of a worker: how many cores make load (0: all that it may use)", Kind::kNumber,
                 "0..4096"},
     SettingSpec{"pin", "true", "Of a worker: its load threads stay on their cores", Kind::kFlag},
+    SettingSpec{"hand_over", "10s", "Of a worker that leaves: it waits so long for others to go on with what it runs",
+                Kind::kDuration},
     SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
                 Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
     SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced", Kind::kText, "",
@@ -175,6 +177,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   config.data = settings.text("data");
   config.cores = static_cast<uint32_t>(settings.number("cores"));
   config.pin = settings.flag("pin");
+  config.hand_over = settings.duration("hand_over");
   config.secret_file = settings.text("secret.file");
   config.previous_secret_file = settings.text("secret.previous_file");
   config.certificate = settings.text("tls.certificate");

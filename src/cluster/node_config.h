@@ -40,6 +40,7 @@ struct NodeConfig {
 
   uint32_t cores = 0;  // of a worker, for load; 0: all
   bool pin = true;     // each of them is a processor of its own
+  Duration hand_over;  // of a worker that leaves: what it runs, to others, for so long at most
 
   std::string secret_file;
   std::string previous_secret_file;

@@ -69,6 +69,10 @@ void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
       if (share == nullptr || share->state != ShareState::kOffered) continue;
       share_since_[offer->share] = now;
     }
+    if (const auto* taking = std::get_if<TakeOver>(&one.effect)) {
+      const ShareSheet* const share = find(taking->share);
+      if (share == nullptr || !is_spare(*share)) continue;
+    }
     if (std::holds_alternative<Over>(one.effect)) over_ = true;
     out.push_back(std::move(one.effect));
   }
@@ -156,6 +160,10 @@ void Job::advance(Instant now, JobEffects& out) {
     } else {
       fill_gaps(now, out);
       begin_group(now, out);
+      empty_workers(now, out);
+      rebalance(now);
+      move_on(now, out);
+      begin_postponed(now, out);
     }
   }
   flush(out);
@@ -176,6 +184,8 @@ void Job::adopted(Instant now, JobEffects& out) {
     if (share.streams && one.state == WorkflowState::kAssigned)
       become(share.workflow, WorkflowState::kRunning, {}, out);
     if (share.state == ShareState::kReady && !sheet_.stop) begin_share(now, share, out);
+    const bool told = is_spare(share) && find(share.follows)->until != 0;
+    if (told && !taking_over_.contains(share.id)) out.push_back(TakeOver{share.id, clock_of(share.workflow)});
   }
   if (zero_ && sheet_.state == JobState::kDispatching) become(JobState::kRunning, {}, out);
 }
@@ -315,6 +325,9 @@ void Job::flush(JobEffects& out) {
   if (std::exchange(changed_, false)) {
     ++sheet_.revision;
     for (const ShareId share : std::exchange(to_offer_, {})) held_.push_back({sheet_.revision, Offer{share}});
+    for (const ShareId share : std::exchange(to_take_over_, {})) {
+      held_.push_back({sheet_.revision, TakeOver{share, clock_of(find(share)->workflow)}});
+    }
     out.push_back(Keep{sheet_.revision});
   }
 }
@@ -347,7 +360,7 @@ void Job::tick(Instant now, JobEffects& out) {
       continue;
     }
     const uint16_t workflow = share->workflow;
-    const bool asked_to_stop = share->state == ShareState::kStopping;
+    const bool asked_to_stop = share->state == ShareState::kStopping || share->handed_over || is_spare(*share);
     lose(now, *share, "it gave no result in time", out);
     if (!asked_to_stop && !is_final(sheet_.workflows[workflow].state)) {
       fail_workflow(now, workflow, WorkflowState::kFailed,
@@ -359,8 +372,8 @@ void Job::tick(Instant now, JobEffects& out) {
 
 Instant Job::wake() const {
   if (!owned_ || over_ || is_final(sheet_.state)) return Instant::never();
-  Instant next = Instant::never();
-  if (!asking_.empty()) next = asked_until_;
+  Instant next = next_move();
+  if (!asking_.empty()) next = std::min(next, asked_until_);
   if (border_since_) next = std::min(next, *border_since_ + rules_.layer_sync_limit);
   for (const ShareSheet& share : sheet_.shares) {
     const auto since = share_since_.find(share.id);

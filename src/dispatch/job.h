@@ -11,6 +11,14 @@
 // When a worker dies, its parts are offered to others, who go on from there; what was not measured meanwhile is written
 // down as a loss. Another owner begins with the sheet and asks the workers, who know what runs.
 //
+// When a worker leaves, or parts are spread onto one that came, shares that run are handed over without a gap
+// (job_moves.cc):
+//
+//   those that follow are prepared → the second at which they begin is in the sheet, and kept → each has said that it
+//   will take over → the share that runs is asked to hand over, and says that it will
+//
+// That word of its worker decides. Before it everything may be called off, and the share goes on.
+//
 // Times are of the owner's monotonic clock. One thread.
 #pragma once
 
@@ -37,6 +45,8 @@ struct WorkerSight {
   uint32_t free = 0;  // nobody, as far as this manager knows, has asked for them
   bool takes_work = false;
   bool healthy = true;  // those that are not get work when there is no other way
+  bool leaves = false;  // soon: what it runs is to be handed over
+  bool sought = false;  // a job waits for its free cores
 };
 
 namespace job_effect {
@@ -53,6 +63,19 @@ struct Begin {
   ShareId share;
   Instant clock;
   bool resumes = false;
+};
+// Tell it to take over from the share that it follows, when that hands over; then say taken_over() or not_begun().
+struct TakeOver {
+  ShareId share;
+  Instant clock;
+};
+// Ask it to hand over at `until` of its sheet, again and again until it answers; then say handed_over() or kept_on().
+struct HandOver {
+  ShareId share;
+};
+// What it tells is counted from now on.
+struct OpenStream {
+  ShareId share;
 };
 struct Stop {
   ShareId share;
@@ -79,9 +102,9 @@ struct Moved {
   std::string why;
 };
 }  // namespace job_effect
-using JobEffect =
-    std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::Stop, job_effect::CloseStream,
-                 job_effect::Conclude, job_effect::KeepContext, job_effect::Over, job_effect::Moved>;
+using JobEffect = std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::TakeOver,
+                               job_effect::HandOver, job_effect::OpenStream, job_effect::Stop, job_effect::CloseStream,
+                               job_effect::Conclude, job_effect::KeepContext, job_effect::Over, job_effect::Moved>;
 using JobEffects = std::vector<JobEffect>;
 
 // How a worker answers an offer.
@@ -119,6 +142,12 @@ class Job {
   void offered(Instant now, ShareId share, OfferAnswer answer, const std::string& why, JobEffects& out);
   // The worker does not know the share (any more), or was told to begin in vain.
   void not_begun(Instant now, ShareId share, const std::string& why, JobEffects& out);
+  // It will take over.
+  void taken_over(Instant now, ShareId share, JobEffects& out);
+  // Its worker says that it hands over, or has handed over, at this second of the run.
+  void handed_over(Instant now, ShareId share, uint64_t until, JobEffects& out);
+  // It goes on, as before.
+  void kept_on(Instant now, ShareId share, const std::string& why, JobEffects& out);
   // The account has all numbers of its stream up to this one.
   void applied(Instant now, ShareId share, uint64_t number, JobEffects& out);
   void ended(Instant now, ShareId share, const ShareEnd& end, JobEffects& out);
@@ -146,6 +175,16 @@ class Job {
   const ShareSheet* find(ShareId share) const;
   // It has not said yet what it runs.
   bool asks(const std::string& worker) const { return asking_.contains(worker); }
+  // What becomes of what a share tells of a second of the run.
+  enum class Hearing : uint8_t {
+    kUnknown,  // it has no stream
+    kCounts,
+    kWaits,   // until it is certain who runs its parts in that second
+    kExcess,  // it was to follow another one, which goes on
+  };
+  Hearing hearing(ShareId share, uint64_t second) const;
+  // It is to take over, and the share that it follows has not said yet that it hands over.
+  bool is_spare(const ShareSheet& share) const;
   // Second zero of the run on this clock, once that is known.
   std::optional<Instant> zero() const { return zero_; }
   Duration elapsed(Instant now) const;
@@ -179,8 +218,9 @@ class Job {
   std::vector<uint16_t> ready_workflows() const;
   void plan_group(Instant now, JobEffects& out);
   void fill_gaps(Instant now, JobEffects& out);
-  bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze);
-  void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze);
+  bool place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows = {});
+  void offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores, bool squeeze,
+             ShareId follows = {});
   void take_group_back(Instant now, const std::string& why, bool counts, JobEffects& out);
   bool usable(Instant now, const WorkerSight& worker) const;
   void exclude(Instant now, const ShareSheet& share);
@@ -205,16 +245,41 @@ class Job {
   void stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out);
   void begin_share(Instant now, ShareSheet& share, JobEffects& out);
   std::vector<uint32_t> gaps(uint16_t workflow) const;
+
+  // --- job_losses.cc: what was not measured
+  static std::string how_lost(const ShareSheet& share);
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);
   void follow_account(Instant now);
   uint32_t succeeded(const ShareSheet& share) const;
+
+  // --- what is asked of the sheet
   Instant clock_of(uint16_t workflow) const;
   Duration limit_of(const ShareSheet& share) const;
   bool has_live(uint16_t workflow) const;
   ShareSheet* find_share(ShareId share);
   void set(Instant now, ShareSheet& share, ShareState state);
+
+  // --- job_moves.cc: parts of shares that run, for others to go on with
+  void empty_workers(Instant now, JobEffects& out);
+  void rebalance(Instant now);
+  bool spread(Instant now, uint16_t workflow);
+  void move_on(Instant now, JobEffects& out);
+  void settle_move(Instant now, ShareSheet& from, JobEffects& out);
+  void call_off(Instant now, ShareSheet& from, const std::string& why, JobEffects& out);
+  // Its worker is dead before it has said anything: those that follow it go on, as far as they can.
+  void release_followers(Instant now, const ShareSheet& from, JobEffects& out);
+  void promote(Instant now, ShareSheet& follower, JobEffects& out);
+  std::vector<ShareId> followers_of(ShareId from) const;
+  bool is_leaving(const ShareSheet& share) const;
+  bool is_moving() const;
+  // Somebody who has handed over runs a part of it until then.
+  Instant runs_elsewhere_until(const ShareSheet& share) const;
+  void begin_postponed(Instant now, JobEffects& out);
+  // Of the run, on this clock.
+  Instant moment(uint64_t second) const { return *zero_ + Duration::seconds(static_cast<int64_t>(second)); }
+  Instant next_move() const;
 
   JobSpec spec_;
   JobRules rules_;
@@ -229,7 +294,12 @@ class Job {
   bool concluding_ = false;
   bool changed_ = false;  // since the last flush()
   std::vector<Held> held_;
-  std::vector<ShareId> to_offer_;  // once the change that made them is kept
+  std::vector<ShareId> to_offer_;      // once the change that made them is kept
+  std::vector<ShareId> to_take_over_;  // the same
+  std::set<ShareId> taking_over_;      // they have said that they will
+  std::set<ShareId> handing_over_;     // they were asked to, by this owner
+  std::set<ShareId> not_moved_;        // nobody has room for them, and their workers were told so
+  Instant rebalance_again_;
   std::vector<WorkerSight> pool_;
   std::map<std::pair<std::string, uint64_t>, Instant> excluded_;  // lives of workers that died or refused, until when
   std::optional<Instant> zero_;

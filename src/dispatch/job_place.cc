@@ -185,7 +185,7 @@ bool Job::is_past(Instant now, uint16_t workflow) const {
          now >= clock_of(workflow) + spec_[workflow].length;
 }
 
-bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze) {
+bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& parts, bool squeeze, ShareId follows) {
   std::vector<Taker> takers;
   for (const bool healthy : {true, false}) {
     for (const WorkerSight& worker : pool_) {
@@ -218,7 +218,7 @@ bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& par
         cores -= own;
         // Where none is free, it shares the one with the fewest parts.
         offer(now, workflow, *one.worker, {parts[at], count, sheet_.workflows[workflow].parts}, std::max(own, 1U),
-              squeeze);
+              squeeze, follows);
         at = after;
       }
     }
@@ -228,7 +228,7 @@ bool Job::place(Instant now, uint16_t workflow, const std::vector<uint32_t>& par
 }
 
 void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartRange parts, uint32_t cores,
-                bool squeeze) {
+                bool squeeze, ShareId follows) {
   ShareSheet share;
   share.id = ShareId(++sheet_.last_share);
   share.workflow = workflow;
@@ -237,6 +237,7 @@ void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartR
   share.parts = parts;
   share.cores = cores;
   share.squeeze = squeeze;
+  share.follows = follows;
   share_since_[share.id] = now;
   to_offer_.push_back(share.id);
   for (WorkerSight& one : pool_) {

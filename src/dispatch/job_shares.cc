@@ -1,7 +1,6 @@
 // What becomes of shares: refused, ready, begun, ended, lost.
 
 #include <algorithm>
-#include <numeric>
 #include <utility>
 
 #include "base/check.h"
@@ -15,17 +14,6 @@ using namespace job_effect;  // NOLINT(google-build-using-namespace): the words 
 namespace {
 
 Duration seconds(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
-
-std::vector<uint32_t> parts_of(const ShareSheet& share) {
-  std::vector<uint32_t> parts(share.parts.count);
-  std::iota(parts.begin(), parts.end(), share.parts.first);
-  return parts;
-}
-
-std::string how_lost(const ShareSheet& share) {
-  const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
-  return "worker '" + share.worker + (left ? "' left" : "' was lost");
-}
 
 bool is_failure(ShareOutcome outcome) {
   return outcome == ShareOutcome::kFailed || outcome == ShareOutcome::kCrashed || outcome == ShareOutcome::kKilled;
@@ -66,6 +54,7 @@ Duration Job::limit_of(const ShareSheet& share) const {
     case ShareState::kReady: return rules_.dispatch_limit;
     case ShareState::kStopping: return ending;
     case ShareState::kRunning:
+      if (share.handed_over) return rules_.hand_over_lead + Duration::seconds(2) + ending;
       return (spec.length > Duration::zero() ? spec.length : Duration::hours(24)) + rules_.overtime + ending;
     case ShareState::kEnded:
     case ShareState::kGone: break;
@@ -77,7 +66,7 @@ Duration Job::limit_of(const ShareSheet& share) const {
 std::vector<uint32_t> Job::gaps(uint16_t workflow) const {
   std::vector<bool> covered(sheet_.workflows[workflow].parts, false);
   for (const ShareSheet& share : sheet_.shares) {
-    if (share.workflow != workflow || share.state == ShareState::kGone) continue;
+    if (share.workflow != workflow || share.state == ShareState::kGone || share.handed_over) continue;
     for (uint32_t i = 0; i < share.parts.count && share.parts.first + i < covered.size(); ++i) {
       covered[share.parts.first + i] = true;
     }
@@ -124,8 +113,9 @@ void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string
     return advance(now, out);
   }
   const uint16_t workflow = share->workflow;
+  const bool spare = is_spare(*share);
   set_aside(share->worker);
-  if (answer == OfferAnswer::kBusy) {
+  if (answer == OfferAnswer::kBusy && !spare) {
     busy_ = true;
   } else {
     exclude(now, *share);
@@ -134,11 +124,12 @@ void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string
   // One that did not answer may have it all the same.
   out.push_back(Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
   lose(now, *share, why, out);
-  if (answer == OfferAnswer::kBroken) fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
+  if (answer == OfferAnswer::kBroken && !spare) fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
   advance(now, out);
 }
 
 void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
+  if (is_spare(share) || now < runs_elsewhere_until(share)) return;
   if (is_past(now, share.workflow)) {
     BW_PROBE("dispatch: a share is ready when its workflow is over");
     out.push_back(Stop{share.id, StopHow::kAtOnce, "its workflow is over"});
@@ -158,7 +149,7 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   share.from = one.base_second;
   if (resumes && !once) {
     share.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
-    write_losses(share.workflow, parts_of(share), elapsed(now));
+    write_losses(share.workflow, parts_of(share.parts), elapsed(now));
     add_event(now, "share_moved",
               "worker '" + share.worker + "' goes on with " + std::to_string(share.parts.count) + " of " +
                   std::to_string(share.parts.of) + " parts of '" + spec_[share.workflow].name + "'");
@@ -192,6 +183,10 @@ void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
 void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   ShareSheet* share = find_share(id);
   if (!owned_ || share == nullptr || !is_live(*share) || share->end) return;
+  if (is_spare(*share)) {
+    lose(now, *share, "it ended before it could go on", out);
+    return advance(now, out);
+  }
   // Of a begin that is not known here: what the worker says when it is asked tells the rest too.
   if (!share->streams && end.last_number > 0) return;
   hear_values(now, *share, end.provided, out);
@@ -214,7 +209,13 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const bool unasked =
       end.outcome == ShareOutcome::kStopped && !sheet_.stop && !is_final(sheet_.workflows[workflow].state);
   const bool left = end.outcome == ShareOutcome::kLeft || unasked;
-  if ((end.outcome == ShareOutcome::kIsolated || left) && !was_stopped) {
+  if (share.handed_over && is_leaving(share)) {
+    add_event(now, "worker_left", whose + ": it leaves the cluster, and has handed over");
+  }
+  if ((end.outcome == ShareOutcome::kIsolated || left) && share.handed_over) {
+    const Duration ran = seconds(sheet_.workflows[workflow].base_second) + end.ran;
+    if (ran < share.lost_from) add_loss(workflow, how_lost(share), share.parts.count, ran, share.lost_from);
+  } else if ((end.outcome == ShareOutcome::kIsolated || left) && !was_stopped) {
     share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
     if (left) {
       exclude(now, share);
@@ -241,6 +242,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
          {JobStop::Cause::kOnError, StopHow::kGraceful, {}, "step " + end.detail + " failed and says on_error: abort"},
          {}, out);
   }
+  const bool goes_on = !share.handed_over && share.state == ShareState::kEnded;
+  if (goes_on && !followers_of(share.id).empty()) call_off(now, share, {}, out);
 }
 
 void Job::sighted(Instant now, const std::string& worker, uint64_t life, const std::vector<ShareSight>& sights,
@@ -265,19 +268,21 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
       lose(now, share, "its worker does not have it any more", out);
       continue;
     }
-    if (has_begun(*sight) && !share.streams) {
+    if (is_spare(share)) {
+      if (has_begun(*sight) && sight->phase == SharePhase::kRunning) taking_over_.insert(share.id);
+    } else if (has_begun(*sight) && !share.streams) {
       BW_PROBE("dispatch: a begin that its owner did not live to write down");
       share.streams = true;
       share.from = sight->from;
       WorkflowSheet& one = sheet_.workflows[share.workflow];
       if (!std::exchange(one.begun, true)) one.base_second = sight->from;
       if (sight->from > one.base_second) {
-        write_losses(share.workflow, parts_of(share), seconds(sight->from + 1));
+        write_losses(share.workflow, parts_of(share.parts), seconds(sight->from + 1));
       }
     }
     if (share.state != ShareState::kStopping) {
       if (sight->phase == SharePhase::kReady) set(now, share, ShareState::kReady);
-      if (sight->phase == SharePhase::kRunning) set(now, share, ShareState::kRunning);
+      if (sight->phase == SharePhase::kRunning && share.streams) set(now, share, ShareState::kRunning);
     }
     if (share.state == ShareState::kOffered) out.push_back(Offer{share.id});
     if (sheet_.stop && sight->phase != SharePhase::kEnded) {
@@ -287,6 +292,7 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
   }
   asking_.erase(worker);
   for (const ShareSight& sight : sights) {
+    if (sight.until != 0) handed_over(now, sight.share, sight.until, out);
     if (sight.phase != SharePhase::kEnded) continue;
     const ShareSheet* share = find(sight.share);
     if (share != nullptr && share->worker == worker && !is_live(*share)) {
@@ -317,6 +323,18 @@ void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, con
 // Its parts are nobody's any more.
 void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out) {
   WorkflowSheet& one = sheet_.workflows[share.workflow];
+  if (is_spare(share)) {
+    set(now, share, ShareState::kGone);
+    return call_off(now, *find_share(share.follows), "worker '" + share.worker + "': " + why, out);
+  }
+  if (share.handed_over) {
+    // What others go on with is not lost; what it had begun, and did not tell any more, is.
+    const Duration counted = seconds(share.from + applied_[share.id]);
+    const Duration last = std::max(share.lost_from, std::min(elapsed(now), counted + Duration::seconds(1)));
+    if (last > counted) add_loss(share.workflow, how_lost(share), share.parts.count, counted, last);
+    out.push_back(CloseStream{share.id});
+    return set(now, share, ShareState::kGone);
+  }
   if (share.streams && share.state != ShareState::kEnded) {
     share.lost_from = seconds(share.from + applied_[share.id]);
     out.push_back(CloseStream{share.id});
@@ -324,11 +342,12 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
   set(now, share, ShareState::kGone);
   if (is_final(one.state) && share.streams && share.end) {
     // It had ended, and not all that it measured had come.
-    write_losses(share.workflow, parts_of(share), seconds(one.base_second) + share.end->ran);
+    write_losses(share.workflow, parts_of(share.parts), seconds(one.base_second) + share.end->ran);
   }
   if (!one.begun || is_final(one.state)) return;
   if (share.streams) ++one.retries;
   if (!sheet_.stop && one.state != WorkflowState::kRetrying) become(share.workflow, WorkflowState::kRetrying, why, out);
+  release_followers(now, share, out);
 }
 
 void Job::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const std::string& why, JobEffects& out) {
@@ -336,13 +355,6 @@ void Job::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const 
   lose_rest(now, workflow, std::string(to_string(to)));
   become(workflow, to, why, out);
   stop_shares(now, workflow, StopHow::kAtOnce, "its workflow has failed", out);
-}
-
-// A workflow that ends before its time, while the run goes on, is missing from then on.
-void Job::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
-  const WorkflowSheet& one = sheet_.workflows[workflow];
-  if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec_[workflow].length == Duration::zero()) return;
-  add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec_[workflow].length - *zero_);
 }
 
 void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
@@ -356,69 +368,6 @@ void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::st
       set(now, share, ShareState::kStopping);
     }
   }
-}
-
-// What nobody measured of these parts from when their last share was lost until now.
-void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
-  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom
-  for (const uint32_t part : parts) {
-    const ShareSheet* last = nullptr;
-    for (const ShareSheet& share : sheet_.shares) {
-      const bool holds = share.workflow == workflow && share.state == ShareState::kGone && share.streams &&
-                         part >= share.parts.first && part < share.parts.first + share.parts.count;
-      if (holds && (last == nullptr || share.lost_from >= last->lost_from)) last = &share;
-    }
-    if (last == nullptr) continue;
-    auto& [count, who] = lost[last->lost_from];
-    ++count;
-    who = how_lost(*last);
-  }
-  for (const auto& [since, what] : lost) add_loss(workflow, what.second, what.first, since, std::max(since, until));
-}
-
-void Job::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
-  changed_ = true;
-  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(sheet_.workflows[workflow].parts, 1U),
-                  how + ", workflow '" + spec_[workflow].name + "'"};
-  if (sheet_.losses.size() < kMostLosses) {
-    sheet_.losses.push_back(std::move(loss));
-    return;
-  }
-  plan::Loss& last = sheet_.losses.back();
-  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
-          "several losses, more than are listed one by one"};
-}
-
-// The account is a copy, and may be older than the sheet. What it lacks of shares that have ended, their workers still
-// have: they are asked, as those that run are. What it lacks of those that are gone is lost with them.
-void Job::follow_account(Instant now) {
-  for (ShareSheet& share : sheet_.shares) {
-    const uint64_t counted = applied_[share.id];
-    if (!share.streams || (share.end && counted >= share.end->last_number)) continue;
-    const Duration until = seconds(share.from + counted);
-    if (share.state == ShareState::kEnded) {
-      BW_PROBE("dispatch: a share has ended whose last seconds the account lacks");
-      set(now, share, ShareState::kStopping);
-    } else if (share.state == ShareState::kGone && until < share.lost_from) {
-      BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
-      // Of parts that nobody has gone on with, the loss is not written yet.
-      const uint32_t written = is_final(sheet_.workflows[share.workflow].state) ? share.parts.count : succeeded(share);
-      if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
-      share.lost_from = until;
-    }
-  }
-}
-
-// How many of its parts another share has gone on with.
-uint32_t Job::succeeded(const ShareSheet& share) const {
-  uint32_t count = 0;
-  for (const uint32_t part : parts_of(share)) {
-    count += std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& other) {
-      return other.workflow == share.workflow && other.id.value() > share.id.value() && other.streams &&
-             part >= other.parts.first && part < other.parts.first + other.parts.count;
-    });
-  }
-  return count;
 }
 
 }  // namespace bellwether::dispatch

@@ -39,6 +39,9 @@ const char* wrong_with(const ShareSheet& share, const JobSheet& sheet) {
   using enum ShareState;
   if (share.state == kRunning && !share.streams) return "no stream, and it runs";
   if (share.state == kEnded && !share.end) return "no end, and it has ended";
+  if (share.follows >= share.id) return "a share to follow that was not there before";
+  if (share.until > kMostSeconds) return "a second that cannot be";
+  if (share.handed_over && (share.until == 0 || !share.streams)) return "nothing to hand over, and it has";
   return share.end ? wrong_with(*share.end) : nullptr;
 }
 

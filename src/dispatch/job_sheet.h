@@ -57,6 +57,9 @@ struct ShareSheet {
   bool streams = false;  // it has begun: there is such a stream
   Duration lost_from;    // of one that is gone: since the start of the run, from when on its parts did not run
   std::optional<ShareEnd> end;
+  ShareId follows;           // it is to go on, or goes on, with parts of this one, which hands them over; 0: of none
+  uint64_t until = 0;        // second of the run from which on those that follow it run its parts; 0: not settled
+  bool handed_over = false;  // and its worker has said that it ends then
   bool operator==(const ShareSheet&) const = default;
 };
 
@@ -108,7 +111,8 @@ struct JobSheet {
 
 // Whether an owner may write it, and another one go on from it. kInvalid says which part cannot be: names and ids that
 // are none, more of something than there may be, figures out of their bounds, a share of a workflow that is not there,
-// two shares with one id or one above last_share, one that runs and has no stream, one that is kEnded without an end.
+// two shares with one id or one above last_share, one that runs and has no stream, one that is kEnded without an end,
+// one that follows itself or a later one, or has handed over at no time.
 // Texts for people are not looked at: whoever writes them down makes them fit.
 Status check_sheet(const JobSheet& sheet);
 

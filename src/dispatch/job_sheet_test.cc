@@ -92,12 +92,22 @@ TEST(JobSheet, shares_that_cannot_be_are_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.shares[0].cores = kMostParts + 1; }, "share 1 with too many cores"));
   EXPECT_TRUE(refuses([](auto& s) { s.shares[0].state = static_cast<ShareState>(kShareStates); }, "share 1 with a st"));
   EXPECT_TRUE(refuses([](auto& s) { s.shares[0].from = kMostSeconds + 1; }, "share 1 with a second"));
+  EXPECT_TRUE(refuses([](auto& s) { s.shares[0].follows = s.shares[0].id; }, "share 1 with a share to follow"));
+  EXPECT_TRUE(refuses([](auto& s) { s.shares[0].until = kMostSeconds + 1; }, "share 1 with a second"));
 }
 
 TEST(JobSheet, a_share_whose_state_contradicts_itself_is_refused) {
   using enum ShareState;
   EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).streams = false; }, "no stream"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end.reset(); }, "no end"));
+  EXPECT_TRUE(refuses([](auto& s) { of(s, kRunning).handed_over = true; }, "nothing to hand over"));
+  EXPECT_TRUE(refuses(
+      [](auto& s) {
+        of(s, kOffered).until = 3;
+        of(s, kOffered).streams = false;
+        of(s, kOffered).handed_over = true;
+      },
+      "nothing to hand over"));
   EXPECT_TRUE(
       refuses([](auto& s) { of(s, kEnded).end->outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "an outcome"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->last_number = kMostSeconds + 1; }, "a number"));

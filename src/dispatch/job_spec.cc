@@ -38,6 +38,8 @@ JobSpec spec_of(const plan::Plan& plan) {
     one.length = workflow.start_time;
     one.graceful_stop = workflow.graceful_stop;
     std::visit(LoadOf{one}, workflow.executor);
+    const auto* open = std::get_if<plan::ConstantArrivalRate>(&workflow.executor);
+    one.rebalance = open != nullptr && open->rebalance;
   }
   return spec;
 }

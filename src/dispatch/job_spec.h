@@ -27,6 +27,7 @@ struct WorkflowSpec {
   std::vector<std::string> provides;  // names of the values that it leaves for others
   Duration length;                    // of its clock, to its planned end; zero: it runs once, for as long as that takes
   Duration graceful_stop;
+  bool rebalance = false;  // its parts spread onto workers that come while it runs
 };
 using JobSpec = std::vector<WorkflowSpec>;
 
@@ -44,6 +45,10 @@ struct JobRules {
   Duration adopt_limit = Duration::seconds(5);        // a new owner waits so long for what workers say
   Duration head_start = Duration::millis(25);         // from the last share's being ready to the begin of all
   Duration layer_sync_limit = Duration::seconds(30);  // for a quorum, before what depends on others may begin
+  Duration hand_over_lead = Duration::millis(1500);   // from when all are ready to when a share hands over, at least
+  Duration hand_over_least = Duration::millis(300);   // before that, all that take over must have said that they will
+  Duration rebalance_least = Duration::seconds(5);    // before the end of a workflow nothing is spread any more
+  Duration rebalance_pause = Duration::seconds(10);   // after a try that came to nothing
   Duration kill_grace = Duration::seconds(5);
   Duration isolation_limit = Duration::seconds(60);
   Duration overtime = Duration::seconds(60);      // beyond the planned end and graceful_stop

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <gtest/gtest.h>
 #include <map>
 #include <memory>
@@ -10,53 +11,15 @@
 #include <string>
 #include <vector>
 
-#include "dispatch/job.h"
+#include "dispatch/job_test_parts.h"
 
 namespace bellwether::dispatch {
 
-inline WorkflowSpec load_spec(std::string name, Duration length, std::vector<uint16_t> depends = {}) {
-  WorkflowSpec spec;
-  spec.name = std::move(name);
-  spec.vus = 1000;
-  spec.length = length;
-  spec.depends = std::move(depends);
-  spec.graceful_stop = Duration::seconds(5);
-  return spec;
-}
-
 class JobWorld {
  public:
-  struct Running {
-    uint16_t workflow = 0;
-    PartRange parts;
-    uint32_t cores = 0;
-    SharePhase phase = SharePhase::kReady;
-    Instant clock;
-    Instant began;
-    uint64_t from = 0;
-    uint64_t told = 0;  // numbers that the account has
-    std::optional<ShareEnd> end;
-  };
-  struct Worker {
-    uint64_t life = 1;
-    uint32_t cores = 1;
-    bool alive = true;
-    bool refuses = false;
-    bool busy = false;  // has no cores, whatever it says
-    bool breaks = false;
-    std::map<ShareId, Running> shares;
-    uint32_t used() const {
-      uint32_t sum = 0;
-      for (const auto& [id, one] : shares) sum += one.phase == SharePhase::kEnded ? 0 : one.cores;
-      return sum;
-    }
-  };
-  // Seconds of a part that are in the account.
-  struct Measured {
-    uint64_t seconds = 0;
-    uint64_t twice = 0;
-    std::map<uint64_t, int> by_second;
-  };
+  using Running = TestShare;
+  using Worker = TestWorker;
+  using Measured = TestPart;
 
   JobWorld(JobSpec spec, uint64_t seed, JobRules rules = {}) : spec_(std::move(spec)), rules_(rules), prng_(seed) {
     sheet_.id = "job";
@@ -73,6 +36,12 @@ class JobWorld {
   std::map<std::string, Worker>& workers() { return workers_; }
   const std::vector<std::string>& moves() const { return moves_; }
   bool register_stands = true;
+  // Of the letters by which a share is handed over. What is not answered is said again at the next step.
+  std::function<Fate(ShareId)> take_over_fate;
+  std::function<Fate(ShareId)> hand_over_fate;
+  // At how many looks, one a step, nobody ran a part that had begun, or two did.
+  uint64_t looks_without_load = 0;
+  uint64_t looks_at_double_load = 0;
 
   void begin() {
     JobEffects out;
@@ -104,6 +73,8 @@ class JobWorld {
     job_ = std::make_unique<Job>(spec_, rules_, durable_, Prng(prng_.next()));
     job_->set_wall(now_, WallTime{1'000'000'000 + now_.ns()});
     writing_.clear();
+    to_take_over_.clear();
+    to_hand_over_.clear();
     // The account is that of the last copy; workers tell again what came after it.
     account_ = copied_;
     told_ = copied_told_;
@@ -123,22 +94,9 @@ class JobWorld {
     for (const auto& [name, life] : everybody_dead_) tell_gone(name, life);
     for (const std::string& name : job_->workers_to_ask()) {
       const auto at = workers_.find(name);
-      if (at == workers_.end() || !at->second.alive) continue;
-      std::vector<ShareSight> sights;
-      for (const auto& [id, one] : at->second.shares) {
-        ShareSight sight;
-        sight.share = id;
-        sight.phase = one.phase;
-        if (one.phase != SharePhase::kReady) {
-          sight.clock = now_ - one.clock;
-          sight.from = one.from;
-          sight.measured = measured_of(one);
-        }
-        if (one.end) sight.end = *one.end;
-        sights.push_back(sight);
-      }
+      if (at == workers_.end() || !at->second.alive || at->second.silent) continue;
       JobEffects more;
-      job_->sighted(now_, name, at->second.life, sights, more);
+      job_->sighted(now_, name, at->second.life, sights_of(at->second, now_), more);
       carry_out(more);
     }
     report();
@@ -152,7 +110,9 @@ class JobWorld {
       tell_gone(dead.first, dead.second);
     }
     run_workers();
+    look();
     if (!owner_is_there_) return;
+    move_shares();
     if (register_stands) {
       for (const JobSheet& sheet : std::exchange(writing_, {})) {
         durable_ = sheet;
@@ -228,11 +188,6 @@ class JobWorld {
     copied_told_ = told_;
     next_copy_ = now_ + Duration::seconds(2);
   }
-  uint64_t measured_of(const Running& share) const {
-    if (share.end) return share.end->last_number;
-    const Duration ran = now_ - std::max(share.began, share.clock);
-    return ran < Duration::zero() ? 0 : static_cast<uint64_t>(ran.ns() / 1'000'000'000);
-  }
   void tell_gone(const std::string& name, uint64_t life) {
     JobEffects out;
     job_->worker_gone(now_, name, life, "it does not answer", out);
@@ -243,7 +198,7 @@ class JobWorld {
     for (const auto& [name, worker] : workers_) {
       if (!worker.alive) continue;
       const uint32_t used = std::min(worker.used(), worker.cores);
-      pool.push_back({name, worker.life, worker.cores, worker.cores - used, true, true});
+      pool.push_back({name, worker.life, worker.cores, worker.cores - used, !worker.leaves, true, worker.leaves});
     }
     JobEffects out;
     job_->pool(now_, pool, out);
@@ -255,29 +210,104 @@ class JobWorld {
       if (!worker.alive) continue;
       for (auto at = worker.shares.begin(); at != worker.shares.end(); ++at) {
         Running& one = at->second;
-        if (one.phase == SharePhase::kRunning && now_ >= one.clock + spec_[one.workflow].length) {
-          end(one, ShareOutcome::kCompleted);
-        }
-        if (one.phase == SharePhase::kReady || !owner_is_there_) continue;
-        const uint64_t upto = measured_of(one);
-        while (one.told < upto) {
-          ++one.told;
-          if (closed_.contains(at->first)) continue;
-          count(one, one.from + one.told - 1);
-          told_[at->first] = one.told;
-        }
+        if (one.phase == SharePhase::kRunning && now_ >= end_of(one)) end(one, ShareOutcome::kCompleted);
+        if (one.phase == SharePhase::kReady || worker.silent || !owner_is_there_) continue;
         JobEffects out;
+        tell(at->first, one);
         if (!closed_.contains(at->first)) job_->applied(now_, at->first, one.told, out);
+        if (one.end && one.until != 0) job_->handed_over(now_, at->first, one.until, out);
         if (one.end) job_->ended(now_, at->first, *one.end, out);
         carry_out(out);
       }
     }
   }
+  void tell(ShareId id, Running& one) {
+    const uint64_t upto = measured_of(one, now_);
+    while (one.told < upto) {
+      const Job::Hearing hearing = job_->hearing(id, one.from + one.told);
+      if (hearing == Job::Hearing::kWaits || hearing == Job::Hearing::kUnknown) return;
+      ++one.told;
+      if (hearing == Job::Hearing::kExcess || closed_.contains(id)) continue;
+      count(one, one.from + one.told - 1);
+      told_[id] = one.told;
+    }
+  }
+  Instant second_of(uint64_t second) const { return *job_->zero() + Duration::seconds(static_cast<int64_t>(second)); }
+  Instant end_of(const Running& one) const {
+    const Instant planned = one.clock + spec_[one.workflow].length;
+    return one.until == 0 ? planned : std::min(planned, second_of(one.until));
+  }
+  void look() {
+    if (!job_->zero() || sheet().stop) return;
+    for (uint16_t w = 0; w < spec_.size(); ++w) {
+      const WorkflowSheet& sheet_of = sheet().workflows[w];
+      if (!sheet_of.begun || is_final(sheet_of.state)) continue;
+      const Instant begins = second_of(sheet_of.base_second);
+      if (now_ <= begins || now_ >= begins + spec_[w].length) continue;
+      for (uint32_t part = 0; part < sheet_of.parts; ++part) {
+        const int runs = runs_of(workers_, now_, w, part);
+        looks_without_load += runs == 0 ? 1 : 0;
+        looks_at_double_load += runs > 1 ? 1 : 0;
+      }
+    }
+  }
+  // As the worker's desk does it.
+  void move_shares() {
+    for (const ShareId id : std::exchange(to_take_over_, {})) {
+      const ShareSheet* const share = job_->find(id);
+      if (share == nullptr || !job_->is_spare(*share)) continue;
+      const ShareSheet sheet_of = *share;
+      Worker& worker = workers_.at(sheet_of.worker);
+      const Fate fate = take_over_fate ? take_over_fate(id) : Fate::kArrives;
+      bool taken = false;
+      if (worker.alive && !worker.silent && worker.life == sheet_of.life && fate != Fate::kIsLost) {
+        Running& one = worker.shares.at(id);
+        const Instant clock = second_of(sheet().workflows[sheet_of.workflow].base_second);
+        taken = take_over(one, now_, clock, second_of(sheet_of.from), sheet_of.from);
+      }
+      if (fate != Fate::kArrives || !worker.alive || worker.silent) {
+        to_take_over_.insert(id);
+        continue;
+      }
+      JobEffects out;
+      if (taken) {
+        job_->taken_over(now_, id, out);
+      } else {
+        job_->not_begun(now_, id, "too late", out);
+      }
+      carry_out(out);
+    }
+    for (const ShareId id : std::exchange(to_hand_over_, {})) hand_over(id);
+  }
+  void hand_over(ShareId id) {
+    const ShareSheet* const share = job_->find(id);
+    if (share == nullptr || !is_live(*share) || share->handed_over || share->until == 0) return;
+    const uint64_t until = share->until;
+    Worker& worker = workers_.at(share->worker);
+    const Fate fate = hand_over_fate ? hand_over_fate(id) : Fate::kArrives;
+    const bool reached = worker.alive && !worker.silent && worker.life == share->life && worker.shares.contains(id);
+    bool done = false;
+    if (reached && fate != Fate::kIsLost) {
+      done = bellwether::dispatch::hand_over(worker.shares.at(id), now_, second_of(until), until);
+    }
+    if (fate != Fate::kArrives || !reached) {
+      to_hand_over_.insert(id);
+      return;
+    }
+    JobEffects out;
+    if (done) {
+      job_->handed_over(now_, id, until, out);
+    } else {
+      job_->kept_on(now_, id, "it was told too late", out);
+    }
+    carry_out(out);
+  }
+
   void end(Running& share, ShareOutcome outcome) {
     ShareEnd end;
     end.outcome = outcome;
     end.ran = now_ - share.clock;
-    end.last_number = measured_of(share);
+    end.last_number = measured_of(share, now_);
     const std::vector<std::string>& names = spec_[share.workflow].provides;
     for (std::size_t i = 0; provides && i < names.size(); ++i) {
       end.provided.push_back({static_cast<uint16_t>(i), share.parts.first + 1, end.ran,
@@ -298,6 +328,10 @@ class JobWorld {
         offered(offer->share);
       } else if (const auto* begin = std::get_if<job_effect::Begin>(&effect)) {
         begun(*begin);
+      } else if (const auto* taking = std::get_if<job_effect::TakeOver>(&effect)) {
+        to_take_over_.insert(taking->share);
+      } else if (const auto* handing = std::get_if<job_effect::HandOver>(&effect)) {
+        to_hand_over_.insert(handing->share);
       } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
         stopped(stop->share);
       } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
@@ -330,7 +364,7 @@ class JobWorld {
     } else if (worker.breaks) {
       answer = OfferAnswer::kBroken;
     } else {
-      worker.shares[id] = {share.workflow, share.parts, share.cores, SharePhase::kReady, {}, {}, 0, 0, {}};
+      worker.shares[id] = {share.workflow, share.parts, share.cores, SharePhase::kReady, {}, {}, 0, 0, 0, {}};
     }
     JobEffects out;
     job_->offered(now_, id, answer, "as the test says", out);
@@ -346,7 +380,8 @@ class JobWorld {
     // No part is run by two workers that are both alive.
     for (const auto& [name, other] : workers_) {
       for (const auto& [id, one] : other.shares) {
-        const bool overlaps = one.phase == SharePhase::kRunning && one.workflow == share.workflow &&
+        const bool overlaps = one.phase == SharePhase::kRunning && one.began <= now_ && now_ < end_of(one) &&
+                              one.workflow == share.workflow &&
                               one.parts.first < share.parts.first + share.parts.count &&
                               share.parts.first < one.parts.first + one.parts.count;
         EXPECT_FALSE(overlaps && other.alive) << "share " << id.value() << " and " << share.id.value();
@@ -382,6 +417,8 @@ class JobWorld {
   JobContext durable_context_;
   std::map<ShareId, ShareOrder> orders_;
   JobSheet durable_;
+  std::set<ShareId> to_take_over_;
+  std::set<ShareId> to_hand_over_;
   std::vector<std::pair<std::string, uint64_t>> gone_;
   std::vector<std::pair<std::string, uint64_t>> everybody_dead_;
   std::set<ShareId> closed_;

@@ -34,6 +34,7 @@ struct WorkerReport {
   bool healthy = false;  // else it would rather have none
   std::string state;     // "healthy", "degraded", "draining" …
   std::string reason;    // why, when it is not healthy
+  bool leaves = false;   // soon: what it runs is to be given to others
   struct Held {
     std::string job;
     JobFence fence;  // the highest that the worker knows of the job
@@ -67,6 +68,7 @@ struct EndLetter {
   std::string job;
   ShareId share;
   ShareEnd end;
+  uint64_t until = 0;  // it has handed over: the second of the run from which on its parts were others'
   bool operator==(const EndLetter&) const = default;
 };
 
@@ -111,6 +113,25 @@ struct BeginLetter {
   bool resumes = false;
   uint64_t from = 0;  // the second of the run at which its stream begins
   bool operator==(const BeginLetter&) const = default;
+};
+// Begin with what another share still runs, when that one ends, at second `from` of the run, which is to come.
+// Answered by Noted; by a refusal when it is too late for that.
+struct TakeOverLetter {
+  std::string job;
+  JobFence fence;
+  ShareId share;
+  Duration clock;
+  uint64_t from = 0;
+  bool operator==(const TakeOverLetter&) const = default;
+};
+// Others begin with its parts at second `until` of the run: issue nothing from then on. Answered by Noted, and then it
+// is not taken back; by a refusal, and then it goes on, when it is too late for that.
+struct HandOverLetter {
+  std::string job;
+  JobFence fence;
+  ShareId share;
+  uint64_t until = 0;
+  bool operator==(const HandOverLetter&) const = default;
 };
 // Answered by Noted, when it is being stopped; its end is told by an EndLetter.
 struct StopLetter {
@@ -313,7 +334,8 @@ std::string_view to_string(Refusal::Kind kind);
 
 using Letter =
     std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter, StopLetter,
-                 AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers, ListDatacenters>;
+                 AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers, ListDatacenters,
+                 TakeOverLetter, HandOverLetter>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList,
                               DatacenterList>;
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 
 #include "base/printable.h"
 
@@ -25,6 +26,12 @@ bool is_job_id(std::string_view text) { return is_id(text); }
 bool is_bundle_hash(std::string_view text) { return is_id(text); }
 bool is_worker_name(std::string_view text) {
   return !text.empty() && text.size() <= kMostIdBytes && printable(text) == text;
+}
+
+std::vector<uint32_t> parts_of(const PartRange& range) {
+  std::vector<uint32_t> parts(range.count);
+  std::iota(parts.begin(), parts.end(), range.first);
+  return parts;
 }
 
 std::string_view to_string(ShareOutcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }

@@ -53,6 +53,8 @@ constexpr bool is_good(const PartRange& parts) {
          parts.first <= parts.of - parts.count;
 }
 
+std::vector<uint32_t> parts_of(const PartRange& range);
+
 // What a worker is asked to run.
 struct ShareOrder {
   std::string job;
@@ -116,6 +118,7 @@ struct ShareSight {
   Duration clock;         // of the workflow, of one that was told to begin: how long ago that is; never 0 then
   uint64_t from = 0;      // the second of the run at which its stream begins, of one that has begun
   uint64_t measured = 0;  // number of its last second so far
+  uint64_t until = 0;     // of one that hands over: the second of the run from which on its parts are others'
   ShareEnd end;           // of one that has ended
   bool operator==(const ShareSight&) const = default;
 };

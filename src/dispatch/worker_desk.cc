@@ -12,19 +12,6 @@ using namespace desk_effect;  // NOLINT(google-build-using-namespace): the words
 
 namespace {
 
-constexpr Duration kLongestClock = Duration::hours(24 * 365);
-
-Refusal refusal(Refusal::Kind kind, std::string why) {
-  Refusal made;
-  made.kind = kind;
-  made.why = std::move(why);
-  return made;
-}
-
-std::string named(ShareId share, const std::string& job) {
-  return "share " + std::to_string(share.value()) + " of job '" + job + "'";
-}
-
 bool makes_sense(const ShareOrder& order) {
   return is_good(order.parts) && order.cores > 0 && order.workflow < kMostWorkflows && order.share.value() > 0 &&
          order.isolation_limit > Duration::zero() && order.execution_limit > Duration::zero() &&
@@ -41,6 +28,17 @@ bool is_same_work(const ShareOrder& a, const ShareOrder& b) {
 WorkerDesk::WorkerDesk(WorkerDeskConfig config)
     : config_(config), cores_(config.cores), shelf_(config.bundle_bytes_most) {
   check(config.cores > 0 && config.jobs_most > config.shares_most, "a worker can remember more jobs than it runs");
+}
+
+Refusal WorkerDesk::refusal(Refusal::Kind kind, std::string why) {
+  Refusal made;
+  made.kind = kind;
+  made.why = std::move(why);
+  return made;
+}
+
+std::string WorkerDesk::named(ShareId share, const std::string& job) {
+  return "share " + std::to_string(share.value()) + " of job '" + job + "'";
 }
 
 void WorkerDesk::step(Instant now, const DeskEvent& event, DeskEffects& out) {
@@ -243,41 +241,6 @@ WorkerDesk::Answered WorkerDesk::ask(const BundleLetter& letter, const desk_even
   return refusal(for_now ? Refusal::Kind::kBusy : Refusal::Kind::kInvalid, kept.error().message);
 }
 
-WorkerDesk::Answered WorkerDesk::ask(const BeginLetter& letter, const desk_event::Asked& asked, DeskEffects& out) {
-  Refusal stale;
-  Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
-  if (job == nullptr) return stale;
-  const auto found = job->shares.find(letter.share);
-  if (found == job->shares.end() || found->second.gone) {
-    return refusal(Refusal::Kind::kUnknown, named(letter.share, letter.job) + " is not here");
-  }
-  Share& share = found->second;
-  if (share.has_begun) return Noted{};
-  if (share.phase == SharePhase::kPreparing) {
-    return refusal(Refusal::Kind::kBusy, named(letter.share, letter.job) + " is still being prepared");
-  }
-  if (share.phase == SharePhase::kEnded) {
-    return refusal(Refusal::Kind::kUnknown,
-                   named(letter.share, letter.job) + " ended before it began: " + share.end.detail);
-  }
-  const bool before = letter.resumes && letter.from < share.order.base_second;
-  if (before || letter.from >= kMostSeconds || letter.clock > kLongestClock || letter.clock < -kLongestClock) {
-    return refusal(Refusal::Kind::kInvalid, named(letter.share, letter.job) + " cannot begin at second " +
-                                                std::to_string(letter.from) + " of the run");
-  }
-  share.phase = SharePhase::kRunning;
-  share.has_begun = true;
-  share.origin = now_ - letter.clock;
-  share.begun = std::max(now_, share.origin);
-  share.from = letter.from;
-  Workflow& workflow = job->workflows[share.order.workflow];
-  workflow.begun = std::max(workflow.begun, letter.share);
-  changed_ = true;
-  const uint64_t base = letter.resumes ? share.order.base_second : letter.from;
-  out.push_back(Begin{{letter.job, letter.share}, share.origin, letter.resumes, base, letter.from});
-  return Noted{};
-}
-
 WorkerDesk::Answered WorkerDesk::ask(const StopLetter& letter, const desk_event::Asked& asked, DeskEffects& out) {
   Refusal stale;
   Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
@@ -306,6 +269,7 @@ WorkerDesk::Answered WorkerDesk::ask(const AdoptLetter& letter, const desk_event
     sight.share = number;
     sight.phase = share.phase;
     sight.measured = share.measured;
+    sight.until = share.until;
     sight.end = share.end;
     if (share.has_begun) sight.from = share.from;
     if (share.phase == SharePhase::kRunning) sight.clock = now_ - share.origin;

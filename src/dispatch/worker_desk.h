@@ -4,6 +4,9 @@
 //
 //   offered → preparing → ready → running → ended → retired with its job
 //
+// The parts of a share that runs may be taken over by others, at a second of the run that is told beforehand: those
+// begin with what is due from then on, and the share ends when what it had begun by then has ended.
+//
 // Each share runs in a process of its own, which holds the schedule and needs nobody to go on. So an owner of the job
 // may die, and another one adopt its shares, while the load stays what it is; only when no owner is heard of for
 // isolation_limit, a share is stopped. What has ended is kept until the job is retired.
@@ -100,8 +103,11 @@ struct Willing {
 };
 // No new work from now on; Idle when the last share has ended.
 struct Drain {};
-// The worker is to end soon: what runs is stopped, for somebody else to go on with it.
-struct Leave {};
+// The worker is to end soon: what runs is handed over, as far as its owners see to that until `until`, and then
+// stopped, for somebody else to go on with it. Until now: at once.
+struct Leave {
+  Instant until;
+};
 struct Tick {};
 }  // namespace desk_event
 using DeskEvent = std::variant<desk_event::Asked, desk_event::Prepared, desk_event::NotPrepared, desk_event::Measured,
@@ -124,13 +130,21 @@ struct Start {
   BundleShelf::Bytes bundle;
 };
 // Begin, as if the workflow's clock had begun at `origin`, which is second `base` of the run. Its stream begins with
-// second `from` of the run.
+// second `from` of the run. One that resumes makes up for nothing; one that takes over at `at` of the workflow's clock
+// begins with what is due then.
 struct Begin {
   ShareKey share;
   Instant origin;
   bool resumes = false;
   uint64_t base = 0;
   uint64_t from = 0;
+  std::optional<Duration> at;
+};
+// Others go on from `at` of the workflow's clock, which is second `until` of the run.
+struct HandOver {
+  ShareKey share;
+  Duration at;
+  uint64_t until = 0;
 };
 struct Stop {
   ShareKey share;
@@ -171,9 +185,9 @@ struct Note {
 };
 }  // namespace desk_effect
 using DeskEffect =
-    std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::Stop, desk_effect::Kill,
-                 desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard, desk_effect::Follow,
-                 desk_effect::Forget, desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
+    std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::HandOver, desk_effect::Stop,
+                 desk_effect::Kill, desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard,
+                 desk_effect::Follow, desk_effect::Forget, desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
 using DeskEffects = std::vector<DeskEffect>;
 
 class WorkerDesk {
@@ -199,6 +213,10 @@ class WorkerDesk {
  private:
   static constexpr std::size_t kMostWaiting = 16;  // answers that wait for one preparation
   static constexpr Duration kSweepEvery = Duration::minutes(1);
+  // From hearing that a share hands over to the second at which it does: its process has to hear it too.
+  static constexpr Duration kHandOverLeast = Duration::millis(100);
+  // A worker that leaves does not wait for an owner that was not heard of for so long.
+  static constexpr Duration kSilentMost = Duration::seconds(5);
 
   struct Share {
     ShareOrder order;
@@ -214,6 +232,7 @@ class WorkerDesk {
     Instant begun;
     uint64_t from = 0;
     uint64_t measured = 0;
+    uint64_t until = 0;  // it hands over at that second of the run; 0: it does not
     bool stopping = false;
     StopHow how = StopHow::kGraceful;
     ShareOutcome stopped_as = ShareOutcome::kStopped;
@@ -240,11 +259,16 @@ class WorkerDesk {
     std::map<uint16_t, Workflow> workflows;
     std::map<ShareId, Share> shares;
   };
-  // --- worker_desk.cc: what it is asked. Nothing: it will be answered later.
+  static Refusal refusal(Refusal::Kind kind, std::string why);
+  static std::string named(ShareId share, const std::string& job);
+
+  // --- worker_desk.cc, worker_desk_begin.cc: what it is asked. Nothing: it will be answered later.
   using Answered = std::optional<Response>;
   Answered ask(const Offer& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const BundleLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const BeginLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
+  Answered ask(const TakeOverLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
+  Answered ask(const HandOverLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const StopLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const AdoptLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const RetireLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
@@ -252,6 +276,9 @@ class WorkerDesk {
   Answered ask(const Other& letter, const desk_event::Asked& asked, DeskEffects& out);
   // The job, if whoever writes may speak for it; else why not is in `stale`.
   Job* listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale, DeskEffects& out);
+  // The share that is to begin; else why it does not, or that it has, is in `answer`.
+  Share* to_begin(Job* job, const std::string& id, ShareId share, Response& answer);
+  void begin(Job& job, const desk_effect::Begin& begin, Share& share, DeskEffects& out);
   Answered known(Job& job, Share& share, const ShareOrder& order, uint64_t ticket);
   Answered admit(Job& job, const ShareOrder& order, uint64_t ticket, DeskEffects& out);
   bool make_room(DeskEffects& out);
@@ -278,6 +305,8 @@ class WorkerDesk {
   void drop(const ShareKey& key, Share& share, Refusal::Kind kind, const std::string& why, DeskEffects& out);
   void watch(const Job& job, const ShareKey& key, Share& share, DeskEffects& out);
   Instant deadline_of(const Job& job, const Share& share) const;
+  Instant ends_by(const Share& share) const;
+  Instant leaves_by(const Job& job) const;
   void sweep();
   Share* find(const ShareKey& key);
 
@@ -290,6 +319,7 @@ class WorkerDesk {
   bool takes_work_ = true;
   std::string unwilling_why_;
   bool draining_ = false;
+  std::optional<Instant> leaves_at_;  // it leaves: what runs then is stopped
   bool told_idle_ = false;
   bool changed_ = false;  // in this step
 };

@@ -162,15 +162,17 @@ void WorkerDesk::on(const desk_event::Drain&, DeskEffects&) {
   draining_ = true;
 }
 
-void WorkerDesk::on(const desk_event::Leave&, DeskEffects& out) {
+void WorkerDesk::on(const desk_event::Leave& event, DeskEffects& out) {
   on(desk_event::Drain{}, out);
+  leaves_at_ = leaves_at_ ? std::min(*leaves_at_, event.until) : event.until;
+  changed_ = true;
   for (auto& [id, job] : jobs_) {
     for (auto& [number, share] : job.shares) {
       if (share.gone || share.phase == SharePhase::kEnded) continue;
-      if (share.phase == SharePhase::kRunning) {
-        stop({id, number}, share, StopHow::kAtOnce, ShareOutcome::kLeft, "its worker leaves", out);
-      } else {
+      if (share.phase != SharePhase::kRunning) {
         drop({id, number}, share, Refusal::Kind::kBusy, "its worker leaves", out);
+      } else if (deadline_of(job, share) <= now_) {
+        watch(job, {id, number}, share, out);
       }
     }
   }
@@ -197,7 +199,18 @@ Instant WorkerDesk::deadline_of(const Job& job, const Share& share) const {
   if (share.killed) return Instant::never();
   if (share.stopping) return share.kill_at;
   const Instant isolated = std::max(job.heard, share.begun) + share.order.isolation_limit;
-  return std::min(isolated, share.begun + share.order.execution_limit);
+  return std::min({isolated, share.begun + share.order.execution_limit, ends_by(share), leaves_by(job)});
+}
+
+// What was begun before others went on with it has ended then, or its process does not do what it is told.
+Instant WorkerDesk::ends_by(const Share& share) const {
+  if (share.until == 0) return Instant::never();
+  const Duration at = Duration::seconds(static_cast<int64_t>(share.until - share.order.base_second));
+  return share.origin + at + share.graceful_stop + share.order.kill_grace;
+}
+
+Instant WorkerDesk::leaves_by(const Job& job) const {
+  return leaves_at_ ? std::min(*leaves_at_, job.heard + kSilentMost) : Instant::never();
 }
 
 void WorkerDesk::watch(const Job& job, const ShareKey& key, Share& share, DeskEffects& out) {
@@ -212,6 +225,17 @@ void WorkerDesk::watch(const Job& job, const ShareKey& key, Share& share, DeskEf
   if (share.stopping) {
     share.killed = true;
     out.push_back(Kill{key});
+    return;
+  }
+  if (ends_by(share) <= now_) {
+    BW_PROBE("worker: a share that has handed over does not end");
+    share.killed = true;
+    share.stop_why = "others have gone on with it";
+    out.push_back(Kill{key});
+    return;
+  }
+  if (leaves_by(job) <= now_) {
+    stop(key, share, StopHow::kAtOnce, ShareOutcome::kLeft, "its worker leaves", out);
     return;
   }
   if (share.begun + share.order.execution_limit <= now_) {
@@ -249,6 +273,7 @@ WorkerReport WorkerDesk::report() const {
   made.cores = cores_.count();
   made.free = cores_.free();
   made.takes_work = takes_work_ && !draining_;
+  made.leaves = leaves_at_.has_value();
   for (const auto& [id, job] : jobs_) {
     for (const auto& [number, share] : job.shares) {
       if (!share.gone) made.held.push_back({id, job.fence, number, share.phase});

@@ -83,7 +83,7 @@ class DeskWorld {
 
   void something_happens() {
     const ShareKey key = any_key();
-    switch (prng_.below(16)) {
+    switch (prng_.below(18)) {
       case 0:
       case 1:
       case 2: return repeat(Offer{any_order()});
@@ -102,6 +102,8 @@ class DeskWorld {
       case 12: return prepare_one();
       case 13: return step(desk_event::Measured{key, prng_.below(50)});
       case 14: return step(desk_event::OwnerAnswered{key.job, any_manager()});
+      case 15: return repeat(TakeOverLetter{key.job, any_fence(), key.share, Duration::zero(), prng_.below(5)});
+      case 16: return repeat(HandOverLetter{key.job, any_fence(), key.share, 1 + prng_.below(5)});
       default:
         return step(prng_.chance(0.3) ? DeskEvent(desk_event::Excess{key}) : DeskEvent(desk_event::Delivered{key}));
     }
@@ -177,6 +179,11 @@ class DeskWorld {
     RC_ASSERT(begun_.insert(effect.share).second);
     process.begun = true;
   }
+  void check(const desk_effect::HandOver& effect) {
+    RC_ASSERT(processes_.contains(effect.share));
+    RC_ASSERT(processes_[effect.share].begun && !processes_[effect.share].killed);
+    RC_ASSERT(handed_over_.insert(effect.share).second);
+  }
   void check(const desk_effect::Stop& effect) {
     RC_ASSERT(processes_.contains(effect.share));
     RC_ASSERT(processes_[effect.share].begun && !processes_[effect.share].killed);
@@ -209,6 +216,7 @@ class DeskWorld {
   std::map<ShareKey, Process> processes_;
   std::set<ShareKey> here_;
   std::set<std::pair<ShareKey, JobFence>> started_;
+  std::set<ShareKey> handed_over_;
   std::set<ShareKey> begun_;  // a share of a job begins once in all its life
 };
 

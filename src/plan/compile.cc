@@ -38,7 +38,8 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
                                        .duration = open->duration,
                                        .vus_preallocated = open->vus_preallocated,
                                        .vus_max = open->vus_max,
-                                       .wait_max = open->wait_max};
+                                       .wait_max = open->wait_max,
+                                       .rebalance = open->rebalance};
   } else {
     out.executor = Once{};
   }

@@ -230,7 +230,7 @@ TEST(Load, an_arrival_rate_is_read_in_our_words_and_in_those_of_k6) {
   const Plan plan = plan_of(R"yaml(
 workflows:
   ours: {executor: constant-arrival-rate, rate: 30/m, duration: 30s, vus: {preallocated: 50, max: 200}, max_wait: 1s,
-         start_time: 5s, graceful_stop: 0, steps: {a: {http: {get: "http://h/"}}}}
+         rebalance: true, start_time: 5s, graceful_stop: 0, steps: {a: {http: {get: "http://h/"}}}}
   k6: {executor: constant-arrival-rate, rate: 500, timeUnit: 2s, duration: 30s, preAllocatedVUs: 50, maxVUs: 60,
        startTime: 1m, gracefulStop: 3s, steps: {a: {http: {get: "http://h/"}}}}
 )yaml");
@@ -239,6 +239,7 @@ workflows:
   EXPECT_EQ(ours.vus_preallocated, 50u);
   EXPECT_EQ(ours.vus_max, 200u);
   EXPECT_EQ(ours.wait_max, Duration::seconds(1));
+  EXPECT_TRUE(ours.rebalance);
   EXPECT_EQ(plan.workflows[0].start_time, Duration::seconds(5));
   EXPECT_EQ(plan.workflows[0].graceful_stop, Duration::zero());
   EXPECT_TRUE(plan.steps[0].open_model);
@@ -246,6 +247,7 @@ workflows:
   EXPECT_DOUBLE_EQ(k6.rate_per_s, 250);
   EXPECT_EQ(k6.vus_max, 60u);
   EXPECT_EQ(k6.wait_max, Duration::zero());
+  EXPECT_FALSE(k6.rebalance);
   EXPECT_EQ(plan.workflows[1].start_time, Duration::minutes(1));
   EXPECT_EQ(plan.workflows[1].graceful_stop, Duration::seconds(3));
 }

@@ -174,6 +174,7 @@ struct ConstantArrivalRate {
   uint32_t vus_max = 1;
   // How long an arrival that finds no free virtual user waits for one before it is dropped. 0: dropped at once.
   Duration wait_max;
+  bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
 };
 
 // Runs every step once, on one core: a workflow that has no test step.

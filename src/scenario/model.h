@@ -123,6 +123,7 @@ struct ConstantArrivalRate {
   uint32_t vus_preallocated = 1;
   uint32_t vus_max = 1;
   Duration wait_max;
+  bool rebalance = false;
 };
 
 struct Once {};

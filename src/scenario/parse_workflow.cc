@@ -9,9 +9,9 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 14> kKeys{"vus",   "duration",   "executor",      "rate",    "time_unit",
-                                                 "steps", "start_time", "graceful_stop", "pacing",  "max_wait",
-                                                 "use",   "depends",    "provide",       "priority"};
+constexpr std::array<std::string_view, 15> kKeys{"vus",       "duration",   "executor",      "rate",    "time_unit",
+                                                 "steps",     "start_time", "graceful_stop", "pacing",  "max_wait",
+                                                 "rebalance", "use",        "depends",       "provide", "priority"};
 constexpr std::array<std::string_view, 5> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs",
                                                    "maxVUs"};
 constexpr std::array<std::string_view, 8> kLater{"data",      "stages",   "iterations", "maxDuration",
@@ -89,7 +89,7 @@ ConstantVus read_constant_vus(const Section& section) {
   out.vus = static_cast<uint32_t>(section.whole("vus", kVusRange).value_or(1));
   out.duration = read_run_time(section);
   out.pacing = section.duration("pacing");
-  refuse(section, {"max_wait", "preAllocatedVUs", "maxVUs", "time_unit", "timeUnit", "rate"},
+  refuse(section, {"max_wait", "preAllocatedVUs", "maxVUs", "time_unit", "timeUnit", "rate", "rebalance"},
          "the executor is constant-vus");
   return out;
 }
@@ -100,6 +100,7 @@ ConstantArrivalRate read_constant_arrival_rate(const Section& section) {
   out.rate_per_s = read_rate(section);
   out.duration = read_run_time(section);
   out.wait_max = section.duration("max_wait").value_or(Duration::zero());
+  out.rebalance = section.boolean("rebalance").value_or(false);
   refuse(section, {"pacing"}, "the executor is constant-arrival-rate");
   std::optional<uint64_t> preallocated = section.whole("preAllocatedVUs", kVusRange);
   std::optional<uint64_t> max = section.whole("maxVUs", kVusRange);
@@ -144,7 +145,8 @@ void read_executor(const Section& section, Workflow& workflow) {
   }
   if (!workflow.steps.empty() && !has_http(workflow)) {
     refuse(section,
-           {"executor", "duration", "rate", "time_unit", "timeUnit", "pacing", "max_wait", "preAllocatedVUs", "maxVUs"},
+           {"executor", "duration", "rate", "time_unit", "timeUnit", "pacing", "max_wait", "preAllocatedVUs", "maxVUs",
+            "rebalance"},
            "a workflow without an http step runs once");
     return;
   }

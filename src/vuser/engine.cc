@@ -42,7 +42,7 @@ Status Engine::prepare() {
     const auto& mine = share_.workflows;
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
-    auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_);
+    auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_);
     const bool open_model = std::holds_alternative<plan::ConstantArrivalRate>(workflow.executor);
     for (const plan::Step& step : workflow.steps) {
       auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), json_);
@@ -56,6 +56,7 @@ Status Engine::prepare() {
 
 task<void> Engine::run(Instant start, Duration resume_at) {
   check(resume_at >= Duration::zero(), "nobody goes on before the beginning");
+  start_ = start;
   std::vector<task<void>> workflows;
   for (std::size_t i = 0; i < runs_.size(); ++i) workflows.push_back(run_workflow(i, start, start + resume_at));
   task<void> ticker = tick(start, static_cast<uint64_t>(resume_at / Duration::seconds(1)));
@@ -73,6 +74,18 @@ void Engine::stop() {
 }
 
 void Engine::kill() { killed_.cancel(); }
+
+void Engine::hand_over(Duration at) {
+  for (const auto& run : runs_) {
+    const bool once = std::holds_alternative<plan::Once>(run->workflow.executor);
+    if (once || run->until != Instant::never()) continue;
+    run->until = start_ + at;
+    if (run->schedule) run->arrivals = std::min(run->arrivals, run->schedule->due_before(run->until - run->start));
+    runtime_.timers().arm(run->handing_over, run->until);
+    const Instant latest = run->until + run->workflow.graceful_stop;
+    if (run->overtime.armed() && run->overtime.deadline() > latest) runtime_.timers().arm(run->overtime, latest);
+  }
+}
 
 Tally Engine::tally() const {
   Tally sum = handed_over_;
@@ -130,7 +143,7 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
   WorkflowRun& run = *runs_[index];
   run.start = start + run.workflow.start_time;
   run.from = std::max(run.start, from);
-  const bool time_came = co_await runtime_.sleep_until(run.from, &stopped_);
+  const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
   if (!time_came) co_return;
   if (const auto* vus = std::get_if<plan::ConstantVus>(&run.workflow.executor)) {
     co_await constant_vus(run, *vus);
@@ -140,27 +153,28 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
     co_await once(run);
   }
   run.overtime.disarm();
+  run.handing_over.disarm();
 }
 
 task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
   const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
   run.end = run.start + executor.duration;
-  if (run.from >= run.end) co_return;
-  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.end + run.workflow.graceful_stop);
+  if (run.from >= run.last()) co_return;
+  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
   run.vus.reserve(share.count);
   std::vector<task<void>> loops;
   loops.reserve(share.count);
   for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
     run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count));
-    loops.push_back(vu_loop(run, *run.vus.back(), run.end, executor.pacing));
+    loops.push_back(vu_loop(run, *run.vus.back(), executor.pacing));
     // Starting tens of thousands takes a while; those already started must not wait for the rest.
     if (i % 64 == 63) co_await runtime_.yield();
   }
   for (task<void>& loop : loops) co_await loop;
 }
 
-task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, Instant end, std::optional<Duration> pacing) {
-  while (!stopped_.cancelled() && runtime_.now() < end) {
+task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing) {
+  while (!stopped_.cancelled() && runtime_.now() < run.last()) {
     const Instant began = runtime_.now();
     task<Flow> iteration = run_iteration(run, vu, began);
     const bool at_once = iteration.done();
@@ -170,7 +184,7 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, Instant end, std::optional<
     if (at_once) co_await runtime_.yield();
     if (pacing) {
       const Instant next = began + *pacing;
-      co_await runtime_.sleep_until(next < end ? next : end, &stopped_);
+      co_await runtime_.sleep_until(std::min(next, run.end), &run.waiting);
     }
   }
   vu.session.close_idle();

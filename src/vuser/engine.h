@@ -76,6 +76,10 @@ class Engine {
   void stop();
   // Everything ends now.
   void kill();
+  // Somebody else goes on from `at` after the start: what is due before is issued here, however late, and nothing from
+  // then on; no user begins an iteration from then on. Those that run may finish within their workflow's graceful_stop.
+  // What runs once is not handed over. REQUIRES that it runs; the first time counts.
+  void hand_over(Duration at);
 
   // Looks at every step: for a few times a second.
   Tally tally() const;
@@ -94,7 +98,7 @@ class Engine {
   runtime::task<void> tick(Instant start, uint64_t second);
   runtime::task<void> run_workflow(std::size_t index, Instant start, Instant from);
   runtime::task<void> constant_vus(WorkflowRun& run, const plan::ConstantVus& executor);
-  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, Instant end, std::optional<Duration> pacing);
+  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing);
   runtime::task<void> arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& executor);
   runtime::task<void> arrival_vu(WorkflowRun& run, Vu& vu);
   runtime::task<void> once(WorkflowRun& run);
@@ -118,6 +122,7 @@ class Engine {
   WindowSink& sink_;
   metrics::PagePool& pool_;
   metrics::Window* window_;
+  Instant start_;
   Tally handed_over_;              // of all windows before
   runtime::Cancellation killed_;   // ends everything at once
   runtime::Cancellation stopped_;  // ends waiting between iterations, and think time

@@ -18,8 +18,8 @@ constexpr Duration kLate = Duration::millis(10);
 
 task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& executor) {
   run.end = run.start + executor.duration;
-  if (run.from >= run.end) co_return;
-  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.end + run.workflow.graceful_stop);
+  if (run.from >= run.last()) co_return;
+  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
   run.schedule.emplace(executor.rate_per_s, executor.duration, share_.part, share_.parts);
   run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
   run.wait_max = executor.wait_max;
@@ -36,12 +36,12 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& e
   run.free.reserve(most.count);
   while (run.vus.size() < first.count && run.vus.size() < most.count) hire();
 
-  const uint64_t count = run.schedule->count();
-  while (run.arrived < count && !stopped_.cancelled()) {
+  run.arrivals = run.schedule->due_before(run.last() - run.start);
+  while (run.arrived < run.arrivals && !stopped_.cancelled()) {
     const Instant due = run.start + run.schedule->due(run.arrived);
     if (due > runtime_.now()) {
-      const bool time_came = co_await runtime_.sleep_until(due, &stopped_);
-      if (!time_came) break;
+      const bool time_came = co_await runtime_.sleep_until(due, &run.waiting);
+      if (!time_came) continue;  // it is stopped, or somebody else's
     }
     ++run.arrived;
     ++window_->workflows[run.index].scheduled;

@@ -25,19 +25,28 @@ struct Engine::Vu {
 };
 
 struct Engine::WorkflowRun {
-  WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed)
+  WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed,
+              runtime::Cancellation* stopped)
       : index(index_),
         workflow(workflow_),
+        waiting(stopped),
+        handing_over(&WorkflowRun::taken_over, this),
         cancel(killed),
         overtime(&WorkflowRun::out_of_time, this),
         provided(workflow_.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
+  static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
+  // The last moment of what begins here.
+  Instant last() const { return until < end ? until : end; }
 
   std::size_t index;
   const plan::Workflow& workflow;
   Instant start;
   Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
   Instant end;
+  Instant until = Instant::never();  // from then on it is somebody else's
+  runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
+  runtime::Timer handing_over;       // fires at `until`
   std::vector<PreparedStep> steps;
   std::vector<std::unique_ptr<Vu>> vus;
   int64_t active = 0;                                   // virtual users inside an iteration
@@ -50,6 +59,7 @@ struct Engine::WorkflowRun {
   std::optional<plan::ArrivalSchedule> schedule;
   Duration wait_max;
   std::vector<Vu*> free;      // the one used last serves next: its connection is warm
+  uint64_t arrivals = 0;      // of this engine: all before this one, and none from it on
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled
   uint64_t counted_to = 0;    // of those, arrivals before this one are counted as dropped already

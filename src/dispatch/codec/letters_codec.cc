@@ -27,6 +27,7 @@ struct Writer {
     report.set_healthy(from.healthy);
     report.set_state(fit_text(from.state));
     report.set_reason(fit_text(from.reason));
+    report.set_leaves(from.leaves);
     for (const WorkerReport::Held& one : from.held) {
       Wire::Report::Held& held = *report.add_held();
       held.set_job(one.job);
@@ -48,6 +49,7 @@ struct Writer {
     to.mutable_end()->set_job(from.job);
     to.mutable_end()->set_share(from.share.value());
     put(from.end, *to.mutable_end()->mutable_end());
+    to.mutable_end()->set_until(from.until);
   }
   void operator()(const LiveLetter& from) const {
     to.mutable_live()->set_number(from.number);
@@ -92,6 +94,21 @@ struct Writer {
     begin.set_clock_ns(from.clock.ns());
     begin.set_resumes(from.resumes);
     begin.set_from(from.from);
+  }
+  void operator()(const TakeOverLetter& from) const {
+    Wire::TakeOver& over = *to.mutable_take_over();
+    over.set_job(from.job);
+    over.set_fence(from.fence.value());
+    over.set_share(from.share.value());
+    over.set_clock_ns(from.clock.ns());
+    over.set_from(from.from);
+  }
+  void operator()(const HandOverLetter& from) const {
+    Wire::HandOver& over = *to.mutable_hand_over();
+    over.set_job(from.job);
+    over.set_fence(from.fence.value());
+    over.set_share(from.share.value());
+    over.set_until(from.until);
   }
   void operator()(const StopLetter& from) const {
     Wire::Stop& stop = *to.mutable_stop();
@@ -162,6 +179,7 @@ class Reader : public FieldReader {
     out.healthy = from.healthy();
     out.state = text(from.state());
     out.reason = text(from.reason());
+    out.leaves = from.leaves();
     if (!fits(from.held_size(), kMostHeldShares)) return out;
     std::vector<std::pair<std::string_view, ShareId>> distinct;
     for (const auto& one : from.held()) {
@@ -232,6 +250,14 @@ class Reader : public FieldReader {
     return {job(from.job()),        fence(from.fence()), share(from.share()),
             clock(from.clock_ns()), from.resumes(),      second(from.from())};
   }
+  TakeOverLetter take_over(const Wire::TakeOver& from) {
+    return {job(from.job()), fence(from.fence()), share(from.share()), clock(from.clock_ns()), second(from.from())};
+  }
+  HandOverLetter hand_over(const Wire::HandOver& from) {
+    HandOverLetter out{job(from.job()), fence(from.fence()), share(from.share()), second(from.until())};
+    if (out.until == 0) refuse("a second that cannot be");
+    return out;
+  }
   StopLetter stop(const Wire::Stop& from) {
     return {job(from.job()), fence(from.fence()), share(from.share()), one_of<StopHow>(from.how(), kStopHows),
             text(from.why())};
@@ -272,7 +298,8 @@ std::optional<Letter> Reader::letter(Wire& from) {
     case Wire::kReport: return report(from.report());
     case Wire::kWindow: return window(*from.mutable_window());
     case Wire::kEnd:
-      return EndLetter{job(from.end().job()), share(from.end().share()), read_end(*this, from.end().end())};
+      return EndLetter{job(from.end().job()), share(from.end().share()), read_end(*this, from.end().end()),
+                       second(from.end().until())};
     case Wire::kLive: return live(from.live());
     case Wire::kOffer: return offer(from.offer());
     case Wire::kBundle: return read_bundle(*this, *from.mutable_bundle());
@@ -287,6 +314,8 @@ std::optional<Letter> Reader::letter(Wire& from) {
     case Wire::kFetchBundle: return FetchBundle{job(from.fetch_bundle().job())};
     case Wire::kListWorkers: return ListWorkers{};
     case Wire::kListDatacenters: return ListDatacenters{};
+    case Wire::kTakeOver: return take_over(from.take_over());
+    case Wire::kHandOver: return hand_over(from.hand_over());
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

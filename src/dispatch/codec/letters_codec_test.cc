@@ -86,6 +86,7 @@ TEST(LettersCodec, what_no_share_could_have_told_is_refused) {
       refused(WindowLetter{"job", ShareId(1), 0, 1, 1, std::string(account::kMostWindowBytes + 1, 'w')}, "more bytes"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.job = "?"; }, "an id of a job"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.share = ShareId(); }, "no share"));
+  EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.until = kMostSeconds + 1; }, "a second"));
   EXPECT_TRUE(
       refuses<EndLetter>([](auto& e) { e.end.outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "a state, phase"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.last_number = kMostSeconds + 1; }, "a second"));
@@ -140,6 +141,16 @@ TEST(LettersCodec, what_no_owner_could_want_is_refused) {
   EXPECT_TRUE(refuses<BeginLetter>([](auto& b) { b.share = ShareId(); }, "no share"));
   EXPECT_TRUE(refuses<BeginLetter>([](auto& b) { b.clock = -Duration::max(); }, "a clock"));
   EXPECT_TRUE(refuses<BeginLetter>([](auto& b) { b.from = UINT64_MAX; }, "a second"));
+  EXPECT_TRUE(refuses<TakeOverLetter>([](auto& t) { t.job = ""; }, "an id of a job"));
+  EXPECT_TRUE(refuses<TakeOverLetter>([](auto& t) { t.fence = JobFence(); }, "no fence"));
+  EXPECT_TRUE(refuses<TakeOverLetter>([](auto& t) { t.share = ShareId(); }, "no share"));
+  EXPECT_TRUE(refuses<TakeOverLetter>([](auto& t) { t.clock = -Duration::max(); }, "a clock"));
+  EXPECT_TRUE(refuses<TakeOverLetter>([](auto& t) { t.from = UINT64_MAX; }, "a second"));
+  EXPECT_TRUE(refuses<HandOverLetter>([](auto& h) { h.job = ""; }, "an id of a job"));
+  EXPECT_TRUE(refuses<HandOverLetter>([](auto& h) { h.fence = JobFence(); }, "no fence"));
+  EXPECT_TRUE(refuses<HandOverLetter>([](auto& h) { h.share = ShareId(); }, "no share"));
+  EXPECT_TRUE(refuses<HandOverLetter>([](auto& h) { h.until = 0; }, "a second"));
+  EXPECT_TRUE(refuses<HandOverLetter>([](auto& h) { h.until = UINT64_MAX; }, "a second"));
   EXPECT_TRUE(refuses<StopLetter>([](auto& s) { s.job = ""; }, "an id of a job"));
   EXPECT_TRUE(refuses<StopLetter>([](auto& s) { s.fence = JobFence(); }, "no fence"));
   EXPECT_TRUE(refuses<StopLetter>([](auto& s) { s.share = ShareId(); }, "no share"));

@@ -100,10 +100,10 @@ inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, co
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
                                 a20] = sheet;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6] = workflow;
-  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12] = share;
+  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15] = share;
   [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15] = order;
-  [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6] = sight;
-  [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8] = report;
+  [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6, e7] = sight;
+  [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9] = report;
   [[maybe_unused]] const auto& [g1, g2, g3, g4, g5, g6, g7, g8, g9] = watched;
 }
 
@@ -136,6 +136,7 @@ inline WorkerReport AnyLetter::report() {
   out.healthy = flip();
   out.state = text();
   out.reason = text();
+  out.leaves = flip();
   for (std::size_t i = few(); i > 0; --i) {
     out.held.push_back({id(), fence(), next_share(), any<SharePhase>(kSharePhases)});
   }
@@ -149,6 +150,7 @@ inline ShareSight AnyLetter::sight() {
   out.clock = flip() ? span() : -span();
   out.from = second();
   out.measured = second();
+  if (flip()) out.until = second();
   if (out.phase == SharePhase::kEnded) {
     out.end = told_end();
     out.end.last_number = number(out.measured);
@@ -163,7 +165,7 @@ inline Letter AnyLetter::letter(std::size_t kind) {
       const uint64_t first = std::max<uint64_t>(second(), 1);
       return WindowLetter{id(), share(), second(), first, std::max(first, second()), bytes()};
     }
-    case 2: return EndLetter{id(), share(), told_end()};
+    case 2: return EndLetter{id(), share(), told_end(), flip() ? second() : 0};
     case 3: {
       LiveLetter out{prng_.next(), {}};
       for (std::size_t i = few(); i > 0; --i) {
@@ -191,7 +193,9 @@ inline Letter AnyLetter::letter(std::size_t kind) {
     }
     case 14: return FetchBundle{id()};
     case 15: return ListWorkers{};
-    default: return ListDatacenters{};
+    case 16: return ListDatacenters{};
+    case 17: return TakeOverLetter{id(), fence(), share(), flip() ? span() : -span(), second()};
+    default: return HandOverLetter{id(), fence(), share(), std::max<uint64_t>(second(), 1)};
   }
 }
 
@@ -259,6 +263,9 @@ inline ShareSheet AnyLetter::share_sheet(std::size_t workflows) {
   out.streams = out.state == ShareState::kRunning || flip();
   out.lost_from = span();
   if (out.state == ShareState::kEnded || flip()) out.end = end();
+  if (out.id.value() > 1 && flip()) out.follows = ShareId(small(out.id.value() - 2) + 1);
+  if (flip()) out.until = std::max<uint64_t>(second(), 1);
+  out.handed_over = out.until > 0 && out.streams && flip();
   return out;
 }
 

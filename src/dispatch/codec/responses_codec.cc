@@ -42,6 +42,7 @@ struct Writer {
       sight.set_clock_ns(one.clock.ns());
       sight.set_from(one.from);
       sight.set_measured(one.measured);
+      sight.set_until(one.until);
       if (one.phase == SharePhase::kEnded) put(one.end, *sight.mutable_end());
     }
   }
@@ -154,6 +155,7 @@ class Reader : public FieldReader {
       sight.clock = clock(one.clock_ns());
       sight.from = second(one.from());
       sight.measured = second(one.measured());
+      sight.until = second(one.until());
       if (sight.phase == SharePhase::kEnded) sight.end = read_end(*this, one.end());
       if (sight.end.last_number > sight.measured) refuse("an end beyond what was measured");
       distinct.emplace_back("", sight.share);

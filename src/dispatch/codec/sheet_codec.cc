@@ -112,6 +112,9 @@ class SheetWriter {
     column(from, to.mutable_detail(), [this](const auto& one) { return one.end ? text(one.end->detail) : 0; });
     column(from, to.mutable_last_number(), [](const auto& one) { return one.end ? one.end->last_number : 0; });
     column(from, to.mutable_ran_ns(), [](const auto& one) { return one.end ? one.end->ran.ns() : 0; });
+    column(from, to.mutable_follows(), [](const auto& one) { return one.follows.value(); });
+    column(from, to.mutable_until(), [](const auto& one) { return one.until; });
+    column(from, to.mutable_handed_over(), [](const auto& one) { return one.handed_over; });
   }
 
   void losses(const std::vector<plan::Loss>& from) {
@@ -236,6 +239,9 @@ class SheetReader : public FieldReader {
     column(from.streams(), to, [this](auto& one, uint32_t value) { one.streams = flag(value); });
     column(from.lost_from_ns(), to, [this](auto& one, int64_t value) { one.lost_from = span(value); });
     ends(to);
+    column(from.follows(), to, [](auto& one, uint32_t value) { one.follows = ShareId(value); });
+    column(from.until(), to, [](auto& one, uint64_t value) { one.until = value; });
+    column(from.handed_over(), to, [this](auto& one, uint32_t value) { one.handed_over = flag(value); });
   }
 
   void workers(std::vector<ShareSheet>& to) {

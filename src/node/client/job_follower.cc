@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "account/window_codec.h"
@@ -104,6 +105,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
   course.losses = sheet.losses;
   for (const dispatch::JobEvent& event : sheet.events) course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
+  std::set<std::string> stayed;  // they have kept something to its end
   uint32_t parts = 0;
   for (const dispatch::ShareSheet& share : sheet.shares) {
     if (!share.streams) continue;
@@ -111,12 +113,18 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
     one.name = share.worker;
     one.cores = std::max(one.cores, share.parts.count);
     ++one.shares;
+    if (!share.handed_over) stayed.insert(share.worker);
     if (share.state != dispatch::ShareState::kGone || one.state == report::WorkerState::kLost) continue;
     const bool left = share.end && share.end->outcome == dispatch::ShareOutcome::kLeft;
     one.state = left ? report::WorkerState::kDrained : report::WorkerState::kLost;
   }
   for (const dispatch::WorkflowSheet& workflow : sheet.workflows) parts += workflow.begun ? workflow.parts : 0;
-  for (auto& [name, worker] : workers) course.workers.push_back(std::move(worker));
+  for (auto& [name, worker] : workers) {
+    if (!stayed.contains(name) && worker.state != report::WorkerState::kLost) {
+      worker.state = report::WorkerState::kDrained;
+    }
+    course.workers.push_back(std::move(worker));
+  }
   course.cores = static_cast<int>(std::max(parts, 1U));
   for (std::size_t w = 0; w < sheet.workflows.size(); ++w) course.workflows.push_back(state_of(sheet, w));
   if (sheet.stop) {

@@ -178,7 +178,12 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
 // In good order: the leadership first, then the group is told, then the connections end.
 task<void> ClusterNode::depart() {
   say("leaving", "leaves: " + leave_cause_);
-  if (role_ != nullptr) co_await role_->wind_up(runtime_.read_clock() + kLeaveMost, scope_->cancellation());
+  if (role_ != nullptr) {
+    runtime::Cancellation winding_up(scope_->cancellation());
+    winding_up_ = &winding_up;
+    co_await role_->wind_up(runtime_.read_clock() + config_.hand_over + kLeaveMost, &winding_up);
+    winding_up_ = nullptr;
+  }
   if (election_ != nullptr) co_await resign();
   if (!gone_.is_set()) membership_->tell(membership::Leave{});
   const Instant end = runtime_.read_clock() + kLeaveMost / 2;
@@ -226,6 +231,7 @@ task<void> ClusterNode::listen_to_signals(runtime::Cancellation* cancel) {
       journal_.warn(runtime_.wall_now(), "a second signal: ends at once");
       gone_.set();
       exit_code_ = 128 + number;
+      if (winding_up_ != nullptr) winding_up_->cancel();
       continue;
     }
     leave_cause_ = "signal " + std::to_string(number);

@@ -169,6 +169,7 @@ class ClusterNode final : public NodeDesk,
   runtime::Cancellation* joining_ = nullptr;
   runtime::Event leaving_;  // somebody wants it to go, or it must
   runtime::Event gone_;     // from the group
+  runtime::Cancellation* winding_up_ = nullptr;
   bool draining_ = false;
   bool retired_ = false;  // stands for the leadership no more
   std::string leave_cause_;

@@ -33,6 +33,7 @@ Result<std::unique_ptr<WorkerRole>> WorkerRole::make(runtime::Runtime& runtime, 
   settings.cpus = usable_cpus();
   settings.cores = config.cores;
   settings.pin = config.pin;
+  settings.hand_over = config.hand_over;
   if (config.cores > settings.cpus.size()) {
     return fail(Errc::kInvalid, "'cores' is " + std::to_string(config.cores) + ", but this process may use " +
                                     format_count(settings.cpus.size(), "processor") +

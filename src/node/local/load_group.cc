@@ -54,6 +54,11 @@ void LoadGroup::stop() {
   for (const auto& thread : threads_) thread->stop();
 }
 
+void LoadGroup::hand_over(Duration at) {
+  if (!running()) return;
+  for (const auto& thread : threads_) thread->hand_over(at);
+}
+
 void LoadGroup::kill() {
   if (!running()) return;
   for (const auto& thread : threads_) thread->kill();

@@ -58,6 +58,7 @@ class LoadGroup final : public LoadThread::Listener {
   // See vuser::Engine. Without effect unless running().
   void stop();
   void kill();
+  void hand_over(Duration at);
 
   vuser::Tally tally() const;
   // What a workflow has left for others; after run().

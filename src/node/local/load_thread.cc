@@ -184,6 +184,16 @@ void LoadThread::stop() {
   runtime_->post([](void* engine) { static_cast<vuser::Engine*>(engine)->stop(); }, engine_.get());
 }
 
+void LoadThread::hand_over(Duration at) {
+  hand_over_ns_.store(at.ns());
+  runtime_->post(
+      [](void* self) {
+        auto* thread = static_cast<LoadThread*>(self);
+        thread->engine_->hand_over(Duration::nanos(thread->hand_over_ns_.load()));
+      },
+      this);
+}
+
 void LoadThread::kill() {
   runtime_->post([](void* engine) { static_cast<vuser::Engine*>(engine)->kill(); }, engine_.get());
 }

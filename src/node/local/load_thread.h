@@ -72,6 +72,7 @@ class LoadThread final : public vuser::WindowSink {
   // See vuser::Engine. From the control thread, after start().
   void stop();
   void kill();
+  void hand_over(Duration at);
 
   // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
   metrics::Window* next_full() { return full_.pop(); }
@@ -112,6 +113,7 @@ class LoadThread final : public vuser::WindowSink {
   std::unique_ptr<Gate> gate_;
   Instant start_;
   Duration resume_at_;
+  std::atomic<int64_t> hand_over_ns_{0};
   Instant ended_;
   std::thread thread_;
 };

@@ -204,6 +204,8 @@ void ManagerService::share_out_now() {
     return std::pair(a->sheet().submitted.unix_ns, a->id()) < std::pair(b->sheet().submitted.unix_ns, b->id());
   });
   uint32_t position = 0;
+  const bool any_waits =
+      std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
   bool somebody_waits = false;
   for (const std::shared_ptr<Steward>& steward : order) {
     std::map<std::string, uint32_t> asked;
@@ -211,6 +213,7 @@ void ManagerService::share_out_now() {
     std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked);
     // One that reports, and of which membership has not heard yet, cannot be reached.
     std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
+    for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
     if (steward->wants_cores() && somebody_waits) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }

@@ -220,6 +220,13 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
     const Status opened = account_->open(account::StreamId(share->id.value()), share->from);
     if (!opened) say("account", opened.error().message, true);
     scope_.spawn(begin(this, *beginning));
+  } else if (const auto* taking = std::get_if<fx::TakeOver>(&effect)) {
+    scope_.spawn(take_over(this, *taking));
+  } else if (const auto* handing = std::get_if<fx::HandOver>(&effect)) {
+    scope_.spawn(hand_over(this, handing->share));
+  } else if (const auto* open = std::get_if<fx::OpenStream>(&effect)) {
+    const Status opened = account_->open(account::StreamId(open->share.value()), job_->find(open->share)->from);
+    if (!opened) say("account", opened.error().message, true);
   } else if (const auto* stopping = std::get_if<fx::Stop>(&effect)) {
     scope_.spawn(stop(this, *stopping));
   } else if (const auto* closed = std::get_if<fx::CloseStream>(&effect)) {

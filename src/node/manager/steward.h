@@ -3,6 +3,7 @@
 //
 //   steward.cc          its life: taken, written, concluded, lost
 //   steward_workers.cc  what is said to workers, and what they say
+//   steward_moves.cc    the same, of shares that are handed over
 //   steward_account.cc  what was measured: told, copied, watched
 //   steward_context.cc  what workflows leave for others
 //
@@ -138,6 +139,8 @@ class Steward final : private jobs::JobHandle::Listener {
   // --- steward_workers.cc
   static runtime::task<void> offer(Steward* self, dispatch::ShareId share);
   static runtime::task<void> begin(Steward* self, dispatch::job_effect::Begin begin);
+  static runtime::task<void> take_over(Steward* self, dispatch::job_effect::TakeOver taking);
+  static runtime::task<void> hand_over(Steward* self, dispatch::ShareId share);
   static runtime::task<void> stop(Steward* self, dispatch::job_effect::Stop stop);
   static runtime::task<void> adopt(Steward* self, std::string worker);
   static runtime::task<void> retire(Steward* self, std::string worker);

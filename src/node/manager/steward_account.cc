@@ -26,7 +26,16 @@ constexpr std::size_t kNewsBytesMost = std::size_t{512} << 10;
 
 dispatch::Response Steward::window(const std::string& worker, const dispatch::WindowLetter& letter) {
   const dispatch::ShareSheet* share = job_->find(letter.share);
-  if (share == nullptr || share->worker != worker || !share->streams) {
+  using Hearing = dispatch::Job::Hearing;
+  const Hearing hearing = share == nullptr || share->worker != worker
+                              ? Hearing::kUnknown
+                              : job_->hearing(letter.share, share->from + letter.last - 1);
+  if (hearing == Hearing::kExcess) return dispatch::Applied{0, 0, true};
+  if (hearing == Hearing::kWaits) {
+    const auto known = account_->applied(StreamId(letter.share.value()));
+    return dispatch::Applied{known, 0, false};
+  }
+  if (hearing == Hearing::kUnknown) {
     return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
   }
   const StreamId stream(letter.share.value());

@@ -149,7 +149,8 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
       const std::vector<dispatch::ShareSight> sights =
           adopted != nullptr ? adopted->shares : std::vector<dispatch::ShareSight>();
       for (const dispatch::ShareSight& sight : sights) {
-        if (sight.clock != Duration::zero() && self->job_->find(sight.share) != nullptr) {
+        const dispatch::ShareSheet* const known = self->job_->find(sight.share);
+        if (sight.clock != Duration::zero() && known != nullptr && !self->job_->is_spare(*known)) {
           static_cast<void>(self->account_->open(account::StreamId(sight.share.value()), sight.from));
         }
       }
@@ -244,6 +245,7 @@ dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLe
   live_.ended(letter.share);
   if (!job_->over()) {
     JobEffects out;
+    if (letter.until != 0) job_->handed_over(before(), letter.share, letter.until, out);
     job_->ended(before(), letter.share, letter.end, out);
     after(out);
   }

@@ -54,6 +54,7 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now,
     sight.free = report.cores - std::min(report.cores, taken);
     sight.takes_work = report.takes_work && now - entry.heard < kFresh;
     sight.healthy = report.healthy;
+    sight.leaves = report.leaves;
     out.push_back(std::move(sight));
   }
   return out;

@@ -64,6 +64,10 @@ class ChildShare final : public ShareProcess {
     if (phase_ != Phase::kOver) say(ChildStop{graceful});
   }
 
+  void hand_over(Duration at) override {
+    if (phase_ == Phase::kRunning) say(ChildHandOver{at});
+  }
+
   void kill() override {
     if (phase_ == Phase::kOver) return;
     killed_ = true;

@@ -45,6 +45,8 @@ void put(const ChildBegin& from, wire::ToShare& to) {
 
 void put(const ChildStop& from, wire::ToShare& to) { to.mutable_stop()->set_graceful(from.graceful); }
 
+void put(const ChildHandOver& from, wire::ToShare& to) { to.mutable_hand_over()->set_at_ns(from.at.ns()); }
+
 Result<ToChild> take(const wire::ToShare::Order& from) {
   if (from.bundle().size() > kMostBundleBytes) return refuse("what the plan is made from is too large");
   if (from.workflow() > std::numeric_limits<uint16_t>::max()) return refuse("a workflow that cannot be");
@@ -74,6 +76,11 @@ Result<ToChild> take(const wire::ToShare::Order& from) {
 Result<ToChild> take(const wire::ToShare::Begin& from) {
   if (!is_span(from.start_ns()) || !is_span(from.resume_at_ns())) return refuse("a time that cannot be");
   return ToChild(ChildBegin{Instant::from_ns(from.start_ns()), Duration::nanos(from.resume_at_ns())});
+}
+
+Result<ToChild> take(const wire::ToShare::HandOver& from) {
+  if (!is_span(from.at_ns())) return refuse("a time that cannot be");
+  return ToChild(ChildHandOver{Duration::nanos(from.at_ns())});
 }
 
 // --- from the child --------------------------------------------------------------------------------------------------
@@ -164,6 +171,7 @@ Result<ToChild> decode_to_child(std::string_view bytes) {
     case wire::ToShare::kOrder: return take(from.order());
     case wire::ToShare::kBegin: return take(from.begin());
     case wire::ToShare::kStop: return ToChild(ChildStop{from.stop().graceful()});
+    case wire::ToShare::kHandOver: return take(from.hand_over());
     case wire::ToShare::WHAT_NOT_SET: break;
   }
   return refuse("it says nothing");

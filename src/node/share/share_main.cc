@@ -129,6 +129,10 @@ class Share final : public LoadGroup::Listener {
       auto message = co_await hear(cancel);
       if (!message && message.error().code == Errc::kCancelled) co_return;
       if (!message) give_up(message.error());
+      if (const auto* over = std::get_if<ChildHandOver>(&*message)) {
+        group_->hand_over(over->at);
+        continue;
+      }
       const auto* stop = std::get_if<ChildStop>(&*message);
       if (stop == nullptr) give_up(out_of_turn());
       stopped_ = true;

@@ -45,7 +45,12 @@ struct ChildStop {
   bool graceful = true;  // iterations that run may finish, within the workflow's graceful_stop
   bool operator==(const ChildStop&) const = default;
 };
-using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop>;
+// Another share goes on from `at` of its clock, see vuser::Engine::hand_over(). After the begin.
+struct ChildHandOver {
+  Duration at;
+  bool operator==(const ChildHandOver&) const = default;
+};
+using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver>;
 
 // --- from the child --------------------------------------------------------------------------------------------------
 

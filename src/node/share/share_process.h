@@ -31,7 +31,7 @@ std::string_view to_string(ShareEnd::How how);
 
 class ShareProcess {
  public:
-  // Called from within the loop, never from within start(), begin(), stop() and kill().
+  // Called from within the loop, never from within start(), begin(), stop(), hand_over() and kill().
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -53,6 +53,8 @@ class ShareProcess {
   virtual void begin(Instant start, Duration resume_at = Duration::zero()) = 0;
   // At any time, as often as asked; the hardest counts. One that has not begun ends either way.
   virtual void stop(bool graceful) = 0;
+  // See vuser::Engine::hand_over(). After begin().
+  virtual void hand_over(Duration at) = 0;
   // Without asking it: what it has not told yet is lost.
   virtual void kill() = 0;
   // 0 before it is started.

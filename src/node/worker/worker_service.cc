@@ -74,7 +74,7 @@ task<Status> WorkerService::drain(Instant deadline, runtime::Cancellation* cance
 task<Status> WorkerService::leave(Instant deadline, runtime::Cancellation* cancel) {
   states_.shut_down();
   state_changed();
-  tell(event::Leave{});
+  tell(event::Leave{std::min(runtime_.read_clock() + settings_.hand_over, deadline)});
   const Status done = co_await delivered(deadline, cancel);
   co_return done;
 }
@@ -190,6 +190,9 @@ WorkerShare* WorkerService::find(const dispatch::ShareKey& key) const {
 
 void WorkerService::act(const effect::Begin& effect) {
   if (WorkerShare* share = find(effect.share)) share->begin(effect);
+}
+void WorkerService::act(const effect::HandOver& effect) {
+  if (WorkerShare* share = find(effect.share)) share->hand_over(effect);
 }
 void WorkerService::act(const effect::Stop& effect) {
   if (WorkerShare* share = find(effect.share)) share->stop(effect.how);

@@ -28,6 +28,7 @@ struct WorkerSettings {
   uint32_t cores = 0;                                     // how many of them serve shares; 0: all
   bool pin = true;                                        // each part stays on the processor of its core
   std::size_t stream_bytes_most = std::size_t{64} << 20;  // kept of one share while no owner takes it
+  Duration hand_over = Duration::seconds(10);             // what runs when it leaves, to others, before it is stopped
   // A worker that no manager has heard of for so long counts as unknown.
   Duration unknown_after = Duration::seconds(10);
 };
@@ -55,7 +56,7 @@ class WorkerService final : public cluster::Service,
   runtime::task<void> run(runtime::Cancellation* cancel);
   // Takes nothing new, and waits until all that it has is delivered. kTimeout at the deadline, kCancelled.
   runtime::task<Status> drain(Instant deadline, runtime::Cancellation* cancel);
-  // The same, and what runs is stopped first, for other workers to go on with it.
+  // The same, and what runs is handed over to other workers, or stopped for them to go on with it.
   runtime::task<Status> leave(Instant deadline, runtime::Cancellation* cancel);
 
   // About once a second. `health_score`: of the node, 0 to 8.
@@ -90,6 +91,7 @@ class WorkerService final : public cluster::Service,
   void act(dispatch::desk_effect::Answer& effect);
   void act(dispatch::desk_effect::Start& effect);
   void act(const dispatch::desk_effect::Begin& effect);
+  void act(const dispatch::desk_effect::HandOver& effect);
   void act(const dispatch::desk_effect::Stop& effect);
   void act(const dispatch::desk_effect::Kill& effect);
   void act(const dispatch::desk_effect::TellEnd& effect);

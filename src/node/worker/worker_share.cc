@@ -57,8 +57,13 @@ void WorkerShare::begin(const dispatch::desk_effect::Begin& begin) {
   check(process_ != nullptr && !begun_, "the desk begins what is prepared, once");
   begun_ = true;
   stream_.begin(begin.base, begin.from);
-  const Duration ago = runtime_.read_clock() - begin.origin;
+  const Duration ago = begin.at.value_or(runtime_.read_clock() - begin.origin);
   process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero());
+}
+
+void WorkerShare::hand_over(const dispatch::desk_effect::HandOver& over) {
+  until_ = over.until;
+  if (process_ != nullptr) process_->hand_over(over.at);
 }
 
 void WorkerShare::stop(dispatch::StopHow how) {
@@ -203,7 +208,7 @@ dispatch::Letter WorkerShare::letter_of(const ShareStream::Next& what) const {
   if (const auto* delta = std::get_if<account::Delta>(&what)) {
     return dispatch::WindowLetter{key_.job, key_.share, stream_.from(), delta->first, delta->last, delta->window};
   }
-  return dispatch::EndLetter{key_.job, key_.share, std::get<dispatch::ShareEnd>(what)};
+  return dispatch::EndLetter{key_.job, key_.share, std::get<dispatch::ShareEnd>(what), until_};
 }
 
 bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, const Result<std::string>& answer,

@@ -40,6 +40,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
 
   void start(ShareFactory& factory, ChildOrder order);
   void begin(const dispatch::desk_effect::Begin& begin);
+  void hand_over(const dispatch::desk_effect::HandOver& over);
   void stop(dispatch::StopHow how);
   void kill();
 
@@ -85,6 +86,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   std::unique_ptr<ShareProcess> process_;
   std::string nonsense_;  // what its process said, for which it was killed
   bool begun_ = false;
+  uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
   vuser::Tally tally_;
 
   resilience::Retry retry_;

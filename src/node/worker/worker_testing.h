@@ -125,6 +125,7 @@ class FakeProcess final : public ShareProcess {
   void begin(Instant at, Duration resumed) override { start = at, resume_at = resumed; }
   void stop(bool graceful) override { stops.push_back(graceful); }
   void kill() override { ++kills; }
+  void hand_over(Duration at) override { handed_over = at; }
   int64_t pid() const override { return 1; }
 
   ChildOrder order;
@@ -132,6 +133,7 @@ class FakeProcess final : public ShareProcess {
   std::optional<Instant> start;
   Duration resume_at;
   std::vector<bool> stops;
+  std::optional<Duration> handed_over;
   int kills = 0;
 
  private:

@@ -227,6 +227,8 @@ std::string fault_of(const dispatch::JobSheet& sheet) {
       const ShareSheet& a = sheet.shares[i];
       const ShareSheet& b = sheet.shares[k];
       if (!is_live(a) || !is_live(b) || a.workflow != b.workflow || !overlap(a.parts, b.parts)) continue;
+      // One hands over to the other, or is going to.
+      if (a.handed_over || (b.follows == a.id && !b.streams)) continue;
       return "shares " + std::to_string(a.id.value()) + " and " + std::to_string(b.id.value()) + " of job '" +
              sheet.id + "' have parts in common";
     }

@@ -106,6 +106,11 @@ class SimShare final : public node::ShareProcess {
     begun_.set();
     if (nap_ != nullptr) nap_->cancel();
   }
+  void hand_over(Duration at) override {
+    if (ends_ <= start_ + at) return;
+    ends_ = start_ + at;
+    if (nap_ != nullptr) nap_->cancel();
+  }
   void kill() override {
     if (mistake_ == DatacenterMistake::kNeverDies) return;
     how_ = ShareEnd::How::kKilled;

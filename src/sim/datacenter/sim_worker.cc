@@ -38,8 +38,13 @@ task<void> SimWorker::work(runtime::Cancellation* cancel) {
 }
 
 task<void> SimWorker::wind_up(Instant deadline, runtime::Cancellation* cancel) {
-  const Status drained = co_await service_.drain(deadline, cancel);
-  static_cast<void>(drained);
+  if (parts_.runtime.prng().chance(0.5)) {
+    const Status drained = co_await service_.drain(deadline, cancel);
+    static_cast<void>(drained);
+  } else {
+    const Status left = co_await service_.leave(deadline, cancel);
+    static_cast<void>(left);
+  }
 }
 
 task<void> SimWorker::feel(SimWorker* self, runtime::Cancellation* cancel) {

@@ -1,5 +1,6 @@
-// The parts of a plan as engines run them, in one process or in many, to the end or in the place of one that died. What
-// reaches the server tells which arrivals and which virtual users it were.
+// The parts of a plan as engines run them, in one process or in many, to the end, in the place of one that died, or
+// from the moment on at which another one hands over. What reaches the server tells which arrivals and which virtual
+// users it were.
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
@@ -26,6 +27,8 @@ struct Piece {
   EngineShare share;
   Duration resume_at;
   std::optional<Duration> killed_at;
+  std::optional<Duration> hands_over_at;
+  Duration told;  // so long before it takes over, or hands over
 
   std::vector<uint64_t> seconds;  // of its windows
   uint64_t scheduled = 0;
@@ -48,6 +51,7 @@ struct Ground {
   // To the end of all engines.
   void live(Duration at_most);
 
+  Duration answers_after;
   World world;
   plan::Plan plan;
   std::vector<Piece> pieces;
@@ -62,7 +66,7 @@ struct Ground {
 
 // --- the server, which notes what comes ------------------------------------------------------------------------------
 
-task<void> answer(Ground* ground, std::unique_ptr<runtime::Stream> stream) {
+task<void> answer(Runtime* runtime, Ground* ground, std::unique_ptr<runtime::Stream> stream) {
   const std::string reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
   std::string text;
   std::vector<std::byte> room(4096);
@@ -77,6 +81,7 @@ task<void> answer(Ground* ground, std::unique_ptr<runtime::Stream> stream) {
     const std::size_t from = text.find(' ') + 1;
     ground->requests.emplace_back(text.substr(from, text.find(' ', from) - from), ground->world.now() - ground->start);
     text.clear();
+    if (ground->answers_after > Duration::zero()) co_await runtime->sleep(ground->answers_after);
     const Errc sent = co_await runtime::send_all(*stream, reply);
     if (sent != Errc::kOk) co_return;
   }
@@ -88,7 +93,7 @@ task<void> noting_server(Runtime& runtime, void* context) {
   runtime::Scope connections;
   while (true) {
     auto stream = co_await (*listener)->accept(nullptr);
-    if (stream) connections.spawn(answer(ground, std::move(*stream)));
+    if (stream) connections.spawn(answer(&runtime, ground, std::move(*stream)));
   }
 }
 
@@ -127,8 +132,15 @@ task<void> kill_at(Runtime* runtime, vuser::Engine* engine, Instant when, runtim
   if (time_came) engine->kill();
 }
 
+task<void> hand_over_at(Runtime* runtime, vuser::Engine* engine, Duration at, Instant when,
+                        runtime::Cancellation* cancel) {
+  const bool time_came = co_await runtime->sleep_until(when, cancel);
+  if (time_came) engine->hand_over(at);
+}
+
 task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, Instant start) {
-  const bool time_came = co_await runtime->sleep_until(start + piece->resume_at);
+  const Duration early = piece->hands_over_at ? Duration::zero() : piece->told;
+  const bool time_came = co_await runtime->sleep_until(start + piece->resume_at - early);
   check(time_came, "nobody cancels that");
   metrics::PagePool pool;
   metrics::Window window(plan->steps.size(), plan->workflows.size(), plan->checks.size(), &pool);
@@ -138,6 +150,10 @@ task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, In
   check(prepared.has_value(), "this plan is right");
   runtime::Scope killing;
   if (piece->killed_at) killing.spawn(kill_at(runtime, &engine, start + *piece->killed_at, killing.cancellation()));
+  if (piece->hands_over_at) {
+    const Instant when = start + *piece->hands_over_at - piece->told;
+    killing.spawn(hand_over_at(runtime, &engine, *piece->hands_over_at, when, killing.cancellation()));
+  }
   co_await engine.run(start, piece->resume_at);
   killing.cancel();
   co_await killing.join();
@@ -263,6 +279,62 @@ TEST(Parts, that_go_on_elsewhere_leave_out_what_was_due_between_and_nothing_else
   expect_good(&parts_go_on_elsewhere);
 }
 
+// --- an open model that is handed over
+// -------------------------------------------------------------------------------
+
+// Every arrival is issued by exactly one: by the one that hands over what is due before, by the other what is due from
+// then on; and what is under way then is finished.
+Judgement parts_are_handed_over(uint64_t seed) {
+  Prng prng(seed);
+  const Drawn drawn = draw(seed);
+  Ground ground(seed, two_workflows(drawn));
+  ground.answers_after = prng.between(Duration::zero(), Duration::millis(150));
+  Duration at = drawn.resumed;
+  for (int i = 0; i < 8 && prng.chance(0.5); ++i) at = at - Duration::nanos(1);
+  for (uint32_t part = 0; part < drawn.parts; ++part) {
+    const bool moves = part < drawn.dead;
+    const EngineShare share{.part = part, .parts = drawn.parts, .workflow = uint16_t{0}};
+    const Duration told = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
+    ground.pieces.push_back({.share = share, .hands_over_at = moves ? std::optional(at) : std::nullopt, .told = told});
+    const Duration early = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
+    if (moves) ground.pieces.push_back({.share = share, .resume_at = at, .told = early});
+  }
+  ground.live(Duration::seconds(60));
+  std::map<uint64_t, int> came;
+  for (const Duration when : ground.by_target()["/a"]) {
+    ++came[static_cast<uint64_t>((when - drawn.start_time()).seconds_f() * drawn.rate)];
+  }
+  for (uint64_t arrival = 0; arrival < kSeconds * drawn.rate; ++arrival) {
+    if (came[arrival] != 1)
+      return "arrival " + std::to_string(arrival) + " came so often: " + std::to_string(came[arrival]);
+  }
+  if (came.size() != kSeconds * drawn.rate) return "there were more arrivals than planned";
+  for (const Piece& piece : ground.pieces) {
+    if (auto wrong = judge_piece(piece); !wrong.empty()) return wrong;
+    if (piece.hands_over_at && piece.ended > *piece.hands_over_at + Duration::millis(200) &&
+        *piece.hands_over_at > drawn.start_time()) {
+      return "it went on for longer than what it had begun took";
+    }
+  }
+  return {};
+}
+TEST(Parts, that_are_handed_over_leave_out_nothing_and_issue_nothing_twice) { expect_good(&parts_are_handed_over); }
+
+// With one user who is busy all the time: what waits for it when the time comes is still served.
+TEST(Parts, that_are_handed_over_serve_what_was_due_before_however_late) {
+  Ground ground(1,
+                "workflows: {a: {executor: constant-arrival-rate, rate: 10/s, duration: 4s, max_wait: 10s, "
+                "vus: 1, steps: {one: {http: {get: \"http://10.0.0.1/a\"}}}}}");
+  ground.answers_after = Duration::millis(150);
+  ground.pieces = {{.share = {}, .hands_over_at = Duration::seconds(2), .told = Duration::millis(100)}};
+  ground.live(Duration::seconds(20));
+  EXPECT_EQ(ground.requests.size(), 20u);
+  EXPECT_EQ(ground.pieces[0].scheduled, 20u);
+  EXPECT_EQ(ground.pieces[0].counted.requests, 20u);
+  EXPECT_EQ(ground.pieces[0].counted.dropped, 0u);
+  EXPECT_GT(ground.pieces[0].ended, Duration::seconds(2));
+}
+
 // --- a closed model --------------------------------------------------------------------------------------------------
 
 constexpr const char* kSixUsers =
@@ -284,6 +356,27 @@ TEST(Parts, of_a_closed_model_go_on_with_their_users_to_the_planned_end) {
   }
   EXPECT_EQ(ground.pieces[0].seconds, (std::vector<uint64_t>{2, 3, 4, 5}));
   EXPECT_LT(ground.pieces[0].ended, Duration::millis(5010));
+}
+
+TEST(Parts, of_a_closed_model_are_handed_over_with_their_users) {
+  Ground ground(1, kSixUsers);
+  const Duration at = Duration::seconds(3);
+  for (uint32_t part = 0; part < 2; ++part) {
+    const EngineShare share{.part = part, .parts = 2};
+    ground.pieces.push_back({.share = share, .hands_over_at = at, .told = Duration::seconds(1)});
+    ground.pieces.push_back({.share = share, .resume_at = at, .told = Duration::seconds(1)});
+  }
+  ground.live(Duration::seconds(10));
+  const auto requests = ground.by_target();
+  ASSERT_EQ(requests.size(), 6u);
+  for (const auto& [user, when] : requests) {
+    EXPECT_EQ(when.size(), 50u) << user;
+    for (std::size_t i = 1; i < when.size(); ++i) EXPECT_GT(when[i] - when[i - 1], Duration::millis(80)) << user;
+  }
+  for (const Piece& piece : ground.pieces) {
+    EXPECT_EQ(piece.counted.iterations, piece.hands_over_at ? 90u : 60u);
+    if (piece.hands_over_at) EXPECT_LT(piece.ended, at + Duration::millis(20));
+  }
 }
 
 TEST(Parts, that_go_on_before_their_workflow_begins_wait_for_it) {
