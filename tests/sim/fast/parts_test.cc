@@ -288,7 +288,7 @@ Judgement parts_are_handed_over(uint64_t seed) {
   Prng prng(seed);
   const Drawn drawn = draw(seed);
   Ground ground(seed, two_workflows(drawn));
-  ground.answers_after = prng.between(Duration::zero(), Duration::millis(150));
+  ground.answers_after = prng.between(Duration::zero(), Duration::millis(100));  // a user is free for the next
   Duration at = drawn.resumed;
   for (int i = 0; i < 8 && prng.chance(0.5); ++i) at = at - Duration::nanos(1);
   for (uint32_t part = 0; part < drawn.parts; ++part) {
@@ -301,7 +301,8 @@ Judgement parts_are_handed_over(uint64_t seed) {
   }
   ground.live(Duration::seconds(60));
   std::map<uint64_t, int> came;
-  for (const Duration when : ground.by_target()["/a"]) {
+  auto requests = ground.by_target();
+  for (const Duration when : requests["/a"]) {
     ++came[static_cast<uint64_t>((when - drawn.start_time()).seconds_f() * drawn.rate)];
   }
   for (uint64_t arrival = 0; arrival < kSeconds * drawn.rate; ++arrival) {
