@@ -51,11 +51,24 @@ void Job::adopt(Instant now, Duration ago, std::map<ShareId, uint64_t> applied, 
   }
   for (const ShareSheet& share : sheet_.shares) {
     share_since_[share.id] = now;
-    if (is_live(share) || (share.end && is_awaited(share.workflow))) asking_.insert(share.worker);
+    const bool missed = is_live(share) && !has_all_of(share);
+    if (missed || (share.end && is_awaited(share.workflow))) asking_.insert(share.worker);
+  }
+  // Its last owner had heard of the end and of all before it, and died between the two.
+  for (std::size_t i = 0; i < sheet_.shares.size(); ++i) {
+    ShareSheet& share = sheet_.shares[i];
+    if (is_live(share) && has_all_of(share)) finish(now, share, out);
   }
   if (sheet_.state == JobState::kSubmitted) become(JobState::kQueued, {}, out);
   changed_ = !over_;
   advance(now, out);
+}
+
+// It has ended, and all that it measured is in the account.
+bool Job::has_all_of(const ShareSheet& share) const {
+  if (!share.end || !share.streams) return share.end.has_value();
+  const auto known = applied_.find(share.id);
+  return share.end->last_number <= (known == applied_.end() ? 0 : known->second);
 }
 
 void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
@@ -72,6 +85,11 @@ void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
     if (const auto* taking = std::get_if<TakeOver>(&one.effect)) {
       const ShareSheet* const share = find(taking->share);
       if (share == nullptr || !is_spare(*share)) continue;
+    }
+    if (const auto* stopping = std::get_if<Stop>(&one.effect)) {
+      const ShareSheet* share = find(stopping->share);
+      if (share == nullptr || !is_live(*share)) continue;
+      share_since_[stopping->share] = now;
     }
     if (std::holds_alternative<Over>(one.effect)) over_ = true;
     out.push_back(std::move(one.effect));
@@ -324,10 +342,10 @@ void Job::become(uint16_t workflow, WorkflowState to, std::string why, JobEffect
 void Job::flush(JobEffects& out) {
   if (std::exchange(changed_, false)) {
     ++sheet_.revision;
-    for (const ShareId share : std::exchange(to_offer_, {})) held_.push_back({sheet_.revision, Offer{share}});
     for (const ShareId share : std::exchange(to_take_over_, {})) {
       held_.push_back({sheet_.revision, TakeOver{share, clock_of(find(share)->workflow)}});
     }
+    for (JobEffect& effect : std::exchange(to_hold_, {})) held_.push_back({sheet_.revision, std::move(effect)});
     out.push_back(Keep{sheet_.revision});
   }
 }

@@ -2,8 +2,9 @@
 // refuses, dies or comes back. A kernel without input and output: what happened and the time come in, effects go out.
 //
 // What must survive the owner is in the sheet. Offers, and the end, are held back until the change that they depend on
-// has been accepted by a quorum (kept()). Begins are not: what was ready may begin, and who takes over asks the workers
-// what has. Nor are stops, which do no harm.
+// has been accepted by a quorum (kept()). So are stops of what has begun: what stops for a reason that no later owner
+// knows of is a worker that left, whose parts go on elsewhere. Begins are not: what was ready may begin, and who takes
+// over asks the workers what has.
 //
 //   workflows that depend on nothing unfinished form a group; its parts are spread over the workers' cores
 //   → offered to the workers → all ready → all begin at one instant → all ended, and counted → the next group
@@ -258,6 +259,7 @@ class Job {
   Instant clock_of(uint16_t workflow) const;
   Duration limit_of(const ShareSheet& share) const;
   bool has_live(uint16_t workflow) const;
+  bool has_all_of(const ShareSheet& share) const;
   ShareSheet* find_share(ShareId share);
   void set(Instant now, ShareSheet& share, ShareState state);
 
@@ -294,8 +296,8 @@ class Job {
   bool concluding_ = false;
   bool changed_ = false;  // since the last flush()
   std::vector<Held> held_;
-  std::vector<ShareId> to_offer_;      // once the change that made them is kept
-  std::vector<ShareId> to_take_over_;  // the same
+  std::vector<JobEffect> to_hold_;     // until the change that they come of is kept
+  std::vector<ShareId> to_take_over_;  // the same: they will be told to take over
   std::set<ShareId> taking_over_;      // they have said that they will
   std::set<ShareId> handing_over_;     // they were asked to, by this owner
   std::set<ShareId> not_moved_;        // nobody has room for them, and their workers were told so

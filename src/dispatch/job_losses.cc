@@ -62,7 +62,7 @@ void Job::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Du
 void Job::follow_account(Instant now) {
   for (ShareSheet& share : sheet_.shares) {
     const uint64_t counted = applied_[share.id];
-    if (!share.streams || (share.end && counted >= share.end->last_number)) continue;
+    if (!share.streams || has_all_of(share)) continue;
     const Duration until = seconds(share.from + counted);
     if (share.state == ShareState::kEnded) {
       BW_PROBE("dispatch: a share has ended whose last seconds the account lacks");

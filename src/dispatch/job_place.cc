@@ -239,7 +239,7 @@ void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartR
   share.squeeze = squeeze;
   share.follows = follows;
   share_since_[share.id] = now;
-  to_offer_.push_back(share.id);
+  to_hold_.push_back(job_effect::Offer{share.id});
   for (WorkerSight& one : pool_) {
     if (one.name == worker.name) one.free -= std::min(one.free, cores);
   }

@@ -175,7 +175,7 @@ void Job::applied(Instant now, ShareId id, uint64_t number, JobEffects& out) {
   uint64_t& known = applied_[id];
   known = std::max(known, number);
   ShareSheet* share = find_share(id);
-  if (share == nullptr || !is_live(*share) || !share->end || known < share->end->last_number) return;
+  if (share == nullptr || !is_live(*share) || !has_all_of(*share)) return;
   finish(now, *share, out);
   advance(now, out);
 }
@@ -193,7 +193,7 @@ void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   share->end = end;
   share->end->provided.clear();
   changed_ = true;
-  if (!share->streams || applied_[id] >= end.last_number) finish(now, *share, out);
+  if (has_all_of(*share)) finish(now, *share, out);
   advance(now, out);
 }
 
@@ -219,7 +219,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
     share.lost_from = seconds(sheet_.workflows[workflow].base_second) + end.ran;
     if (left) {
       exclude(now, share);
-      add_event(now, "worker_left", whose + ": it leaves the cluster");
+      add_event(now, "worker_left",
+                whose + (unasked ? ": it was stopped by one who did not write down why" : ": it leaves the cluster"));
     } else {
       add_event(now, "worker_isolated", whose + " heard of no owner of the job, and stopped");
     }
@@ -360,11 +361,12 @@ void Job::fail_workflow(Instant now, uint16_t workflow, WorkflowState to, const 
 void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::string& why, JobEffects& out) {
   for (ShareSheet& share : sheet_.shares) {
     if (share.workflow != workflow || !is_live(share)) continue;
-    out.push_back(Stop{share.id, share.streams ? how : StopHow::kAtOnce, why});
     if (!share.streams) {
       // Nothing of it has begun, so there is no result to wait for.
+      out.push_back(Stop{share.id, StopHow::kAtOnce, why});
       set(now, share, ShareState::kGone);
     } else {
+      to_hold_.push_back(Stop{share.id, how, why});
       set(now, share, ShareState::kStopping);
     }
   }
