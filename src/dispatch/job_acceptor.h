@@ -23,6 +23,12 @@ struct JobRecord {
   bool operator==(const JobRecord&) const = default;
 };
 
+// Who wrote what was accepted last; nobody when a newer claim was promised since: whoever made that may never get the
+// job, and its fence may be above that of an owner who has it and goes on.
+inline MemberId writer_of(const JobRecord& record) {
+  return record.promised.fence == record.accepted.fence ? record.promised.owner : quorum::kNobody;
+}
+
 struct JobAcceptorConfig {
   double drift = 0.01;  // how far a clock may run from true time, as a share
   std::size_t most_jobs = 10'000;

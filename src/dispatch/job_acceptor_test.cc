@@ -72,6 +72,18 @@ TEST_F(JobAcceptorTest, promises_one_fence_to_one_claim_only) {
   EXPECT_EQ(verdict(kA, Prepare{claim(1, kA)}), Verdict::kGranted);
 }
 
+TEST_F(JobAcceptorTest, whoever_only_claims_a_job_is_not_its_writer) {
+  verdict(kA, Prepare{claim(1, kA)});
+  EXPECT_EQ(writer_of(kept_), quorum::kNobody) << "nothing was written yet";
+  verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "state"});
+  EXPECT_EQ(writer_of(kept_), kA);
+  now_ += kLease * 2;
+  verdict(kB, Prepare{claim(5, kB)});
+  EXPECT_EQ(writer_of(kept_), quorum::kNobody) << "it may never get it, and A may go on under a lower fence";
+  verdict(kB, Accept{claim(5, kB), {JobFence(5), 1}, "state"});
+  EXPECT_EQ(writer_of(kept_), kB);
+}
+
 TEST_F(JobAcceptorTest, keeps_a_leased_job_for_its_owner_until_the_lease_is_over_by_the_fastest_clock) {
   verdict(kA, Prepare{claim(1, kA)});
   verdict(kA, Accept{claim(1, kA), {JobFence(1), 1}, "state"});

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/probe.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "node/manager/ask.h"
@@ -149,6 +150,11 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   const Known* const sheet = there == nullptr ? self->known(id) : nullptr;
   if (there != nullptr || (sheet != nullptr && sheet->readable)) {
     const dispatch::JobSheet& known = there != nullptr ? there->sheet() : sheet->sheet;
+    // A first sheet may be one that a minority has accepted, and nobody goes on from.
+    if (known.bundle == hash && there == nullptr && known.revision <= 1) {
+      BW_PROBE("manager: nobody knows yet whether a job was taken");
+      co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, "nobody has job '" + id + "' yet", kSoon));
+    }
     if (known.bundle == hash) {
       co_return self->answer(ticket, dispatch::Submitted{id, known.state, 0});
     }
@@ -269,8 +275,10 @@ std::string ManagerService::owner_of(const std::string& job) {
 std::string ManagerService::last_owner_of(const std::string& job) {
   const dispatch::JobRecord* record = parts_.keeper.find(job);
   if (record == nullptr) return {};
+  const dispatch::MemberId writer = dispatch::writer_of(*record);
+  if (writer == quorum::kNobody) return {};
   for (const std::string& manager : parts_.surroundings.manager_names()) {
-    if (cluster::member_id(manager) == record->promised.owner) return manager;
+    if (cluster::member_id(manager) == writer) return manager;
   }
   return {};
 }

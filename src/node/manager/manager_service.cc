@@ -121,10 +121,7 @@ Refusal ManagerService::not_mine(const std::string& job) {
   Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
   out.owner = owner_of(job);
   if (const auto at = parts_.surroundings.find(out.owner)) out.owner_at = at->endpoint.to_string();
-  // Of one who holds it: who only wants to have it may never get it.
-  if (const auto* record = parts_.keeper.find(job)) {
-    out.fence = out.owner.empty() ? record->accepted.fence : record->promised.fence;
-  }
+  if (const auto* record = parts_.keeper.find(job)) out.fence = record->accepted.fence;
   return out;
 }
 

@@ -127,6 +127,7 @@ task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
 
 task<void> Steward::adopt(Steward* self, std::string worker) {
   const Instant begun = self->now();
+  std::string told;
   while (self->owned_ && !self->closing_) {
     const auto& shares = self->job_->sheet().shares;
     const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
@@ -158,6 +159,10 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
       self->job_->sighted(self->before(), worker, life, sights, out);
       self->after(out);
       co_return;
+    }
+    if (refusal != nullptr && refusal->why != told) {
+      told = refusal->why;
+      self->say("not_adopted", "worker '" + worker + "' does not tell what it runs: " + told, true);
     }
     const bool unheard = !self->parts_.surroundings.find(worker) && self->now() - begun >= kUnheardMost;
     if (unheard || self->parts_.surroundings.is_gone(worker)) {
