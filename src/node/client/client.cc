@@ -67,6 +67,12 @@ Outcome<Job> followed(Outcome<Job> job, const Listener* listener) {
   return job;
 }
 
+// Of ids that are drawn for one job.
+constexpr int kIdsMost = 4;
+bool is_used_up(const bellwether::Result<dispatch::Response>& answer) {
+  return !answer && answer.error().code == Errc::kExists;
+}
+
 // Of a submission that has no answer: whether some manager may have taken it.
 bool perhaps_taken(const bellwether::Error& why) {
   return why.code == Errc::kExhausted || why.code == Errc::kTimeout || why.code == Errc::kReset;
@@ -214,8 +220,14 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
   letter.by = engine->by();
   letter.bundle = std::move(*bytes);
   letter.seed = submission.seed != 0 ? submission.seed : engine->draw();
+  auto answer = engine->ask(letter, engine->patience() * 2);
+  // An id is used up when who took it died before anything was written: somebody has made sure that nothing of it ever
+  // runs.
+  for (int tried = 1; tried < kIdsMost && submission.id.empty() && is_used_up(answer); ++tried) {
+    letter.job = drawn_id(*engine);
+    answer = engine->ask(letter, engine->patience() * 2);
+  }
   const std::string id = letter.job;
-  const auto answer = engine->ask(std::move(letter), engine->patience() * 2);
   if (!answer) {
     if (!perhaps_taken(answer.error())) {
       Error refused = error_of(answer.error());

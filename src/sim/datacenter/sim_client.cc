@@ -64,19 +64,18 @@ class SimClient {
     letter.by = place_.name;
     letter.bundle = job->bundle;
     letter.seed = (job->number << 48U) + 1;
-    const auto answer = co_await client_->ask(letter, runtime_.read_clock() + kAskMost, nullptr);
-    if (answer) {
-      job->acknowledged = std::holds_alternative<dispatch::Submitted>(*answer);
+    const auto taken = co_await client_->ask(letter, runtime_.read_clock() + kAskMost, nullptr);
+    if (taken) {
+      job->acknowledged = true;
       say(*job, "is acknowledged by " + client_->answered_by());
       co_return;
     }
-    say(*job, "is not taken: " + answer.error().message);
-    // Whoever founded it died before anything was written: that id is used up, and a person tries another one.
-    if (answer.error().message.find("was retired") != std::string::npos) {
-      BW_PROBE("datacenter: a job is submitted under another id");
-      job->id += "-again";
+    say(*job, "is not taken: " + taken.error().message);
+    if (taken.error().code == Errc::kRefused) job->refused = taken.error().message;
+    if (taken.error().code == Errc::kExists) {
+      BW_PROBE("client: a job is submitted under another id");
+      job->id += "-again";  // a client that is started again goes on with it
     }
-    if (answer.error().message.find("there is") != std::string::npos) job->refused = answer.error().message;
     co_await runtime_.sleep(kAgain);
   }
 
