@@ -65,8 +65,9 @@ Lived live_nodes(uint64_t seed, int mistake, bool trace) {
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, 0};
 }
 
+template <sim::DatacenterSize kSize>
 Lived live_center(uint64_t seed, int mistake, bool trace) {
-  auto run = sim::live_datacenter(seed, static_cast<sim::DatacenterMistake>(mistake), trace);
+  auto run = sim::live_datacenter(seed, static_cast<sim::DatacenterMistake>(mistake), trace, kSize);
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.owners, run.seconds, 0};
 }
 
@@ -95,8 +96,10 @@ std::vector<World> worlds() {
           store_world<sim::Mechanism::kPostgres>(),
           {"cluster", "whole nodes, with their links and disks", &live_nodes, sim::kClusterMistakes,
            &name_of<sim::ClusterMistake>},
-          {"datacenter", "managers, workers and a client, with jobs", &live_center, sim::kDatacenterMistakes,
-           &name_of<sim::DatacenterMistake>},
+          {"datacenter", "managers, workers and a client, with jobs", &live_center<sim::DatacenterSize::kAny>,
+           sim::kDatacenterMistakes, &name_of<sim::DatacenterMistake>},
+          {"datacenter-large", "the same, with 41 to 200 workers", &live_center<sim::DatacenterSize::kLarge>,
+           sim::kDatacenterMistakes, &name_of<sim::DatacenterMistake>},
           {"quorum", "a group that elects its leader", &live_group, sim::kQuorumMistakes, &name_of<sim::QuorumMistake>},
           {"register", "the register of a job", &live_job, sim::kRegisterMistakes, &name_of<sim::RegisterMistake>}};
 }

@@ -17,7 +17,7 @@ namespace bellwether::sim {
 
 class DatacenterWorld final : private DatacenterWatcher {
  public:
-  DatacenterWorld(uint64_t seed, DatacenterMistake mistake, bool trace);
+  DatacenterWorld(uint64_t seed, DatacenterMistake mistake, bool trace, DatacenterSize size);
   ~DatacenterWorld() override;
   DatacenterRun live();
 
@@ -37,6 +37,7 @@ class DatacenterWorld final : private DatacenterWatcher {
   void expect_rest();
   void hold_inquest(const JobStory& job);
   void expect_kept(const JobStory& job);
+  void expect_no_others();
   bool run_for(Duration span);
   void tell_states();
   void fail(const std::string& text);
@@ -67,6 +68,7 @@ class DatacenterWorld final : private DatacenterWatcher {
   Duration draw(Duration low, Duration high) { return prng().between(low, high); }
 
   bool tracing_;
+  bool large_;
   World world_;
   DatacenterStage stage_;
   std::vector<std::unique_ptr<StoredKeys>> stored_;

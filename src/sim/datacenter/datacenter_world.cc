@@ -16,6 +16,8 @@ namespace bellwether::sim {
 namespace {
 
 constexpr uint16_t kPort = 7400;
+constexpr int64_t kVusOfFew = 40;  // at most, of a workflow
+constexpr int64_t kVusOfMany = 400;
 constexpr Duration kLookEvery = Duration::millis(250);
 constexpr Duration kLongestDrawn = Duration::seconds(4);  // between faults
 // A share that nobody can be found for fails its workflow after five minutes, and a worker of which the owner of a job
@@ -37,12 +39,16 @@ std::string_view to_string(DatacenterMistake mistake) {
   return "?";
 }
 
-DatacenterWorld::DatacenterWorld(uint64_t seed, DatacenterMistake mistake, bool trace) : tracing_(trace), world_(seed) {
+DatacenterWorld::DatacenterWorld(uint64_t seed, DatacenterMistake mistake, bool trace, DatacenterSize size)
+    : tracing_(trace), large_(size == DatacenterSize::kLarge), world_(seed) {
   stage_.mistake = mistake;
   stage_.watcher = this;
-  const std::size_t size = prng().below(100);
-  managers_ = size < 60 ? 3 : 3 + prng().below(3);
-  workers_ = size < 70 ? 1 + prng().below(5) : size < 97 ? 4 + prng().below(9) : 13 + prng().below(28);
+  const std::size_t share = prng().below(100);
+  managers_ = share < 60 ? 3 : 3 + prng().below(3);
+  workers_ = large_       ? 41 + prng().below(160)
+             : share < 70 ? 1 + prng().below(5)
+             : share < 97 ? 4 + prng().below(9)
+                          : 13 + prng().below(28);
   gentle_ = prng().chance(0.3);
   stage_.shares_fail = !gentle_ && prng().chance(0.3);
   for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, "m" + std::to_string(i + 1));
@@ -79,7 +85,7 @@ void DatacenterWorld::add_place(Kind kind, const std::string& name) {
 void DatacenterWorld::add_jobs() {
   const uint64_t jobs = prng().chance(0.5) ? 1 : 2 + prng().below(3);
   for (uint64_t i = 0; i < jobs; ++i) {
-    auto job = draw_job(prng(), i);
+    auto job = draw_job(prng(), i, large_ ? kVusOfMany : kVusOfFew);
     job->submit_after = draw(Duration::zero(), Duration::seconds(8));
     if (prng().chance(0.2)) {
       job->cancel_after = draw(Duration::zero(), Duration::seconds(20));
@@ -168,6 +174,8 @@ std::string DatacenterWorld::unrest() {
   for (std::size_t i = 0; i < managers_ + workers_; ++i) {
     DatacenterPlace& place = *places_[i];
     if (place.process == nullptr || place.process->leaves()) return "'" + place.name + "' does not run";
+    const std::size_t seen = place.process->alive();
+    if (seen != managers_ + workers_) return "'" + place.name + "' knows of " + format_count(seen, "living member");
     SimManager* const manager = place.process->manager();
     if (manager != nullptr && manager->service().jobs() > 0) return "'" + place.name + "' has jobs in hand";
     if (manager != nullptr) continue;
@@ -228,6 +236,20 @@ void DatacenterWorld::expect_kept(const JobStory& job) {
   if (have * 2 <= managers_) fail("a minority of the managers has the last sheet of job '" + job.id + "'");
 }
 
+// A job of which its client was told that its id is used up, or nothing at all, does not run.
+void DatacenterWorld::expect_no_others() {
+  for (std::size_t i = 0; i < managers_; ++i) {
+    const jobs::JobKeeper& keeper = places_[i]->process->manager()->keeper();
+    for (const std::string& id : keeper.keys()) {
+      const auto content = jobs::parse_content(keeper.find(id)->value);
+      if (!content || !content->value) continue;
+      const auto followed = [&id](const auto& job) { return job->id == id; };
+      if (std::any_of(stage_.jobs.begin(), stage_.jobs.end(), followed)) continue;
+      return fail("'" + places_[i]->name + "' keeps a job '" + id + "' that nobody was told of");
+    }
+  }
+}
+
 // Where everything stands at the end of a run that went wrong.
 void DatacenterWorld::tell_states() {
   say("VIOLATED: " + run_.violation);
@@ -238,7 +260,15 @@ void DatacenterWorld::tell_states() {
           share.worker + "', " + std::to_string(share.parts.count) + " parts from " +
           std::to_string(share.parts.first) + ": " + std::string(to_string(share.state)) +
           (share.streams ? ", from second " + std::to_string(share.from) : std::string()) +
-          (share.end ? ", " + std::string(to_string(share.end->outcome)) : std::string()));
+          (share.end ? ", " + std::string(to_string(share.end->outcome)) + " at number " +
+                           std::to_string(share.end->last_number)
+                     : std::string()));
+    }
+    for (const dispatch::JobEvent& event : job->sheet.events) {
+      say("  " + format_duration(event.at) + " of the run: " + event.kind + ": " + event.detail);
+    }
+    for (const plan::Loss& loss : job->sheet.losses) {
+      say("  lost from " + format_duration(loss.from) + " to " + format_duration(loss.to) + ": " + loss.cause);
     }
   }
   for (const auto& place : places_) {
@@ -252,7 +282,7 @@ DatacenterRun DatacenterWorld::live() {
   run_for(draw(Duration::seconds(1), Duration::seconds(6)));
   const int64_t faults = prng().chance(0.05) ? 0 : prng().between(2, 16);
   for (int64_t i = 0; i < faults && run_.violation.empty(); ++i) {
-    something_goes_wrong();
+    for (int64_t n = large_ ? prng().between(1, 5) : 1; n > 0; --n) something_goes_wrong();
     run_for(draw(Duration::millis(1), kLongestDrawn));
   }
   if (run_.violation.empty()) {
@@ -263,6 +293,7 @@ DatacenterRun DatacenterWorld::live() {
     if (run_.violation.empty()) hold_inquest(*job);
     if (run_.violation.empty()) expect_kept(*job);
   }
+  if (run_.violation.empty()) expect_no_others();
   if (!run_.violation.empty()) tell_states();
   run_.fingerprint = world_.fingerprint();
   run_.lived = world_.now() - Instant();
@@ -271,8 +302,8 @@ DatacenterRun DatacenterWorld::live() {
   return std::move(run_);
 }
 
-DatacenterRun live_datacenter(uint64_t seed, DatacenterMistake mistake, bool trace) {
-  return DatacenterWorld(seed, mistake, trace).live();
+DatacenterRun live_datacenter(uint64_t seed, DatacenterMistake mistake, bool trace, DatacenterSize size) {
+  return DatacenterWorld(seed, mistake, trace, size).live();
 }
 
 }  // namespace bellwether::sim

@@ -22,6 +22,11 @@
 
 namespace bellwether::sim {
 
+enum class DatacenterSize : uint8_t {
+  kAny,    // of up to forty workers, most of them of a handful
+  kLarge,  // of up to two hundred, with jobs for all their cores
+};
+
 struct DatacenterRun {
   std::string violation;  // empty: everything held
   uint64_t fingerprint = 0;
@@ -37,6 +42,7 @@ struct DatacenterRun {
   std::string trace;     // when asked for: what happened, a line each
 };
 
-DatacenterRun live_datacenter(uint64_t seed, DatacenterMistake mistake = DatacenterMistake::kNone, bool trace = false);
+DatacenterRun live_datacenter(uint64_t seed, DatacenterMistake mistake = DatacenterMistake::kNone, bool trace = false,
+                              DatacenterSize size = DatacenterSize::kAny);
 
 }  // namespace bellwether::sim

@@ -32,7 +32,7 @@ std::string steps_of(Prng& prng, bool measured) {
 // Of workflows that come after others: on whom each depends, with a value of it, or on nobody.
 using Bonds = std::vector<std::optional<int64_t>>;
 
-std::string bonds_of(const Bonds& bonds, int64_t number) {
+std::string bonds_of(const Bonds& bonds, int64_t number, int64_t most_vus) {
   std::string text;
   if (const auto on = bonds[static_cast<std::size_t>(number)]) {
     const std::string name = "w" + std::to_string(*on);
@@ -45,7 +45,7 @@ std::string bonds_of(const Bonds& bonds, int64_t number) {
   return provides.empty() ? text : text + "    provide: {" + provides + "}\n";
 }
 
-std::string workflow(Prng& prng, const Bonds& bonds, int64_t number) {
+std::string workflow(Prng& prng, const Bonds& bonds, int64_t number, int64_t most_vus) {
   std::string text = "  w" + std::to_string(number) + ":\n" + bonds_of(bonds, number);
   const std::string duration = std::to_string(prng.between(3, 25)) + "s";
   const std::string graceful = std::to_string(prng.between(0, 3)) + "s";
@@ -55,9 +55,9 @@ std::string workflow(Prng& prng, const Bonds& bonds, int64_t number) {
     case 2:
     case 3:
       text += "    executor: constant-arrival-rate\n    rate: " + std::to_string(prng.between(1, 900)) +
-              "/s\n    vus: {preallocated: 2, max: " + std::to_string(prng.between(2, 60)) + "}\n";
+              "/s\n    vus: {preallocated: 2, max: " + std::to_string(prng.between(2, most_vus + 20)) + "}\n";
       break;
-    default: text += "    vus: " + std::to_string(prng.between(1, 40)) + "\n";
+    default: text += "    vus: " + std::to_string(prng.between(1, most_vus)) + "\n";
   }
   text += "    duration: " + duration + "\n    graceful_stop: " + graceful + "\n";
   if (prng.chance(0.2)) text += "    start_time: " + std::to_string(prng.between(1, 4)) + "s\n";
@@ -66,7 +66,7 @@ std::string workflow(Prng& prng, const Bonds& bonds, int64_t number) {
 
 }  // namespace
 
-std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number) {
+std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus) {
   scenario::Sources sources;
   sources.file_name = "job.yaml";
   sources.text = "name: job-" + std::to_string(number) + "\nworkflows:\n";
@@ -75,7 +75,7 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number) {
   for (int64_t i = 1; i < workflows; ++i) {
     if (prng.chance(0.6)) bonds[static_cast<std::size_t>(i)] = prng.between(0, i - 1);
   }
-  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, bonds, i);
+  for (int64_t i = 0; i < workflows; ++i) sources.text += workflow(prng, bonds, i, most_vus);
   if (prng.chance(0.1)) {
     sources.text += "thresholds:\n  http_req_failed: [{threshold: \"rate<0.05\", abortOnFail: true}]\n";
   }

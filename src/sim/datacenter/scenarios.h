@@ -10,6 +10,6 @@
 namespace bellwether::sim {
 
 // A job that is not submitted yet. `number` is below 2^16, and no other job of the world has it.
-std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number);
+std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus);
 
 }  // namespace bellwether::sim
