@@ -24,7 +24,7 @@ void AccountBook::end(StreamId stream) {
 }
 
 Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, uint64_t first, uint64_t last,
-                                                const metrics::Window& window) {
+                                                const metrics::Window& window, std::size_t bytes) {
   const auto found = streams_.find(stream);
   if (found == streams_.end()) return fail(Errc::kNotFound, "a stream of statistics that nobody has opened");
   if (first == 0 || last < first || last > kMostCount) {
@@ -56,7 +56,11 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
     at = open_.emplace(second, std::move(fresh)).first;
   }
   at->second.window.merge(window);
-  if (open_.size() > settings_.open_seconds_most) close_upto(open_.begin()->first);
+  at->second.bytes += bytes;
+  open_bytes_ += bytes;
+  while (open_.size() > settings_.open_seconds_most || open_bytes_ > settings_.open_bytes_most) {
+    close_upto(open_.begin()->first);
+  }
   return Verdict::kApplied;
 }
 
@@ -69,6 +73,7 @@ bool AccountBook::told_by_all(uint64_t second) const {
 
 void AccountBook::close_upto(uint64_t second) {
   while (!open_.empty() && open_.begin()->first <= second) {
+    open_bytes_ -= open_.begin()->second.bytes;
     ready_.push_back({std::move(open_.begin()->second.window), false});
     open_.erase(open_.begin());
   }

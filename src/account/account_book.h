@@ -30,7 +30,9 @@ class AccountBook {
   struct Settings {
     Duration patience = Duration::millis(1500);
     std::size_t streams_most = 4096;
-    std::size_t open_seconds_most = 600;  // that wait to be closed; beyond it the oldest is closed at once
+    // That wait to be closed, and what was told for them, in bytes; beyond that the oldest is closed at once.
+    std::size_t open_seconds_most = 600;
+    std::size_t open_bytes_most = std::size_t{64} << 20;
   };
   AccountBook(Shape shape, Settings settings) : shape_(shape), settings_(settings) {}
 
@@ -48,8 +50,9 @@ class AccountBook {
   };
   // Numbers first..last of a stream, merged; they count for the first of them. kNotFound for a stream that was never
   // opened; kProtocol for numbers that run backwards or overlap what was applied in part, and for another shape.
-  // Nothing is changed then.
-  Result<Verdict> apply(Instant now, StreamId stream, uint64_t first, uint64_t last, const metrics::Window& window);
+  // Nothing is changed then. `bytes`: what it took to tell it.
+  Result<Verdict> apply(Instant now, StreamId stream, uint64_t first, uint64_t last, const metrics::Window& window,
+                        std::size_t bytes = 0);
 
   struct Closed {
     metrics::Window window;  // its second is that of the run
@@ -63,6 +66,9 @@ class AccountBook {
   uint64_t applied(StreamId stream) const;  // 0 for one that is not known
   std::map<StreamId, uint64_t> applied() const;
   bool has_ended(StreamId stream) const;
+  std::size_t open_seconds() const { return open_.size(); }
+  std::size_t open_bytes() const { return open_bytes_; }
+  const Settings& settings() const { return settings_; }
   // The first second that is not closed.
   uint64_t closed_upto() const { return closed_upto_; }
 
@@ -92,6 +98,7 @@ class AccountBook {
   struct Open {
     metrics::Window window;
     Instant told;  // first
+    std::size_t bytes = 0;
   };
   bool told_by_all(uint64_t second) const;
   void close_upto(uint64_t second);
@@ -100,6 +107,7 @@ class AccountBook {
   Settings settings_;
   std::map<StreamId, Stream> streams_;
   std::map<uint64_t, Open> open_;
+  std::size_t open_bytes_ = 0;
   uint64_t closed_upto_ = 0;
   std::vector<Closed> ready_;
 };

@@ -71,6 +71,27 @@ TEST_F(AccountBookTest, seconds_are_closed_in_their_order) {
   EXPECT_THAT(take(), ElementsAre("0:3", "1:2")) << "the later one is due, and takes the earlier one along";
 }
 
+TEST_F(AccountBookTest, what_waits_is_bounded_in_bytes_too) {
+  AccountBook book(kShape, {.open_bytes_most = 250});
+  ASSERT_TRUE(book.open(kA, 0));
+  ASSERT_TRUE(book.open(kB, 0));
+  for (uint64_t number = 1; number <= 2; ++number) {
+    ASSERT_TRUE(book.apply(now_, kA, number, number, empty_window(), 100));
+  }
+  EXPECT_EQ(book.open_bytes(), 200u);
+  EXPECT_TRUE(book.take(now_).empty());
+  ASSERT_TRUE(book.apply(now_, kA, 3, 3, empty_window(), 100));
+  EXPECT_EQ(book.take(now_).size(), 1u) << "the oldest, before the other stream has told it";
+  EXPECT_EQ(book.open_bytes(), 200u);
+  ASSERT_TRUE(book.apply(now_, kA, 4, 4, empty_window(), 1'000));
+  EXPECT_EQ(book.take(now_).size(), 3u);
+  EXPECT_EQ(book.open_bytes(), 0u);
+  ASSERT_TRUE(book.apply(now_, kB, 1, 1, empty_window(), 100));
+  const auto late = book.take(now_);
+  ASSERT_EQ(late.size(), 1u);
+  EXPECT_TRUE(late[0].amends) << "nothing is lost by it";
+}
+
 TEST_F(AccountBookTest, who_has_ended_is_not_waited_for) {
   ASSERT_TRUE(book_.open(kA, 0));
   ASSERT_TRUE(book_.open(kB, 0));

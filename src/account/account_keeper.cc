@@ -16,15 +16,17 @@ void AccountKeeper::add(const metrics::Window& second) {
   make_room();
 }
 
-std::optional<Delta> AccountKeeper::next() {
+std::optional<Delta> AccountKeeper::next(uint64_t seconds_most) {
   std::size_t under_way = 0;
-  for (Kept& one : kept_) {
-    if (one.delta.last <= applied_) continue;
-    if (one.delta.first <= sent_) {
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (kept_[i].delta.last <= applied_) continue;
+    if (kept_[i].delta.first <= sent_) {
       ++under_way;
       continue;
     }
     if (under_way >= kUnderWay) return std::nullopt;
+    while (can_merge(i) && kept_[i + 1].delta.last - kept_[i].delta.first < seconds_most) merge_at(i);
+    Kept& one = kept_[i];
     one.ever_sent = true;
     sent_ = one.delta.last;
     ever_sent_ = std::max(ever_sent_, sent_);
@@ -69,19 +71,23 @@ void AccountKeeper::make_room() {
     std::size_t best = kept_.size();
     uint64_t fewest = 0;
     for (std::size_t i = 0; i + 1 < kept_.size(); ++i) {
-      if (kept_[i].ever_sent || kept_[i + 1].ever_sent) continue;
+      if (!can_merge(i)) continue;
       const uint64_t span = kept_[i + 1].delta.last - kept_[i].delta.first + 1;
       if (best != kept_.size() && span >= fewest) continue;
       best = i;
       fewest = span;
     }
     if (best == kept_.size()) return;
+    BW_PROBE("account: seconds are merged to save memory");
     merge_at(best);
   }
 }
 
+bool AccountKeeper::can_merge(std::size_t at) const {
+  return at + 1 < kept_.size() && !kept_[at].ever_sent && !kept_[at + 1].ever_sent;
+}
+
 void AccountKeeper::merge_at(std::size_t at) {
-  BW_PROBE("account: seconds are merged to save memory");
   Kept& left = kept_[at];
   Kept& right = kept_[at + 1];
   auto first = decode_window(left.delta.window, shape_, nullptr);

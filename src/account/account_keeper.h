@@ -3,7 +3,8 @@
 // come and go, and nothing is counted twice, because numbers are applied in their order and once (account_book.h).
 //
 // Where no owner is to be had for long, memory stays within a limit: seconds that were never sent are merged with their
-// neighbours. Their sums stay exact; only the series over time becomes coarser there.
+// neighbours, and so they are for an owner that can only take batches. Their sums stay exact; only the series over time
+// becomes coarser there.
 //
 // It reads no clock. One thread.
 #pragma once
@@ -33,8 +34,9 @@ class AccountKeeper {
 
   // The next second. REQUIRES the shape.
   void add(const metrics::Window& second);
-  // The next one to send; nothing when there is none, or too many are under way. Stays here.
-  std::optional<Delta> next();
+  // The next one to send; nothing when there is none, or too many are under way. Stays here. Up to `seconds_most`
+  // seconds that were never sent become one before.
+  std::optional<Delta> next(uint64_t seconds_most = 1);
   // The owner has applied all up to `applied`, and all up to `durable` survive its death. kProtocol when that cannot
   // be: numbers that were never sent.
   Status answered(uint64_t applied, uint64_t durable);
@@ -46,6 +48,8 @@ class AccountKeeper {
   bool empty() const { return kept_.empty(); }
   uint64_t last_number() const { return last_; }
   uint64_t forgotten_upto() const { return forgotten_; }
+  // Seconds that are to be sent to the present owner.
+  uint64_t unsent() const { return last_ - sent_; }
   std::size_t bytes() const { return bytes_; }
   std::size_t deltas() const { return kept_.size(); }
 
@@ -55,6 +59,7 @@ class AccountKeeper {
     bool ever_sent = false;  // perhaps applied as it is: never to be merged
   };
   void make_room();
+  bool can_merge(std::size_t at) const;  // with the next one
   void merge_at(std::size_t at);
 
   Shape shape_;

@@ -60,6 +60,21 @@ TEST_F(AccountKeeperTest, another_owner_gets_what_it_lacks) {
   EXPECT_EQ(send().size(), 4u);
 }
 
+TEST_F(AccountKeeperTest, what_was_never_sent_travels_together_for_one_who_takes_only_batches) {
+  measure(2);
+  ASSERT_TRUE(keeper_.next());
+  measure(12);
+  EXPECT_EQ(keeper_.unsent(), 13u);
+  ASSERT_TRUE(keeper_.resume(0));
+  EXPECT_EQ(keeper_.unsent(), 14u);
+  Numbers sent;
+  while (const auto delta = keeper_.next(10)) sent.emplace_back(delta->first, delta->last);
+  EXPECT_EQ(sent, (Numbers{{1, 1}, {2, 11}, {12, 14}})) << "the first may have been applied as it was";
+  EXPECT_EQ(keeper_.unsent(), 0u);
+  ASSERT_TRUE(keeper_.resume(0));
+  EXPECT_EQ(send(), sent) << "and again as it was";
+}
+
 TEST_F(AccountKeeperTest, an_owner_that_lacks_what_is_gone_is_told_and_the_rest_goes_on) {
   measure(4);
   send();
@@ -93,7 +108,7 @@ TEST(AccountKeeperMemory, stays_within_its_limit_and_loses_nothing) {
   EXPECT_GT(keeper.deltas(), 1u);
   metrics::Window back = empty_window();
   uint64_t expected = 1;
-  while (const auto delta = keeper.next()) {
+  while (const auto delta = keeper.next(1 + expected % 7)) {
     EXPECT_EQ(delta->first, expected);
     expected = delta->last + 1;
     const auto window = decode_window(delta->window, kShape, nullptr);

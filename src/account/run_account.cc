@@ -38,7 +38,7 @@ Result<RunAccount::Heard> RunAccount::hear(Instant now, StreamId stream, uint64_
     for (const metrics::StepWindow& step : decoded->steps) excess_ += step.count;
     return Heard::kExcess;
   }
-  const auto verdict = book_.apply(now, stream, first, last, *decoded);
+  const auto verdict = book_.apply(now, stream, first, last, *decoded, window.size());
   if (!verdict) return tl::unexpected(verdict.error());
   switch (*verdict) {
     case AccountBook::Verdict::kApplied: return Heard::kCounted;

@@ -56,6 +56,8 @@ class RunAccount {
   std::map<StreamId, uint64_t> applied() const { return book_.applied(); }
   // Requests that were told by streams that were closed.
   uint64_t excess() const { return excess_; }
+  // What it holds of seconds that are not in the totals yet.
+  const AccountBook& book() const { return book_; }
 
   // Takes what is due into the totals. True when that changed anything.
   bool settle(Instant now);

@@ -11,6 +11,7 @@
 
 #include "dispatch/job_sheet.h"
 #include "dispatch/share.h"
+#include "resilience/backpressure.h"
 
 namespace bellwether::dispatch {
 
@@ -60,6 +61,8 @@ struct Applied {
   uint64_t applied = 0;  // all numbers up to this one are in the account
   uint64_t durable = 0;  // and up to this one they survive the owner
   bool excess = false;   // the share was given to somebody else: nothing more of it is counted
+  // How full the owner is of what it was told: of this job, or of all.
+  resilience::Backpressure pressure = resilience::Backpressure::kNone;
   bool operator==(const Applied&) const = default;
 };
 
@@ -306,6 +309,8 @@ struct DatacenterList {
 // ---------------------------------------------------------------------------------
 
 struct Noted {
+  // To a report: how full the manager is of what it was told of all jobs.
+  resilience::Backpressure pressure = resilience::Backpressure::kNone;
   bool operator==(const Noted&) const = default;
 };
 

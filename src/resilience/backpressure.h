@@ -46,6 +46,8 @@ class Pacer {
   // An acknowledgement came.
   void heard(Instant now, Backpressure level);
   Backpressure level(Instant now) const;
+  // Until when what was heard holds, unless something else is heard before.
+  Instant until() const { return believed_until_; }
   // Whether this is to be sent at `now`. What may not is kept for a batch, or is dropped under REJECT.
   bool may_send(Instant now, Kind kind) const;
   // How long after the last time to send again, when nothing presses: the sender's own interval and what is added.

@@ -63,6 +63,7 @@ class AnyLetter {
     out.first = small(out.of - out.count);
     return out;
   }
+  resilience::Backpressure pressure() { return any<resilience::Backpressure>(resilience::kBackpressures); }
   ShareEnd end() { return {any<ShareOutcome>(kShareOutcomes), text(), second(), span()}; }
   // As its worker tells it, with what it leaves for other workflows.
   ShareEnd told_end() {
@@ -201,13 +202,13 @@ inline Letter AnyLetter::letter(std::size_t kind) {
 
 inline Response AnyLetter::response(std::size_t kind) {
   switch (kind) {
-    case 0: return Noted{};
+    case 0: return Noted{pressure()};
     case 1:
       return Refusal{any<Refusal::Kind>(kRefusalKinds), text(), flip() ? name() : "", flip() ? "[::1]:9000" : "",
                      flip() ? fence() : JobFence(),     span()};
     case 2: {
       const uint64_t applied = second();
-      return Applied{applied, number(applied), flip()};
+      return Applied{applied, number(applied), flip(), pressure()};
     }
     case 3: {
       Adopted out;

@@ -18,7 +18,7 @@ using Wire = wire::DispatchResponse;
 struct Writer {
   Wire& to;
 
-  void operator()(const Noted&) const { to.mutable_noted(); }
+  void operator()(const Noted& from) const { to.mutable_noted()->set_pressure(static_cast<uint32_t>(from.pressure)); }
   void operator()(const Refusal& from) const {
     Wire::Refused& refused = *to.mutable_refused();
     refused.set_kind(static_cast<uint32_t>(from.kind));
@@ -32,6 +32,7 @@ struct Writer {
     to.mutable_applied()->set_applied(from.applied);
     to.mutable_applied()->set_durable(from.durable);
     to.mutable_applied()->set_excess(from.excess);
+    to.mutable_applied()->set_pressure(static_cast<uint32_t>(from.pressure));
   }
   void operator()(const Adopted& from) const {
     to.mutable_adopted();
@@ -142,7 +143,12 @@ class Reader : public FieldReader {
   }
   Applied applied(const Wire::Applied& from) {
     if (from.durable() > from.applied()) refuse("more that is durable than was applied");
-    return {second(from.applied()), second(from.durable()), from.excess()};
+    return {second(from.applied()), second(from.durable()), from.excess(), pressure(from.pressure())};
+  }
+  // Of one that only a newer version knows, as much is obeyed as this one can.
+  static resilience::Backpressure pressure(uint32_t from) {
+    return from < resilience::kBackpressures ? static_cast<resilience::Backpressure>(from)
+                                             : resilience::Backpressure::kReject;
   }
   Adopted adopted(const Wire::Adopted& from) {
     Adopted out;
@@ -252,7 +258,7 @@ class Reader : public FieldReader {
 
 std::optional<Response> Reader::response(Wire& from) {
   switch (from.body_case()) {
-    case Wire::kNoted: return Noted{};
+    case Wire::kNoted: return Noted{pressure(from.noted().pressure())};
     case Wire::kRefused: return refused(from.refused());
     case Wire::kApplied: return applied(from.applied());
     case Wire::kAdopted: return adopted(from.adopted());

@@ -63,6 +63,15 @@ TEST(ResponsesCodec, a_refusal_of_a_newer_version_is_one_all_the_same) {
   EXPECT_EQ(std::get<Refusal>(*read).why, from_the_future.why);
 }
 
+TEST(ResponsesCodec, a_pressure_of_a_newer_version_is_the_highest_that_is_known) {
+  const auto unheard_of = static_cast<resilience::Backpressure>(77);
+  const auto applied = decode_response(encode(Applied{2, 1, false, unheard_of}));
+  const auto noted = decode_response(encode(Noted{unheard_of}));
+  ASSERT_TRUE(applied && noted);
+  EXPECT_EQ(std::get<Applied>(*applied).pressure, resilience::Backpressure::kReject);
+  EXPECT_EQ(std::get<Noted>(*noted).pressure, resilience::Backpressure::kReject);
+}
+
 TEST(ResponsesCodec, answers_that_no_owner_gives_are_refused) {
   EXPECT_TRUE(refuses<Applied>([](auto& a) { a.durable = a.applied + 1; }, "more that is durable"));
   EXPECT_TRUE(refuses<Applied>([](auto& a) { a.applied = UINT64_MAX; }, "a second"));

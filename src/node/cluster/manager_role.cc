@@ -64,4 +64,17 @@ task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel)
   }
 }
 
+std::vector<Figure> ManagerRole::figures() const {
+  return {{"bellwether_jobs_waiting_bytes",
+           "gauge",
+           "What workers told of jobs and is not counted yet, or in no copy.",
+           {},
+           static_cast<double>(service_.waiting_bytes())},
+          {"bellwether_jobs_backpressure",
+           "gauge",
+           "What workers are asked for by all jobs together: 0 none, 1 throttle, 2 batch, 3 reject.",
+           {},
+           static_cast<double>(service_.pressure())}};
+}
+
 }  // namespace bellwether::node

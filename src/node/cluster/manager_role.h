@@ -34,6 +34,7 @@ class ManagerRole final : public NodeRole {
   void on_gone(const std::string& name, const std::string& why) override { service_.on_worker_gone(name, why); }
   void on_there(const std::string& name) override { service_.on_worker_back(name); }
   std::string obstacle() const override { return copy_keeper_.unable(); }
+  std::vector<Figure> figures() const override;
 
  private:
   ManagerRole(Parts parts, const cluster::NodeConfig& config, bool first_start, std::unique_ptr<cluster::Kv> kv);

@@ -249,7 +249,9 @@ std::vector<Figure> ClusterNode::figures() const {
   sources.breakers = links_->breakers();
   sources.role = std::string(to_string(config_.role));
   sources.datacenter = config_.datacenter;
-  return figures_of(sources);
+  std::vector<Figure> all = figures_of(sources);
+  if (role_ != nullptr) std::ranges::copy(role_->figures(), std::back_inserter(all));
+  return all;
 }
 
 }  // namespace bellwether::node

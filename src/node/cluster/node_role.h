@@ -3,9 +3,11 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/result.h"
 #include "cluster/vital_signs.h"
+#include "node/cluster/node_page.h"
 #include "runtime/runtime.h"
 
 namespace bellwether::node {
@@ -27,6 +29,8 @@ class NodeRole {
   virtual void on_vital_signs(const cluster::VitalSigns&, int) {}
   // Empty while it can do its work, else why not.
   virtual std::string obstacle() const { return {}; }
+  // For the page of metrics.
+  virtual std::vector<Figure> figures() const { return {}; }
 };
 
 }  // namespace bellwether::node

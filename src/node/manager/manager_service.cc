@@ -135,7 +135,22 @@ dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatc
   const std::string& job = window != nullptr ? window->job : end->job;
   Steward* const steward = owned(job);
   if (steward == nullptr || (!steward->owned() && !steward->over())) return not_mine(job);
-  return window != nullptr ? steward->window(caller.name, *window) : steward->end(caller.name, *end);
+  if (window == nullptr) return steward->end(caller.name, *end);
+  dispatch::Response answer = steward->window(caller.name, *window);
+  if (auto* applied = std::get_if<dispatch::Applied>(&answer)) {
+    applied->pressure = std::max(applied->pressure, pressure());
+  }
+  return answer;
+}
+
+std::size_t ManagerService::waiting_bytes() const {
+  std::size_t sum = 0;
+  for (const auto& [id, steward] : stewards_) sum += steward->waiting_bytes();
+  return sum;
+}
+
+resilience::Backpressure ManagerService::pressure() const {
+  return resilience::backpressure_of(waiting_bytes(), settings_.waiting_bytes_most);
 }
 
 dispatch::Response ManagerService::report(const std::string& worker, const dispatch::WorkerReport& told) {
@@ -163,7 +178,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
     }(this, *at, {one.job, std::max(one.fence, parts_.keeper.find(one.job)->promised.fence)}));
   }
   if (changed) on_cores_changed();
-  return dispatch::Noted{};
+  return dispatch::Noted{pressure()};
 }
 
 void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {

@@ -23,11 +23,12 @@ namespace bellwether::node {
 
 struct ManagerSettings {
   StewardSettings steward;
-  std::size_t queue_most = 100;                         // jobs that wait for cores
-  std::size_t jobs_most = 1'000;                        // that one manager has in hand
-  Duration claim_stagger = Duration::millis(400);       // between two managers that want the same job
-  Duration tracking = Duration::minutes(5);             // a job that has ended is answered from memory for so long
-  Duration result_retention = Duration::hours(24 * 7);  // and from the disks for so long
+  std::size_t queue_most = 100;                             // jobs that wait for cores
+  std::size_t jobs_most = 1'000;                            // that one manager has in hand
+  std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as StewardSettings, of all its jobs
+  Duration claim_stagger = Duration::millis(400);           // between two managers that want the same job
+  Duration tracking = Duration::minutes(5);                 // a job that has ended is answered from memory for so long
+  Duration result_retention = Duration::hours(24 * 7);      // and from the disks for so long
 };
 
 class ManagerService final : public cluster::Service, private Steward::Owner {
@@ -64,6 +65,9 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
 
   std::size_t jobs() const { return stewards_.size(); }
   std::size_t workers() const { return registry_.size(); }
+  // What was told of all jobs and waits to be counted or copied, and how full that makes this manager.
+  std::size_t waiting_bytes() const;
+  resilience::Backpressure pressure() const;
 
  private:
   struct Caller {

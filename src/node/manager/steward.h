@@ -40,6 +40,8 @@ struct StewardSettings {
   Duration watch_pause = Duration::millis(50);   // between two answers to one watcher
   Duration submit_limit = Duration::seconds(4);  // for the quorum's word on a new job; a client waits a little longer
   std::size_t watchers_most = 256;
+  // Of what was told and is in no copy yet: beyond a part of it workers are asked to tell less often.
+  std::size_t unsafe_bytes_most = std::size_t{32} << 20;
 };
 
 class Steward final : private jobs::JobHandle::Listener {
@@ -104,6 +106,9 @@ class Steward final : private jobs::JobHandle::Listener {
   void forget(const link::Connection& connection);
   void set_position(uint32_t position) { position_ = position; }
   const std::string& bundle() const { return bundle_; }
+  // What was told of it and waits: for the rest of its second, or to be copied.
+  std::size_t waiting_bytes() const;
+  resilience::Backpressure pressure() const;
 
  private:
   struct Watcher {
@@ -149,6 +154,7 @@ class Steward final : private jobs::JobHandle::Listener {
 
   // --- steward_account.cc
   void settle(Instant now);
+  void say_pressure();
   static runtime::task<void> copy_on(Steward* self);
   runtime::task<Status> copy_account(Instant deadline);
   void answer_watchers(Instant now, bool all);
@@ -175,6 +181,8 @@ class Steward final : private jobs::JobHandle::Listener {
   bool copying_ = false;
   Instant next_copy_;
   std::map<account::StreamId, uint64_t> durable_;
+  uint64_t told_bytes_ = 0;  // by all streams, since it is here
+  uint64_t safe_bytes_ = 0;  // of these, what the last copy has
   LiveBoard live_;
   bool live_told_ = false;                        // to whoever looks after the watchers, since it did
   std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
@@ -183,6 +191,7 @@ class Steward final : private jobs::JobHandle::Listener {
   Instant watchers_due_ = Instant::never();
   uint32_t position_ = 0;
   bool excess_told_ = false;
+  resilience::Backpressure told_pressure_ = resilience::Backpressure::kNone;
   Instant over_since_;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope scope_;  // last: its coroutines use everything above

@@ -55,7 +55,10 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
                out);
     after(out);
   }
+  if (*heard == account::RunAccount::Heard::kCounted) told_bytes_ += letter.window.size();
+  answer.pressure = pressure();
   if (*heard != account::RunAccount::Heard::kCounted) return answer;
+  say_pressure();
   copied_all_ = false;
   if (!job_->over()) {
     JobEffects out;
@@ -64,6 +67,32 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
   }
   if (account_->next_deadline() <= parts_.runtime.now()) poke();
   return answer;
+}
+
+// --- how much of it waits
+// ---------------------------------------------------------------------------------------------
+
+std::size_t Steward::waiting_bytes() const {
+  return account_ == nullptr ? 0 : account_->book().open_bytes() + (told_bytes_ - safe_bytes_);
+}
+
+// The fullest of its buffers. What is not copied yet has been added up, and takes no more memory: it is what workers
+// have to keep, and to tell again when this manager dies.
+resilience::Backpressure Steward::pressure() const {
+  if (account_ == nullptr) return resilience::Backpressure::kNone;
+  const account::AccountBook& book = account_->book();
+  return std::max({resilience::backpressure_of(book.open_seconds(), book.settings().open_seconds_most),
+                   resilience::backpressure_of(book.open_bytes(), book.settings().open_bytes_most),
+                   resilience::backpressure_of(told_bytes_ - safe_bytes_, settings_.unsafe_bytes_most)});
+}
+
+void Steward::say_pressure() {
+  const resilience::Backpressure now = pressure();
+  if (now == std::exchange(told_pressure_, now)) return;
+  say("backpressure",
+      "job '" + id_ + "': workers are asked for " + std::string(to_string(now)) + ", for " +
+          std::to_string(waiting_bytes()) + " bytes of what they told wait to be counted or copied",
+      now == resilience::Backpressure::kReject);
 }
 
 void Steward::settle(Instant now) {
@@ -102,6 +131,7 @@ task<void> Steward::copy_on(Steward* self) {
 
 task<Status> Steward::copy_account(Instant deadline) {
   const copies::Version version{handle_->fence(), ++copies_put_};
+  const uint64_t told = told_bytes_;
   auto bytes = account_->save(now());
   if (!bytes) co_return tl::unexpected(bytes.error());
   copied_all_ = true;
@@ -110,6 +140,8 @@ task<Status> Steward::copy_account(Instant deadline) {
       co_await parts_.copies.put({id_, kAccountCopy}, version, std::move(*bytes), deadline, scope_.cancellation());
   if (put) {
     durable_ = std::move(applied);
+    safe_bytes_ = told;
+    say_pressure();
   } else {
     copied_all_ = false;
   }

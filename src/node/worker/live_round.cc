@@ -7,11 +7,6 @@
 #include "dispatch/codec/letters_codec.h"
 
 namespace bellwether::node {
-namespace {
-
-constexpr Duration kApart = Duration::millis(50);
-
-}  // namespace
 
 void LiveRound::changed() {
   changed_ = true;
@@ -34,8 +29,17 @@ runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
 }
 
 void LiveRound::say() {
+  const Instant now = runtime_.now();
+  std::map<std::string, Instant> before = std::exchange(said_, {});
   for (Host::Letter& one : host_.live()) {
+    const auto last = before.find(one.to.name);
+    if (last != before.end()) said_.insert(*last);
     if (one.letter.shares.empty() || !is_clear(one.to.name)) continue;
+    if (last != before.end() && now < last->second + one.apart) {
+      changed_ = true;  // what is newest then is said when it is time
+      continue;
+    }
+    said_[one.to.name] = now;
     one.letter.number = ++number_;
     links_.send(one.to, cluster::message_type::kDispatch, wire::Priority::kBulk, dispatch::encode(one.letter),
                 Duration::zero());

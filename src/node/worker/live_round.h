@@ -13,12 +13,15 @@ namespace bellwether::node {
 
 class LiveRound {
  public:
+  static constexpr Duration kApart = Duration::millis(50);
+
   class Host {
    public:
     virtual ~Host() = default;
     struct Letter {
       cluster::PeerAddress to;
       dispatch::LiveLetter letter;
+      Duration apart;  // from the last one to this manager, at least
     };
     // What is to be said now, to each owner that is known.
     virtual std::vector<Letter> live() const = 0;
@@ -42,6 +45,7 @@ class LiveRound {
   const Host& host_;
   bool changed_ = false;
   uint64_t number_ = 0;
+  std::map<std::string, Instant> said_;  // to managers, last
   runtime::Cancellation* nap_ = nullptr;
 };
 

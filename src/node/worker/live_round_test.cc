@@ -21,7 +21,7 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
     ++asked_;
     dispatch::LiveLetter letter;
     letter.shares.push_back({"j1", dispatch::ShareId(1), asked_, 0, 0, 0, 1});
-    return {{m1_.address(), letter}};
+    return {{m1_.address(), letter, apart_}};
   }
 
   task<void> joining() { co_await running_.join(); }
@@ -52,6 +52,7 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
   TestNode m1_{*runtime_, "m1", wire::Role::kManager, kAnyPort};
   FakeManager manager_{m1_, safe_};
   mutable uint64_t asked_ = 0;
+  Duration apart_;
   LiveRound round_{*runtime_, *w1_.links, *this};
   runtime::Scope running_;
 };
@@ -71,6 +72,19 @@ TEST_F(LiveRoundTest, makes_no_connection_and_keeps_nothing_for_one) {
   say_something();
   until([&] { return manager_.lives.size() == 1; });
   EXPECT_EQ(manager_.lives[0].shares[0].requests, 2u) << "what is new";
+}
+
+TEST_F(LiveRoundTest, a_manager_that_is_filling_up_hears_less_and_then_the_newest) {
+  ASSERT_TRUE(runtime_->run(connecting()));
+  say_something();
+  until([&] { return manager_.lives.size() == 1; });
+  apart_ = Duration::hours(1);
+  say_something();
+  until([&, from = asked_] { return asked_ > from + 3; });
+  EXPECT_EQ(manager_.lives.size(), 1u) << "it is not time yet";
+  apart_ = Duration::zero();
+  until([&] { return manager_.lives.size() == 2; });
+  EXPECT_EQ(manager_.lives[1].shares[0].requests, asked_);
 }
 
 TEST_F(LiveRoundTest, waits_for_nobody_and_joins_no_queue) {

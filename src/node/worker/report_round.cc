@@ -53,9 +53,14 @@ void ReportRound::tell_all() {
   });
   if (managers.empty()) return;
   const std::string letter = dispatch::encode(host_.report());
+  const Instant now = runtime_.now();
   for (const cluster::PeerAddress& manager : managers) {
     Line& line = lines_[manager.name];
     if (line.under_way) continue;
+    if (now < line.answered + line.pacer.interval(now, Duration::zero())) {
+      changed_ = true;
+      continue;
+    }
     line.under_way = true;
     scope_->spawn(tell(this, manager, letter));
   }
@@ -78,7 +83,10 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
     complaint = response.error().message;
   } else if (const auto* refusal = std::get_if<dispatch::Refusal>(&*response)) {
     complaint = refusal->why;
-  } else if (std::holds_alternative<dispatch::Noted>(*response)) {
+  } else if (const auto* noted = std::get_if<dispatch::Noted>(&*response)) {
+    Line& line = lines_[manager];
+    line.answered = runtime_.now();
+    line.pacer.heard(line.answered, noted->pressure);
     host_.on_report_noted(manager);
   }
   std::string& last = lines_[manager].complaint;
@@ -86,6 +94,11 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
     host_.on_note(true, "'" + manager + "' does not take the reports of this worker: " + complaint);
   }
   last = std::move(complaint);
+}
+
+resilience::Pacer ReportRound::pacer(const std::string& manager) const {
+  const auto found = lines_.find(manager);
+  return found == lines_.end() ? resilience::Pacer() : found->second.pacer;
 }
 
 }  // namespace bellwether::node

@@ -8,6 +8,7 @@
 #include "base/periodic.h"
 #include "dispatch/letters.h"
 #include "node/worker/managers.h"
+#include "resilience/backpressure.h"
 #include "runtime/scope.h"
 
 namespace bellwether::node {
@@ -30,11 +31,15 @@ class ReportRound {
   // Until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
   void changed();
+  // What this manager said of its buffer; a manager that is not known has said nothing.
+  resilience::Pacer pacer(const std::string& manager) const;
 
  private:
-  // Who is told nothing new before the last report was answered.
+  // Who is told nothing new before the last report was answered, nor before there is room for it.
   struct Line {
     bool under_way = false;
+    Instant answered;
+    resilience::Pacer pacer;
     std::string complaint;  // the last one
   };
   void tell_all();

@@ -32,9 +32,9 @@ Status ShareStream::add(uint64_t second, std::string_view bytes) {
   return {};
 }
 
-ShareStream::Next ShareStream::next() {
+ShareStream::Next ShareStream::next(uint64_t seconds_most) {
   if (keeper_) {
-    auto delta = keeper_->next();
+    auto delta = keeper_->next(seconds_most);
     if (delta) {
       last_sent_first_ = delta->first;
       return std::move(*delta);

@@ -35,8 +35,12 @@ class ShareStream {
   void end(dispatch::ShareEnd end) { end_ = std::move(end), end_noted_ = false; }
 
   // What to say to the owner now: some seconds, or that and how the share has ended; nothing while there is no more.
+  // Up to `seconds_most` seconds are put together.
   using Next = std::variant<std::monostate, account::Delta, dispatch::ShareEnd>;
-  Next next();
+  Next next(uint64_t seconds_most = 1);
+  // Seconds that are to be said.
+  uint64_t unsent() const { return keeper_ ? keeper_->unsent() : 0; }
+  bool has_ended() const { return end_.has_value(); }
   // The answer to a delta. kNotFound: some seconds are lost to the account; kProtocol: an owner that contradicts
   // itself. The rest goes on either way. `*progress`: the delta is in the account.
   Status applied(const account::Delta& delta, const dispatch::Applied& answer, bool* progress);

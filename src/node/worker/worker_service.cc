@@ -288,14 +288,22 @@ void WorkerService::on_report_noted(const std::string& manager) {
 
 std::vector<LiveRound::Host::Letter> WorkerService::live() const {
   std::vector<LiveRound::Host::Letter> letters;
-  for (const cluster::PeerAddress& manager : managers_.managers()) letters.push_back({manager, {}});
+  const Instant at = runtime_.now();
+  const auto apart = [at](const resilience::Pacer& pacer) { return pacer.interval(at, LiveRound::kApart); };
+  for (const cluster::PeerAddress& manager : managers_.managers()) {
+    const resilience::Pacer pacer = reports_.pacer(manager.name);
+    if (!pacer.may_send(at, resilience::Pacer::Kind::kBatch)) continue;
+    letters.push_back({manager, {}, apart(pacer)});
+  }
   for (const auto& [key, share] : shares_) {
-    const auto now = share->live();
+    const auto now = share->live(at);
     if (!now) continue;
     const std::string owner = desk_.owner_of(key.job);
     const auto to = std::find_if(letters.begin(), letters.end(),
                                  [&](const LiveRound::Host::Letter& one) { return one.to.name == owner; });
-    if (to != letters.end()) to->letter.shares.push_back(*now);
+    if (to == letters.end()) continue;
+    to->letter.shares.push_back(*now);
+    to->apart = std::max(to->apart, apart(share->pacer()));
   }
   return letters;
 }

@@ -1,5 +1,6 @@
 #include "node/worker/worker_share.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -16,6 +17,9 @@ namespace event = dispatch::desk_event;
 
 constexpr Duration kAnswerMost = Duration::seconds(2);
 constexpr Duration kProveEvery = Duration::seconds(2);
+// For an owner that takes only batches: so many seconds make one, and it has at most so many.
+constexpr uint64_t kBatchLeast = 3;
+constexpr uint64_t kBatchMost = 10;
 // For ever: what was measured is kept until somebody has it. The cap is what a new owner may have to wait for, at
 // worst.
 constexpr resilience::RetryPolicy kDelivery{std::numeric_limits<unsigned>::max(), Duration::millis(100),
@@ -107,8 +111,9 @@ void WorkerShare::on_ended(const ShareEnd& ended) {
   host_.tell(event::Ended{key_, std::move(end)});
 }
 
-std::optional<dispatch::LiveLetter::Share> WorkerShare::live() const {
+std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const {
   if (!begun_ || process_ == nullptr) return std::nullopt;
+  if (!pacer_.may_send(now, resilience::Pacer::Kind::kBatch)) return std::nullopt;
   return dispatch::LiveLetter::Share{key_.job,          key_.share,     tally_.requests,  tally_.failed,
                                      tally_.iterations, tally_.dropped, tally_.vus_active};
 }
@@ -134,6 +139,7 @@ void WorkerShare::wake() {
 
 void WorkerShare::follow() {
   followed_ = true;
+  pacer_ = {};  // what its buffer is like, the new one says
   wake();
   if (pausing_ != nullptr) pausing_->cancel();
   if (asking_ != nullptr) asking_->cancel();
@@ -141,7 +147,14 @@ void WorkerShare::follow() {
 
 task<void> WorkerShare::deliver(std::shared_ptr<WorkerShare> self) {
   while (!self->over_.cancelled()) {
-    ShareStream::Next next = self->stream_.next();
+    const Instant now = self->runtime_.now();
+    const Instant held_back = self->held_back_until(now);
+    if (held_back > now) {
+      co_await self->hold_back(held_back);
+      continue;
+    }
+    const bool single = self->pacer_.may_send(now, resilience::Pacer::Kind::kSingle);
+    ShareStream::Next next = self->stream_.next(single ? 1 : kBatchMost);
     if (std::holds_alternative<std::monostate>(next)) {
       self->tell_delivered();
       co_await self->rest();
@@ -149,6 +162,23 @@ task<void> WorkerShare::deliver(std::shared_ptr<WorkerShare> self) {
       co_await self->say(std::move(next));
     }
   }
+}
+
+// What was measured is never dropped: it waits, and is put together. Ends wait for nothing but what was measured
+// before.
+Instant WorkerShare::held_back_until(Instant now) const {
+  if (stream_.unsent() == 0) return now;
+  Instant until = said_ + pacer_.interval(now, Duration::zero());
+  const bool is_batch = stream_.has_ended() || stream_.unsent() >= kBatchLeast;
+  if (!is_batch && !pacer_.may_send(now, resilience::Pacer::Kind::kSingle)) until = pacer_.until();
+  return std::min(until, std::max(pacer_.until(), now));
+}
+
+task<void> WorkerShare::hold_back(Instant until) {
+  runtime::Cancellation nap(&over_);
+  resting_ = &nap;
+  co_await runtime_.sleep_until(until, &nap);
+  resting_ = nullptr;
 }
 
 // Until there is something to say. What is in doubt is asked for now and then.
@@ -245,6 +275,8 @@ bool WorkerShare::heard(const ShareStream::Next& what, const std::string& from, 
 bool WorkerShare::heard_applied(const account::Delta& delta, const std::string& from,
                                 const dispatch::Applied& applied) {
   bool progress = applied.excess;
+  said_ = runtime_.now();
+  pacer_.heard(said_, applied.pressure);
   Status good;
   if (!applied.excess) good = stream_.applied(delta, applied, &progress);
   if (!good) complain("'" + from + "': " + good.error().message);

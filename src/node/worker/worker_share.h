@@ -12,6 +12,7 @@
 #include "dispatch/worker_desk.h"
 #include "node/share/share_process.h"
 #include "node/worker/share_stream.h"
+#include "resilience/backpressure.h"
 #include "resilience/retry.h"
 
 namespace bellwether::node {
@@ -54,8 +55,10 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   void close() { over_.cancel(); }
 
   const ShareStream& stream() const { return stream_; }
-  // What it has done so far, for screens; nothing before its begin and after its end.
-  std::optional<dispatch::LiveLetter::Share> live() const;
+  // What it has done so far, for screens; nothing before its begin and after its end, and while the owner drops it.
+  std::optional<dispatch::LiveLetter::Share> live(Instant now) const;
+  // What the owner said of its buffer.
+  const resilience::Pacer& pacer() const { return pacer_; }
 
  private:
   void on_prepared(Status prepared) override;
@@ -64,6 +67,9 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   void on_ended(const ShareEnd& end) override;
 
   runtime::task<void> say(ShareStream::Next what);
+  // Until then nothing is to be said, for the owner has too much to take in; in the past: it may be.
+  Instant held_back_until(Instant now) const;
+  runtime::task<void> hold_back(Instant until);
   runtime::task<void> rest();
   runtime::task<void> pause(Duration at_least);
   dispatch::Letter letter_of(const ShareStream::Next& what) const;
@@ -89,6 +95,8 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
   vuser::Tally tally_;
 
+  resilience::Pacer pacer_;
+  Instant said_;  // when the owner last took something
   resilience::Retry retry_;
   std::size_t misses_ = 0;  // in a row
   bool followed_ = false;   // since the last attempt began

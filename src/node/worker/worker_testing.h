@@ -183,7 +183,8 @@ class FakeManager final : public cluster::Service {
   bool silent = false;       // answers nothing
   double loses_answers = 0;  // of windows and ends, after it has acted on them
   bool all_is_excess = false;
-  dispatch::Refusal not_mine;  // what it says of jobs that it does not own
+  resilience::Backpressure pressure = resilience::Backpressure::kNone;  // that it says it is under
+  dispatch::Refusal not_mine;                                           // what it says of jobs that it does not own
 
   // Goes on where the safe account stands.
   void own() {
@@ -247,7 +248,7 @@ class FakeManager final : public cluster::Service {
   std::optional<dispatch::Response> answer(const dispatch::Letter& letter) {
     if (const auto* report = std::get_if<dispatch::WorkerReport>(&letter)) {
       reports.push_back(*report);
-      return dispatch::Noted{};
+      return dispatch::Noted{pressure};
     }
     if (!owns_) {
       ++refused;
@@ -260,7 +261,7 @@ class FakeManager final : public cluster::Service {
     }
     const auto& told = std::get<dispatch::WindowLetter>(letter);
     ++windows;
-    if (all_is_excess) return dispatch::Applied{0, 0, true};
+    if (all_is_excess) return dispatch::Applied{0, 0, true, pressure};
     const uint32_t share = told.share.value();
     const account::StreamId stream(share);
     if (!book_->knows(stream)) {
@@ -274,7 +275,7 @@ class FakeManager final : public cluster::Service {
     check(verdict.has_value(), "numbers come in order, or again as they came before");
     if (is_lost()) return std::nullopt;
     const uint64_t upto = book_->applied(stream);
-    return dispatch::Applied{upto, std::min(upto, safe_.applied[share]), false};
+    return dispatch::Applied{upto, std::min(upto, safe_.applied[share]), false, pressure};
   }
 
   TestNode& node_;

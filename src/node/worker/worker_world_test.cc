@@ -79,6 +79,7 @@ class ScheduledShare final : public ShareProcess {
       const metrics::Window window = account::random_window(stage_.prng, second);
       stage_.measured.merge(window);
       ++stage_.seconds[share_];
+      listener_.on_counters({{.requests = stage_.seconds[share_]}});
       listener_.on_second(second, account::encode_window(window), Duration::seconds(1));
     }
     runtime_.timers().arm(tell_end_, runtime_.now());
@@ -344,6 +345,58 @@ TEST(WorkerWorld, long_times_without_an_owner_cost_no_more_memory_than_is_allowe
   ASSERT_TRUE(world.run_until_over(Duration::minutes(2)));
   world.expect_whole();
   EXPECT_EQ(world.stage.safe.ends[1].last_number, 900u);
+}
+
+TEST(WorkerWorld, a_manager_that_is_nearly_full_gets_batches_and_nothing_that_it_can_do_without) {
+  WorkerWorld world(4);
+  world.stage.length = 90;
+  world.run_for(Duration::seconds(10));
+  ASSERT_NE(world.stage.at_work[0], nullptr);
+  FakeManager& manager = *world.stage.at_work[0];
+  ASSERT_FALSE(manager.lives.empty());
+  manager.pressure = resilience::Backpressure::kReject;
+  world.run_for(Duration::seconds(3));  // it is heard with the next answers
+  const uint64_t windows = manager.windows;
+  const std::size_t lives = manager.lives.size();
+  const std::size_t reports = manager.reports.size();
+  world.run_for(Duration::seconds(30));
+  EXPECT_LE(manager.windows - windows, 22u) << "two shares, three seconds at a time";
+  EXPECT_GE(manager.windows - windows, 18u) << "what was measured is never dropped";
+  EXPECT_EQ(manager.lives.size(), lives);
+  EXPECT_GE(manager.reports.size() - reports, 20u) << "nor is what says that a worker is there";
+
+  manager.pressure = resilience::Backpressure::kBatch;
+  world.run_for(Duration::seconds(13));
+  EXPECT_LE(manager.windows - windows, 32u);
+  EXPECT_GT(manager.lives.size(), lives) << "one letter for all shares";
+
+  manager.pressure = resilience::Backpressure::kNone;
+  world.run_for(Duration::seconds(4));
+  const uint64_t relieved = manager.windows;
+  world.run_for(Duration::seconds(10));
+  EXPECT_GE(manager.windows - relieved, 18u);
+  manager.pressure = resilience::Backpressure::kReject;
+  ASSERT_TRUE(world.run_until_over(Duration::minutes(1))) << "ends are told whatever waits";
+  world.expect_whole();
+}
+
+TEST(WorkerWorld, a_new_owner_with_room_gets_all_at_once) {
+  WorkerWorld world(4);
+  world.stage.length = 60;
+  world.run_for(Duration::seconds(5));
+  ASSERT_NE(world.stage.at_work[0], nullptr);
+  ASSERT_NE(world.stage.at_work[1], nullptr);
+  world.stage.at_work[0]->pressure = resilience::Backpressure::kReject;
+  world.run_for(Duration::seconds(5));
+  ++world.stage.fence;
+  world.stage.owner = 1;
+  world.run_for(Duration::seconds(2));
+  const uint64_t before = world.stage.at_work[1]->windows;
+  EXPECT_GT(before, 0u);
+  world.run_for(Duration::seconds(10));
+  EXPECT_GE(world.stage.at_work[1]->windows - before, 18u) << "second by second";
+  ASSERT_TRUE(world.run_until_over(Duration::minutes(2)));
+  world.expect_whole();
 }
 
 TEST(WorkerWorld, the_same_seed_gives_the_same_account) {
