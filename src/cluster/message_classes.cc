@@ -38,6 +38,8 @@ Row row_of_letter(DispatchLetter::BodyCase letter) {
     case DispatchLetter::kEnd: return {{Urgency::kCritical, Operation::kProgress}, kNodes};
     // A worker that is not heard counts as lost, and its load would be given to others.
     case DispatchLetter::kReport: return {{Urgency::kCritical, Operation::kHeartbeat}, kNodes};
+    // Who gets no more time is stopped.
+    case DispatchLetter::kExtend: return {{Urgency::kCritical, Operation::kProgress}, kNodes};
     // All shares of a workflow begin at once, what is handed over is at its second, and what is to stop must stop.
     case DispatchLetter::kBegin:
     case DispatchLetter::kTakeOver:
@@ -80,7 +82,7 @@ Row row_of(uint16_t type, Bytes body) {
   }
 }
 
-constexpr uint32_t kLastLetter = DispatchLetter::kListDatacenters;
+constexpr uint32_t kLastLetter = DispatchLetter::kExtend;
 constexpr int kFieldsMost = 16;  // a letter has one, and later versions may add some
 
 // Nothing when it does not end within the bytes.

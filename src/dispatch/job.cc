@@ -167,6 +167,7 @@ void Job::advance(Instant now, JobEffects& out) {
   }
   for (uint16_t w = 0; w < spec_.size(); ++w) judge(now, w, out);
   skip_dependents(out);
+  end_paused(now, out);
   const auto& all = sheet_.workflows;
   if (std::all_of(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); })) {
     conclude(now, out);
@@ -370,6 +371,7 @@ void Job::tick(Instant now, JobEffects& out) {
   for (const ShareSheet& share : sheet_.shares) {
     if (is_live(share) && share_since_[share.id] + limit_of(share) <= now) late.push_back(share.id);
   }
+  look_for_overdue(now, out);
   for (const ShareId id : late) {
     ShareSheet* share = find_share(id);
     if (share == nullptr || !is_live(*share)) continue;
@@ -395,7 +397,8 @@ Instant Job::wake() const {
   if (border_since_) next = std::min(next, *border_since_ + rules_.layer_sync_limit);
   for (const ShareSheet& share : sheet_.shares) {
     const auto since = share_since_.find(share.id);
-    if (is_live(share) && since != share_since_.end()) next = std::min(next, since->second + limit_of(share));
+    if (!is_live(share) || since == share_since_.end()) continue;
+    next = std::min({next, since->second + limit_of(share), overdue_at(share)});
   }
   bool active = false;
   for (uint16_t w = 0; w < spec_.size(); ++w) {

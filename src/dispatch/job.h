@@ -35,6 +35,7 @@
 #include "dispatch/job_context.h"
 #include "dispatch/job_sheet.h"
 #include "dispatch/job_spec.h"
+#include "dispatch/letters.h"
 
 namespace bellwether::dispatch {
 
@@ -159,6 +160,8 @@ class Job {
   void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
   // Everything, or only these workflows (of a cancellation).
   void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
+  // A worker asks for more time for a share. `suspect`: others doubt that it lives.
+  MoreTime more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out);
   void concluded(Instant now, JobEffects& out);
   // For the report.
   void note(Instant now, std::string kind, std::string detail, JobEffects& out);
@@ -283,6 +286,12 @@ class Job {
   Instant moment(uint64_t second) const { return *zero_ + Duration::seconds(static_cast<int64_t>(second)); }
   Instant next_move() const;
 
+  // --- job_time.cc: shares that run for longer than they may
+  Duration time_of(const ShareSheet& share) const;  // that its worker gives it, with what was granted
+  Instant overdue_at(const ShareSheet& share) const;
+  void look_for_overdue(Instant now, JobEffects& out);
+  void end_paused(Instant now, JobEffects& out);
+
   JobSpec spec_;
   JobRules rules_;
   JobSheet sheet_;
@@ -316,6 +325,8 @@ class Job {
   JobContext context_;
   uint64_t context_kept_ = 0;              // version that a quorum has
   std::optional<Instant> border_since_;    // when the layer ended after which nothing could begin yet
+  std::map<ShareId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time
+  std::set<ShareId> overdue_;                                  // that run on although their time is over
   std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that nobody runs
 };
 

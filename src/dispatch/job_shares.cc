@@ -55,7 +55,8 @@ Duration Job::limit_of(const ShareSheet& share) const {
     case ShareState::kStopping: return ending;
     case ShareState::kRunning:
       if (share.handed_over) return rules_.hand_over_lead + Duration::seconds(2) + ending;
-      return (spec.length > Duration::zero() ? spec.length : Duration::hours(24)) + rules_.overtime + ending;
+      if (spec.on_overtime != plan::OnOvertime::kKill) return kLongestSpan;
+      return time_of(share) + rules_.extensions.grace + ending;
     case ShareState::kEnded:
     case ShareState::kGone: break;
   }
@@ -98,6 +99,7 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
   order.context_version = sheet_.context_version;
   order.given = given_to(share->workflow);
   if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
+  order.on_overtime = spec.on_overtime;
   return order;
 }
 

@@ -35,7 +35,7 @@ const char* wrong_with(const ShareSheet& share, const JobSheet& sheet) {
   if (share.cores > kMostParts) return "too many cores";
   if (static_cast<std::size_t>(share.state) >= kShareStates) return "a state that does not exist";
   if (share.from > kMostSeconds) return "a second that cannot be";
-  if (!is_span(share.lost_from)) return "a time that cannot be";
+  if (!is_span(share.lost_from) || !is_span(share.extended)) return "a time that cannot be";
   using enum ShareState;
   if (share.state == kRunning && !share.streams) return "no stream, and it runs";
   if (share.state == kEnded && !share.end) return "no end, and it has ended";

@@ -37,6 +37,7 @@ JobSpec spec_of(const plan::Plan& plan) {
     for (const plan::Provide& provide : workflow.provides) one.provides.push_back(provide.name);
     one.length = workflow.start_time;
     one.graceful_stop = workflow.graceful_stop;
+    one.on_overtime = workflow.on_overtime;
     std::visit(LoadOf{one}, workflow.executor);
     const auto* open = std::get_if<plan::ConstantArrivalRate>(&workflow.executor);
     one.rebalance = open != nullptr && open->rebalance;

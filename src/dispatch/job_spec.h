@@ -8,6 +8,7 @@
 #include "base/time.h"
 #include "plan/plan.h"
 #include "plan/provision.h"
+#include "resilience/extension.h"
 
 namespace bellwether::dispatch {
 
@@ -28,6 +29,7 @@ struct WorkflowSpec {
   Duration length;                    // of its clock, to its planned end; zero: it runs once, for as long as that takes
   Duration graceful_stop;
   bool rebalance = false;  // its parts spread onto workers that come while it runs
+  plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
 };
 using JobSpec = std::vector<WorkflowSpec>;
 
@@ -53,6 +55,7 @@ struct JobRules {
   Duration isolation_limit = Duration::seconds(60);
   Duration overtime = Duration::seconds(60);      // beyond the planned end and graceful_stop
   Duration result_limit = Duration::seconds(30);  // beyond that, for the result of a worker that does not die
+  resilience::ExtensionSettings extensions;       // of a share beyond that all, when its worker asks
 };
 
 }  // namespace bellwether::dispatch

@@ -42,6 +42,8 @@ class JobWorld {
   // At how many looks, one a step, nobody ran a part that had begun, or two did.
   uint64_t looks_without_load = 0;
   uint64_t looks_at_double_load = 0;
+  // Whether shares of this workflow end when their time has come.
+  bool (*ends_itself)(uint16_t workflow) = [](uint16_t) { return true; };
 
   void begin() {
     JobEffects out;
@@ -181,6 +183,9 @@ class JobWorld {
   const std::map<ShareId, ShareOrder>& orders() const { return orders_; }
   bool loses_context = false;  // no quorum ever hears of values between workflows
   bool provides = true;        // each share that ends says "NAME of share N" for each value
+  void carry_out(const JobEffects& effects) {
+    for (const JobEffect& effect : effects) carry_out(effect);
+  }
 
  private:
   void copy() {
@@ -210,7 +215,10 @@ class JobWorld {
       if (!worker.alive) continue;
       for (auto at = worker.shares.begin(); at != worker.shares.end(); ++at) {
         Running& one = at->second;
-        if (one.phase == SharePhase::kRunning && now_ >= end_of(one)) end(one, ShareOutcome::kCompleted);
+        if (one.phase == SharePhase::kRunning && now_ >= end_of(one) &&
+            (ends_itself(one.workflow) || one.until != 0)) {
+          end(one, ShareOutcome::kCompleted);
+        }
         if (one.phase == SharePhase::kReady || worker.silent || !owner_is_there_) continue;
         JobEffects out;
         tell(at->first, one);
@@ -320,35 +328,33 @@ class JobWorld {
     for (uint32_t i = 0; i < share.parts.count; ++i) ++account_[{share.workflow, share.parts.first + i}][second];
   }
 
-  void carry_out(const JobEffects& effects) {
-    for (const JobEffect& effect : effects) {
-      if (std::holds_alternative<job_effect::Keep>(effect)) {
-        writing_ = {job_->sheet()};
-      } else if (const auto* offer = std::get_if<job_effect::Offer>(&effect)) {
-        offered(offer->share);
-      } else if (const auto* begin = std::get_if<job_effect::Begin>(&effect)) {
-        begun(*begin);
-      } else if (const auto* taking = std::get_if<job_effect::TakeOver>(&effect)) {
-        to_take_over_.insert(taking->share);
-      } else if (const auto* handing = std::get_if<job_effect::HandOver>(&effect)) {
-        to_hand_over_.insert(handing->share);
-      } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
-        stopped(stop->share);
-      } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
-        closed_.insert(close->share);
-      } else if (const auto* move = std::get_if<job_effect::Moved>(&effect)) {
-        moves_.push_back(move->what + ": " + std::string(move->from) + " -> " + std::string(move->to));
-      } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
-        ++concludes;
-        copy();
-        JobEffects out;
-        job_->concluded(now_, out);
-        carry_out(out);
-      } else if (std::holds_alternative<job_effect::KeepContext>(effect)) {
-        writing_context_ = job_->context();
-      } else if (std::holds_alternative<job_effect::Over>(effect)) {
-        retired_ = true;
-      }
+  void carry_out(const JobEffect& effect) {
+    if (std::holds_alternative<job_effect::Keep>(effect)) {
+      writing_ = {job_->sheet()};
+    } else if (const auto* offer = std::get_if<job_effect::Offer>(&effect)) {
+      offered(offer->share);
+    } else if (const auto* begin = std::get_if<job_effect::Begin>(&effect)) {
+      begun(*begin);
+    } else if (const auto* taking = std::get_if<job_effect::TakeOver>(&effect)) {
+      to_take_over_.insert(taking->share);
+    } else if (const auto* handing = std::get_if<job_effect::HandOver>(&effect)) {
+      to_hand_over_.insert(handing->share);
+    } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
+      stopped(stop->share);
+    } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
+      closed_.insert(close->share);
+    } else if (const auto* move = std::get_if<job_effect::Moved>(&effect)) {
+      moves_.push_back(move->what + ": " + std::string(move->from) + " -> " + std::string(move->to));
+    } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
+      ++concludes;
+      copy();
+      JobEffects out;
+      job_->concluded(now_, out);
+      carry_out(out);
+    } else if (std::holds_alternative<job_effect::KeepContext>(effect)) {
+      writing_context_ = job_->context();
+    } else if (std::holds_alternative<job_effect::Over>(effect)) {
+      retired_ = true;
     }
   }
   void offered(ShareId id) {

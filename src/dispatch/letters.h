@@ -12,6 +12,7 @@
 #include "dispatch/job_sheet.h"
 #include "dispatch/share.h"
 #include "resilience/backpressure.h"
+#include "resilience/extension.h"
 
 namespace bellwether::dispatch {
 
@@ -73,6 +74,23 @@ struct EndLetter {
   ShareEnd end;
   uint64_t until = 0;  // it has handed over: the second of the run from which on its parts were others'
   bool operator==(const EndLetter&) const = default;
+};
+
+// A share is about to use up its time, and its worker asks the job's owner for more. Answered by MoreTime.
+struct ExtendLetter {
+  std::string job;
+  ShareId share;
+  Duration left;  // of its time
+  resilience::ExtensionRequest request;
+  bool operator==(const ExtendLetter&) const = default;
+};
+struct MoreTime {
+  Duration granted;        // zero: no more
+  uint32_t remaining = 0;  // how often more can be asked for
+  bool warning = false;    // hardly: what is to be saved should be saved
+  bool over = false;       // its time is over now
+  std::string why;         // nothing was granted; for people
+  bool operator==(const MoreTime&) const = default;
 };
 
 // For screens only, never counted from: what shares have done since their begin. The newest wins. One-way.
@@ -340,8 +358,8 @@ std::string_view to_string(Refusal::Kind kind);
 using Letter =
     std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter, StopLetter,
                  AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers, ListDatacenters,
-                 TakeOverLetter, HandOverLetter>;
+                 TakeOverLetter, HandOverLetter, ExtendLetter>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList,
-                              DatacenterList>;
+                              DatacenterList, MoreTime>;
 
 }  // namespace bellwether::dispatch

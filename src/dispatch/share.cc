@@ -37,4 +37,10 @@ std::vector<uint32_t> parts_of(const PartRange& range) {
 std::string_view to_string(ShareOutcome outcome) { return kOutcomes.at(static_cast<std::size_t>(outcome)); }
 std::string_view to_string(SharePhase phase) { return kPhases.at(static_cast<std::size_t>(phase)); }
 
+std::string seconds_text(Duration span) {
+  std::string text = std::to_string((span.ms() + 99) / 100);
+  if (text.size() == 1) text.insert(text.begin(), '0');
+  return text.substr(0, text.size() - 1) + "." + text.back() + " s";
+}
+
 }  // namespace bellwether::dispatch

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "election/epoch.h"
 #include "plan/context.h"
+#include "plan/overtime.h"
 
 namespace bellwether::dispatch {
 
@@ -69,12 +70,17 @@ struct ShareOrder {
   std::string bundle;                                // the hash of what the plan is made from
   Duration kill_grace = Duration::seconds(5);        // from being told to stop at once to being killed
   Duration isolation_limit = Duration::seconds(60);  // without a word of the job's owner
-  Duration execution_limit = Duration::hours(24);    // from its begin; then it is stopped, and killed
+  // From its begin; then it has used its time, unless an owner gives it more.
+  Duration execution_limit = Duration::hours(24);
+  plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   // Of the job's context: how much of the job had ended when this was ordered. What was ordered with less is stale.
   uint64_t context_version = 0;
   std::vector<plan::Given> given = {};  // what the workflow uses of others
   bool operator==(const ShareOrder&) const = default;
 };
+
+// "5.0 s", rounded up.
+std::string seconds_text(Duration span);
 
 enum class StopHow : uint8_t {
   kGraceful,  // iterations that run may finish, within the workflow's graceful_stop

@@ -88,6 +88,11 @@ struct OwnerNamed {
 struct ReportNoted {
   std::string from;
 };
+// What the owner has answered to AskForTime.
+struct TimeGiven {
+  ShareKey share;
+  MoreTime answer;
+};
 // The owner counts nothing of this share any more.
 struct Excess {
   ShareKey share;
@@ -112,7 +117,7 @@ struct Tick {};
 }  // namespace desk_event
 using DeskEvent = std::variant<desk_event::Asked, desk_event::Prepared, desk_event::NotPrepared, desk_event::Measured,
                                desk_event::Ended, desk_event::OwnerAnswered, desk_event::OwnerNamed,
-                               desk_event::ReportNoted, desk_event::Excess, desk_event::Delivered, desk_event::Willing,
+                               desk_event::ReportNoted, desk_event::TimeGiven, desk_event::Excess, desk_event::Delivered, desk_event::Willing,
                                desk_event::Drain, desk_event::Leave, desk_event::Tick>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
@@ -153,6 +158,15 @@ struct Stop {
 struct Kill {
   ShareKey share;
 };
+// It will soon have used its time: its owner is to be asked for more.
+struct AskForTime {
+  ShareKey share;
+  Duration left;
+};
+// Its process may be ended soon: it is to tell all that it has measured.
+struct Warn {
+  ShareKey share;
+};
 // To the owner, behind all that it measured.
 struct TellEnd {
   ShareKey share;
@@ -186,7 +200,7 @@ struct Note {
 }  // namespace desk_effect
 using DeskEffect =
     std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::HandOver, desk_effect::Stop,
-                 desk_effect::Kill, desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard,
+                 desk_effect::Kill, desk_effect::AskForTime, desk_effect::Warn, desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard,
                  desk_effect::Follow, desk_effect::Forget, desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
 using DeskEffects = std::vector<DeskEffect>;
 
@@ -217,6 +231,10 @@ class WorkerDesk {
   static constexpr Duration kHandOverLeast = Duration::millis(100);
   // A worker that leaves does not wait for an owner that was not heard of for so long.
   static constexpr Duration kSilentMost = Duration::seconds(5);
+  static constexpr Duration kAskBefore = Duration::seconds(5);  // the end of its time
+  static constexpr Duration kAskAgain = Duration::seconds(1);
+  // Between the end of its time and what follows from it.
+  static constexpr Duration kGrace = resilience::ExtensionSettings().grace;
 
   struct Share {
     ShareOrder order;
@@ -230,6 +248,9 @@ class WorkerDesk {
     bool has_begun = false;
     Instant origin;  // of the workflow's clock
     Instant begun;
+    Instant time_ends;  // with what was granted
+    Instant ask_at;     // for more
+    enum class Overtime : uint8_t { kNone, kGrace, kOver } overtime = Overtime::kNone;
     uint64_t from = 0;
     uint64_t measured = 0;
     uint64_t until = 0;  // it hands over at that second of the run; 0: it does not
@@ -294,6 +315,7 @@ class WorkerDesk {
   void on(const desk_event::OwnerAnswered& event, DeskEffects& out);
   void on(const desk_event::OwnerNamed& event, DeskEffects& out);
   void on(const desk_event::ReportNoted& event, DeskEffects& out);
+  void on(const desk_event::TimeGiven& event, DeskEffects& out);
   void on(const desk_event::Excess& event, DeskEffects& out);
   void on(const desk_event::Delivered& event, DeskEffects& out);
   void on(const desk_event::Willing& event, DeskEffects& out);
@@ -307,6 +329,13 @@ class WorkerDesk {
   Instant deadline_of(const Job& job, const Share& share) const;
   Instant ends_by(const Share& share) const;
   Instant leaves_by(const Job& job) const;
+
+  // --- worker_desk_time.cc: shares that run for longer than they may
+  static void set_time(Share& share, Instant ends, Duration ask_before);
+  static Instant next_of_time(const Share& share);
+  void watch_time(const ShareKey& key, Share& share, DeskEffects& out);
+  static std::string time_used(const Share& share);
+
   void sweep();
   Share* find(const ShareKey& key);
 

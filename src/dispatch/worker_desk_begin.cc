@@ -41,6 +41,7 @@ void WorkerDesk::begin(Job& job, const desk_effect::Begin& begin, Share& share, 
   share.has_begun = true;
   share.origin = begin.origin;
   share.begun = std::max(now_, begin.origin + begin.at.value_or(Duration::zero()));
+  set_time(share, share.begun + share.order.execution_limit, kAskBefore);
   share.from = begin.from;
   Workflow& workflow = job.workflows[share.order.workflow];
   workflow.begun = std::max(workflow.begun, begin.share.share);

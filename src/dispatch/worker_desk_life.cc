@@ -10,16 +10,6 @@ namespace bellwether::dispatch {
 
 using namespace desk_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
 
-namespace {
-
-std::string seconds_text(Duration span) {
-  std::string text = std::to_string((span.ms() + 99) / 100);
-  if (text.size() == 1) text.insert(text.begin(), '0');
-  return text.substr(0, text.size() - 1) + "." + text.back() + " s";
-}
-
-}  // namespace
-
 WorkerDesk::Share* WorkerDesk::find(const ShareKey& key) {
   const auto job = jobs_.find(key.job);
   if (job == jobs_.end()) return nullptr;
@@ -77,6 +67,9 @@ void WorkerDesk::on(const desk_event::Ended& event, DeskEffects& out) {
   } else if (share->stopping && event.end.outcome == ShareOutcome::kStopped) {
     share->end.outcome = share->stopped_as;
     share->end.detail = share->stop_why;
+  } else if (share->overtime == Share::Overtime::kOver && event.end.outcome == ShareOutcome::kStopped) {
+    share->end.outcome = ShareOutcome::kOvertime;  // it was paused
+    share->end.detail = time_used(*share);
   }
   if (!share->has_begun) share->end.ran = Duration::zero();
   if (unsaid && share->has_begun) share->end.ran = std::max(now_ - share->origin, Duration::zero());
@@ -199,7 +192,7 @@ Instant WorkerDesk::deadline_of(const Job& job, const Share& share) const {
   if (share.killed) return Instant::never();
   if (share.stopping) return share.kill_at;
   const Instant isolated = std::max(job.heard, share.begun) + share.order.isolation_limit;
-  return std::min({isolated, share.begun + share.order.execution_limit, ends_by(share), leaves_by(job)});
+  return std::min({isolated, next_of_time(share), ends_by(share), leaves_by(job)});
 }
 
 // What was begun before others went on with it has ended then, or its process does not do what it is told.
@@ -238,11 +231,7 @@ void WorkerDesk::watch(const Job& job, const ShareKey& key, Share& share, DeskEf
     stop(key, share, StopHow::kAtOnce, ShareOutcome::kLeft, "its worker leaves", out);
     return;
   }
-  if (share.begun + share.order.execution_limit <= now_) {
-    stop(key, share, StopHow::kAtOnce, ShareOutcome::kOvertime,
-         "it ran for " + seconds_text(share.order.execution_limit) + ", as long as it may", out);
-    return;
-  }
+  if (next_of_time(share) <= now_) return watch_time(key, share, out);
   BW_PROBE("worker: an isolated share is stopped");
   const std::string why = "nothing was heard of an owner of the job for " + seconds_text(share.order.isolation_limit) +
                           (job.owner.empty() ? std::string() : ", last known '" + job.owner + "'");

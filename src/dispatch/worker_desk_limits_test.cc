@@ -193,24 +193,6 @@ TEST_F(DeskLimits, a_preparation_that_does_not_end_is_given_up) {
   EXPECT_EQ(count<desk_effect::Kill>(), 1u);
 }
 
-TEST_F(DeskLimits, a_share_that_runs_for_too_long_is_stopped_then_killed) {
-  ShareOrder short_one = order(1);
-  short_one.execution_limit = Duration::seconds(20);
-  run(short_one);
-  pass(Duration::seconds(20));
-  ASSERT_NE(first<desk_effect::Stop>(), nullptr);
-  EXPECT_EQ(first<desk_effect::Stop>()->how, StopHow::kAtOnce);
-  pass(Duration::seconds(5));
-  EXPECT_EQ(count<desk_effect::Kill>(), 1u);
-
-  short_one.share = ShareId(2);
-  run(short_one);
-  pass(Duration::seconds(20));
-  tell_end(2, ShareOutcome::kStopped);
-  EXPECT_EQ(end().outcome, ShareOutcome::kOvertime);
-  EXPECT_THAT(end().detail, HasSubstr("20.0 s"));
-}
-
 TEST_F(DeskLimits, a_share_whose_load_is_somebody_elses_is_stopped_and_keeps_nothing) {
   run(order(1));
   step(desk_event::Excess{key(1)});

@@ -45,6 +45,11 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   }
   out.start_time = source.start_time;
   out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
+  switch (source.on_overtime) {
+    case scenario::OnOvertime::kKill: out.on_overtime = OnOvertime::kKill; break;
+    case scenario::OnOvertime::kPause: out.on_overtime = OnOvertime::kPause; break;
+    case scenario::OnOvertime::kNotify: out.on_overtime = OnOvertime::kNotify; break;
+  }
 }
 
 // Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them.

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "plan/overtime.h"
 #include "plan/provision.h"
 
 namespace bellwether::plan {
@@ -204,6 +205,7 @@ struct Workflow {
   std::variant<ConstantVus, ConstantArrivalRate, Once> executor;
   Duration start_time;                             // after the start of the run
   Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end
+  OnOvertime on_overtime = OnOvertime::kKill;
   std::vector<Step> steps;                         // in the order of the file
   std::vector<std::vector<uint16_t>> layers;       // indices into steps; the steps of one layer run concurrently
   uint16_t slot_count = 0;

@@ -25,6 +25,11 @@ ExtensionTracker::ExtensionTracker(Instant now, const ExtensionSettings& setting
   check(settings.least > Duration::zero() && settings.least <= settings.base, "a grant is some time");
 }
 
+ExtensionTracker::ExtensionTracker(Instant deadline, unsigned granted, const ExtensionSettings& settings)
+    : ExtensionTracker(deadline - settings.base, settings) {
+  granted_ = granted;
+}
+
 void ExtensionTracker::recovered(Instant now) { *this = ExtensionTracker(now, settings_); }
 
 ExtensionTracker::Standing ExtensionTracker::standing(Instant now) const {

@@ -33,7 +33,9 @@ struct ExtensionRequest {
   double progress = 0;     // of the whole, in [0, 1]
   Duration estimate;       // until it is done, for people; nothing is granted for it
   unsigned workflows = 0;  // that run
+  bool operator==(const ExtensionRequest&) const = default;
 };
+inline constexpr std::size_t kExtensionReasons = 3;
 std::string_view to_string(ExtensionRequest::Reason reason);  // "long workflow", "pause", "contention for resources"
 
 struct ExtensionAnswer {
@@ -55,6 +57,8 @@ class ExtensionTracker {
 
   // REQUIRES a base, and a least grant that is neither zero nor above it.
   explicit ExtensionTracker(Instant now, const ExtensionSettings& settings = {});
+  // Of work that has its own deadline, and was given more time `granted` times before.
+  ExtensionTracker(Instant deadline, unsigned granted, const ExtensionSettings& settings);
 
   // `suspect`: others doubt that it lives.
   ExtensionAnswer ask(Instant now, const ExtensionRequest& request, bool suspect);

@@ -42,6 +42,16 @@ TEST(Extension, without_progress_there_is_no_more_time_but_the_first_has_nothing
   EXPECT_TRUE(tracker.ask(at(3), after(0.01), false).ok());
 }
 
+TEST(Extension, work_with_a_deadline_of_its_own_goes_on_where_another_owner_left_it) {
+  ExtensionTracker tracker(at(100), 3, ExtensionSettings());
+  EXPECT_EQ(tracker.standing(at(99)), Standing::kInTime);
+  const auto answer = tracker.ask(at(99), after(0.5), false);
+  ASSERT_TRUE(answer.ok());
+  EXPECT_EQ(answer.granted, Duration::millis(1'875)) << "the fourth";
+  EXPECT_EQ(answer.deadline, at(101.875));
+  EXPECT_EQ(answer.remaining, 1u);
+}
+
 TEST(Extension, who_is_suspect_or_makes_no_sense_gets_none) {
   ExtensionTracker tracker(at(0));
   EXPECT_EQ(tracker.ask(at(1), after(0.5), true).denial, Denial::kSuspect);

@@ -142,6 +142,7 @@ struct Provide {
   Text name;
   Text value;
 };
+enum class OnOvertime : unsigned char { kKill, kPause, kNotify };
 
 struct Workflow {
   bool is_sound = true;  // nothing in it was reported
@@ -153,6 +154,7 @@ struct Workflow {
   std::variant<Once, ConstantVus, ConstantArrivalRate> executor;
   Duration start_time;
   std::optional<Duration> graceful_stop;
+  OnOvertime on_overtime = OnOvertime::kKill;
   std::vector<Step> steps;
 };
 

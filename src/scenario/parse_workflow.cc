@@ -9,9 +9,10 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 15> kKeys{"vus",       "duration",   "executor",      "rate",    "time_unit",
+constexpr std::array<std::string_view, 16> kKeys{"vus",       "duration",   "executor",      "rate",    "time_unit",
                                                  "steps",     "start_time", "graceful_stop", "pacing",  "max_wait",
-                                                 "rebalance", "use",        "depends",       "provide", "priority"};
+                                                 "rebalance", "use",        "depends",       "provide", "priority",
+                                                 "on_overtime"};
 constexpr std::array<std::string_view, 5> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs",
                                                    "maxVUs"};
 constexpr std::array<std::string_view, 8> kLater{"data",      "stages",   "iterations", "maxDuration",
@@ -258,6 +259,11 @@ Workflow parse_workflow(const Node& node, Reading& reading) {
   workflow.start_time = section.duration("start_time", "startTime").value_or(Duration::zero());
   workflow.graceful_stop = section.duration("graceful_stop", "gracefulStop");
   read_bonds(section, workflow);
+  if (const Node* on_overtime = section.find("on_overtime")) {
+    static constexpr std::array<std::string_view, 3> kChoices{"kill", "pause", "notify"};
+    const auto choice = read_choice(*on_overtime, "'on_overtime'", kChoices, {}, reading);
+    if (choice) workflow.on_overtime = static_cast<OnOvertime>(*choice);
+  }
   workflow.is_sound = reading.diagnostics.size() == problems;
   return workflow;
 }

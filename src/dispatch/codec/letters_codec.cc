@@ -84,6 +84,7 @@ struct Writer {
     offer.set_execution_limit_ns(order.execution_limit.ns());
     offer.set_context_version(order.context_version);
     for (const plan::Given& one : order.given) put(one, *offer.add_given());
+    offer.set_on_overtime(static_cast<uint32_t>(order.on_overtime));
   }
   void operator()(const BundleLetter& from) const { put(from, *to.mutable_bundle()); }
   void operator()(const BeginLetter& from) const {
@@ -159,6 +160,16 @@ struct Writer {
   void operator()(const FetchBundle& from) const { to.mutable_fetch_bundle()->set_job(from.job); }
   void operator()(const ListWorkers&) const { to.mutable_list_workers(); }
   void operator()(const ListDatacenters&) const { to.mutable_list_datacenters(); }
+  void operator()(const ExtendLetter& from) const {
+    Wire::Extend& extend = *to.mutable_extend();
+    extend.set_job(from.job);
+    extend.set_share(from.share.value());
+    extend.set_left_ns(from.left.ns());
+    extend.set_reason(static_cast<uint32_t>(from.request.reason));
+    extend.set_progress(from.request.progress);
+    extend.set_estimate_ns(from.request.estimate.ns());
+    extend.set_workflows(from.request.workflows);
+  }
 };
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -242,6 +253,7 @@ class Reader : public FieldReader {
     for (const auto& one : from.given()) {
       if (!read(one, out.given.emplace_back())) refuse("a value of another workflow that cannot be");
     }
+    out.on_overtime = one_of<plan::OnOvertime>(from.on_overtime(), plan::kOnOvertimes);
     const Duration zero = Duration::zero();
     if (out.isolation_limit == zero || out.execution_limit == zero) refuse("a limit of no time at all");
     return {std::move(out)};
@@ -291,6 +303,19 @@ class Reader : public FieldReader {
     }
     return out;
   }
+  ExtendLetter extend(const Wire::Extend& from) {
+    ExtendLetter out;
+    out.job = job(from.job());
+    out.share = share(from.share());
+    out.left = span(from.left_ns());
+    out.request.reason = one_of<resilience::ExtensionRequest::Reason>(from.reason(), resilience::kExtensionReasons);
+    out.request.progress = from.progress();
+    // Written so that what is no number is refused.
+    if (!(out.request.progress >= 0 && out.request.progress <= 1)) refuse("a progress that is no part of a whole");
+    out.request.estimate = span(from.estimate_ns());
+    out.request.workflows = from.workflows();
+    return out;
+  }
 };
 
 std::optional<Letter> Reader::letter(Wire& from) {
@@ -316,6 +341,7 @@ std::optional<Letter> Reader::letter(Wire& from) {
     case Wire::kListDatacenters: return ListDatacenters{};
     case Wire::kTakeOver: return take_over(from.take_over());
     case Wire::kHandOver: return hand_over(from.hand_over());
+    case Wire::kExtend: return extend(from.extend());
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

@@ -101,8 +101,8 @@ inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, co
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
                                 a20] = sheet;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6] = workflow;
-  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15] = share;
-  [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15] = order;
+  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17] = share;
+  [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15, d16] = order;
   [[maybe_unused]] const auto& [e1, e2, e3, e4, e5, e6, e7] = sight;
   [[maybe_unused]] const auto& [f1, f2, f3, f4, f5, f6, f7, f8, f9] = report;
   [[maybe_unused]] const auto& [g1, g2, g3, g4, g5, g6, g7, g8, g9] = watched;
@@ -125,6 +125,7 @@ inline ShareOrder AnyLetter::order() {
   out.execution_limit = std::min(some_span(), kLongestSpan);
   out.context_version = prng_.next();
   for (std::size_t i = few(); i > 0; --i) out.given.push_back({static_cast<uint16_t>(small(99)), bytes()});
+  out.on_overtime = any<plan::OnOvertime>(plan::kOnOvertimes);
   return out;
 }
 
@@ -196,7 +197,12 @@ inline Letter AnyLetter::letter(std::size_t kind) {
     case 15: return ListWorkers{};
     case 16: return ListDatacenters{};
     case 17: return TakeOverLetter{id(), fence(), share(), flip() ? span() : -span(), second()};
-    default: return HandOverLetter{id(), fence(), share(), std::max<uint64_t>(second(), 1)};
+    case 18: return HandOverLetter{id(), fence(), share(), std::max<uint64_t>(second(), 1)};
+    default: {
+      using Reason = resilience::ExtensionRequest::Reason;
+      const Reason reason = any<Reason>(resilience::kExtensionReasons);
+      return ExtendLetter{id(), share(), span(), {reason, prng_.unit(), span(), small(UINT32_MAX)}};
+    }
   }
 }
 
@@ -239,6 +245,7 @@ inline Response AnyLetter::response(std::size_t kind) {
       }
       return out;
     }
+    case 10: return MoreTime{span(), small(UINT32_MAX), flip(), flip(), text()};
     default: {
       WorkerList out;
       for (std::size_t i = few(); i > 0; --i) {
@@ -267,6 +274,8 @@ inline ShareSheet AnyLetter::share_sheet(std::size_t workflows) {
   if (out.id.value() > 1 && flip()) out.follows = ShareId(small(out.id.value() - 2) + 1);
   if (flip()) out.until = std::max<uint64_t>(second(), 1);
   out.handed_over = out.until > 0 && out.streams && flip();
+  out.extensions = small(UINT32_MAX);
+  out.extended = span();
   return out;
 }
 

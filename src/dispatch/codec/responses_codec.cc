@@ -118,6 +118,13 @@ struct Writer {
       line.set_reason(fit_text(one.reason));
     }
   }
+  void operator()(const MoreTime& from) const {
+    to.mutable_more_time()->set_granted_ns(from.granted.ns());
+    to.mutable_more_time()->set_remaining(from.remaining);
+    to.mutable_more_time()->set_warning(from.warning);
+    to.mutable_more_time()->set_over(from.over);
+    to.mutable_more_time()->set_why(fit_text(from.why));
+  }
 };
 
 // --- reading ---------------------------------------------------------------------------------------------------------
@@ -270,6 +277,10 @@ std::optional<Response> Reader::response(Wire& from) {
     case Wire::kBundle: return read_bundle(*this, *from.mutable_bundle());
     case Wire::kWorkers: return workers(from.workers());
     case Wire::kDatacenters: return datacenters(from.datacenters());
+    case Wire::kMoreTime: {
+      const Wire::MoreTime& more = from.more_time();
+      return MoreTime{span(more.granted_ns()), more.remaining(), more.warning(), more.over(), text(more.why())};
+    }
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

@@ -115,6 +115,8 @@ class SheetWriter {
     column(from, to.mutable_follows(), [](const auto& one) { return one.follows.value(); });
     column(from, to.mutable_until(), [](const auto& one) { return one.until; });
     column(from, to.mutable_handed_over(), [](const auto& one) { return one.handed_over; });
+    column(from, to.mutable_extensions(), [](const auto& one) { return one.extensions; });
+    column(from, to.mutable_extended_ns(), [](const auto& one) { return one.extended.ns(); });
   }
 
   void losses(const std::vector<plan::Loss>& from) {
@@ -238,6 +240,8 @@ class SheetReader : public FieldReader {
     column(from.from(), to, [](auto& one, uint64_t value) { one.from = value; });
     column(from.streams(), to, [this](auto& one, uint32_t value) { one.streams = flag(value); });
     column(from.lost_from_ns(), to, [this](auto& one, int64_t value) { one.lost_from = span(value); });
+    column(from.extensions(), to, [](auto& one, uint32_t value) { one.extensions = value; });
+    column(from.extended_ns(), to, [this](auto& one, int64_t value) { one.extended = span(value); });
     ends(to);
     column(from.follows(), to, [](auto& one, uint32_t value) { one.follows = ShareId(value); });
     column(from.until(), to, [](auto& one, uint64_t value) { one.until = value; });

@@ -153,6 +153,10 @@ std::vector<Surroundings::Neighbour> ClusterNode::neighbours() const {
   return out;
 }
 
+bool ClusterNode::is_suspect(const std::string& name) const {
+  return membership_->state_of(name) == membership::MemberState::kSuspect;
+}
+
 // Why this node should not lead, whoever leads now; empty: it may.
 std::string ClusterNode::unfit() const {
   if (!joined_) return "it has not joined its cluster yet";

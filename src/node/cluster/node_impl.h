@@ -107,6 +107,7 @@ class ClusterNode final : public NodeDesk,
   std::vector<cluster::PeerAddress> managers() const override;
   bool is_gone(const std::string& name) const override;
   std::vector<Neighbour> neighbours() const override;
+  bool is_suspect(const std::string& name) const override;
   void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
   void on_worker_note(bool warning, const std::string& text) override { on_note(warning, text); }
 

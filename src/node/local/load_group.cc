@@ -64,6 +64,12 @@ void LoadGroup::kill() {
   for (const auto& thread : threads_) thread->kill();
 }
 
+void LoadGroup::tell_what_is_over() {
+  if (!running()) return;
+  const Duration lived = std::max(Duration::zero(), control_.read_clock() - start_);
+  close_seconds(static_cast<uint64_t>(lived / Duration::seconds(1)));
+}
+
 vuser::Tally LoadGroup::tally() const {
   vuser::Tally sum;
   for (const auto& thread : threads_) sum += thread->tally();
@@ -81,10 +87,11 @@ std::vector<plan::Provided> LoadGroup::provided(uint16_t workflow) const {
 
 void LoadGroup::window_ready(LoadThread& thread) {
   while (metrics::Window* window = thread.next_full()) {
-    std::unique_ptr<metrics::Window>& second = open_seconds_[window->second];
+    const uint64_t number = std::max(window->second, next_second_);
+    std::unique_ptr<metrics::Window>& second = open_seconds_[number];
     if (second == nullptr) {
       second = empty_window();
-      second->second = window->second;
+      second->second = number;
     }
     second->merge(*window);
     delivered_[&thread] = window->second + 1;

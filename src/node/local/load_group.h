@@ -59,6 +59,9 @@ class LoadGroup final : public LoadThread::Listener {
   void stop();
   void kill();
   void hand_over(Duration at);
+  // Tells the seconds that are over, also those of which a thread has not told its part yet, because it does not come
+  // to it. What that one tells later counts for the second in which it does.
+  void tell_what_is_over();
 
   vuser::Tally tally() const;
   // What a workflow has left for others; after run().

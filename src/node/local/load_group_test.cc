@@ -72,6 +72,17 @@ TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
   EXPECT_FALSE(heard_.running.back());
 }
 
+TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
+  heard_.hold_up = [](Heard& heard) {
+    // Threads are waited for, and have more than a second to tell then.
+    std::this_thread::sleep_for(std::chrono::milliseconds(1'100));
+    heard.hold_up = nullptr;
+    heard.group->tell_what_is_over();
+  };
+  live(plan_for(Duration::millis(3210), 100), {.threads = 2, .parts = 2});
+  EXPECT_EQ(scheduled(), 321u);
+}
+
 TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
   live(plan_for(Duration::seconds(3), 100), {}, Duration::millis(1250));
   EXPECT_EQ(scheduled(), 175u);

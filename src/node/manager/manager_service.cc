@@ -21,7 +21,8 @@ constexpr std::size_t kCallersMost = 16'384;
 
 bool is_of_worker(const dispatch::Letter& letter) {
   return std::holds_alternative<dispatch::WorkerReport>(letter) ||
-         std::holds_alternative<dispatch::WindowLetter>(letter) || std::holds_alternative<dispatch::EndLetter>(letter);
+         std::holds_alternative<dispatch::WindowLetter>(letter) ||
+         std::holds_alternative<dispatch::EndLetter>(letter) || std::holds_alternative<dispatch::ExtendLetter>(letter);
 }
 
 Refusal refusal(Refusal::Kind kind, std::string why) {
@@ -132,9 +133,11 @@ dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatc
   if (const auto* told = std::get_if<dispatch::WorkerReport>(&letter)) return report(caller.name, *told);
   const auto* window = std::get_if<dispatch::WindowLetter>(&letter);
   const auto* end = std::get_if<dispatch::EndLetter>(&letter);
-  const std::string& job = window != nullptr ? window->job : end->job;
+  const auto* extend = std::get_if<dispatch::ExtendLetter>(&letter);
+  const std::string& job = window != nullptr ? window->job : end != nullptr ? end->job : extend->job;
   Steward* const steward = owned(job);
   if (steward == nullptr || (!steward->owned() && !steward->over())) return not_mine(job);
+  if (extend != nullptr) return steward->more_time(caller.name, *extend);
   if (window == nullptr) return steward->end(caller.name, *end);
   dispatch::Response answer = steward->window(caller.name, *window);
   if (auto* applied = std::get_if<dispatch::Applied>(&answer)) {

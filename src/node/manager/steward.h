@@ -98,6 +98,7 @@ class Steward final : private jobs::JobHandle::Listener {
   void reported(const std::string& worker, const dispatch::WorkerReport& report);
   dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
   dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);
+  dispatch::Response more_time(const std::string& worker, const dispatch::ExtendLetter& letter);
   // Part of a LiveLetter of that number. Dropped unless the worker was given that share, and runs it.
   void live(const std::string& worker, uint64_t number, const dispatch::LiveLetter::Share& told);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);

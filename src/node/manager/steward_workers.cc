@@ -257,6 +257,18 @@ dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLe
   return dispatch::Noted{};
 }
 
+dispatch::Response Steward::more_time(const std::string& worker, const dispatch::ExtendLetter& letter) {
+  const dispatch::ShareSheet* share = job_->find(letter.share);
+  if (share == nullptr || share->worker != worker) {
+    return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
+  }
+  JobEffects out;
+  const dispatch::MoreTime answer =
+      job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
+  after(out);
+  return answer;
+}
+
 task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   if (job_->over() || dispatch::is_final(job_->sheet().state)) {
     co_return refuse(Refusal::Kind::kConflict,

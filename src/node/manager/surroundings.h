@@ -26,6 +26,8 @@ class Surroundings : public cluster::Addresses {
     bool there = false;  // neither dead nor gone in good order
   };
   virtual std::vector<Neighbour> neighbours() const = 0;
+  // Others doubt that it lives.
+  virtual bool is_suspect(const std::string& name) const = 0;
 };
 
 }  // namespace bellwether::node

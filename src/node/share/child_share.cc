@@ -67,6 +67,9 @@ class ChildShare final : public ShareProcess {
   void hand_over(Duration at) override {
     if (phase_ == Phase::kRunning) say(ChildHandOver{at});
   }
+  void save() override {
+    if (phase_ == Phase::kRunning) say(ChildSave{});
+  }
 
   void kill() override {
     if (phase_ == Phase::kOver) return;

@@ -46,6 +46,7 @@ void put(const ChildBegin& from, wire::ToShare& to) {
 void put(const ChildStop& from, wire::ToShare& to) { to.mutable_stop()->set_graceful(from.graceful); }
 
 void put(const ChildHandOver& from, wire::ToShare& to) { to.mutable_hand_over()->set_at_ns(from.at.ns()); }
+void put(const ChildSave&, wire::ToShare& to) { to.mutable_save(); }
 
 Result<ToChild> take(const wire::ToShare::Order& from) {
   if (from.bundle().size() > kMostBundleBytes) return refuse("what the plan is made from is too large");
@@ -172,6 +173,7 @@ Result<ToChild> decode_to_child(std::string_view bytes) {
     case wire::ToShare::kBegin: return take(from.begin());
     case wire::ToShare::kStop: return ToChild(ChildStop{from.stop().graceful()});
     case wire::ToShare::kHandOver: return take(from.hand_over());
+    case wire::ToShare::kSave: return ToChild(ChildSave{});
     case wire::ToShare::WHAT_NOT_SET: break;
   }
   return refuse("it says nothing");

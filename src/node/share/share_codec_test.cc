@@ -40,6 +40,7 @@ TEST(ShareCodec, messages_arrive_as_they_were_sent) {
     travels(ChildBegin{Instant::from_ns(*span), Duration::nanos(*span)});
     travels(ChildStop{*rc::gen::arbitrary<bool>()});
     travels(ChildHandOver{Duration::nanos(*span)});
+    travels(ChildSave{});
     comes_back(ChildSecond{*rc::gen::inRange<uint64_t>(0, 1 << 30),
                            Duration::nanos(*rc::gen::inRange<int64_t>(1, 1'000'000'001)),
                            *rc::gen::string<std::string>()});

@@ -133,6 +133,10 @@ class Share final : public LoadGroup::Listener {
         group_->hand_over(over->at);
         continue;
       }
+      if (std::holds_alternative<ChildSave>(*message)) {
+        group_->tell_what_is_over();
+        continue;
+      }
       const auto* stop = std::get_if<ChildStop>(&*message);
       if (stop == nullptr) give_up(out_of_turn());
       stopped_ = true;

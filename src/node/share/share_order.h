@@ -1,5 +1,6 @@
 // What a worker and the child process of a share tell each other. In this order: an order and what came of preparing
-// it; a begin, then seconds and counters; how it ended. To stop may be said at any time after the order.
+// it; a begin, then seconds and counters; how it ended. To stop may be said at any time after the order, to save what was
+// measured at any time after the begin.
 //
 // The two are on one machine and were started from one executable, so this may change with every version.
 #pragma once
@@ -50,7 +51,11 @@ struct ChildHandOver {
   Duration at;
   bool operator==(const ChildHandOver&) const = default;
 };
-using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver>;
+// It may be killed soon: what it has measured is to be told now.
+struct ChildSave {
+  bool operator==(const ChildSave&) const = default;
+};
+using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver, ChildSave>;
 
 // --- from the child --------------------------------------------------------------------------------------------------
 

@@ -55,6 +55,8 @@ class ShareProcess {
   virtual void stop(bool graceful) = 0;
   // See vuser::Engine::hand_over(). After begin().
   virtual void hand_over(Duration at) = 0;
+  // It may be killed soon: it tells what it has measured, also where a part of it lacks. Without effect unless it runs.
+  virtual void save() = 0;
   // Without asking it: what it has not told yet is lost.
   virtual void kill() = 0;
   // 0 before it is started.

@@ -200,6 +200,16 @@ void WorkerService::act(const effect::Stop& effect) {
 void WorkerService::act(const effect::Kill& effect) {
   if (WorkerShare* share = find(effect.share)) share->kill();
 }
+void WorkerService::act(const effect::AskForTime& effect) {
+  using Reason = resilience::ExtensionRequest::Reason;
+  const auto found = shares_.find(effect.share);
+  if (found == shares_.end()) return;
+  const Reason reason = states_.state() == health::WorkerState::kHealthy ? Reason::kLongWorkflow : Reason::kContention;
+  scope_.spawn(WorkerShare::ask_for_time(found->second, effect.left, reason));
+}
+void WorkerService::act(const effect::Warn& effect) {
+  if (WorkerShare* share = find(effect.share)) share->save();
+}
 void WorkerService::act(const effect::TellEnd& effect) {
   if (WorkerShare* share = find(effect.share)) share->tell_end(effect.end);
 }

@@ -94,6 +94,8 @@ class WorkerService final : public cluster::Service,
   void act(const dispatch::desk_effect::HandOver& effect);
   void act(const dispatch::desk_effect::Stop& effect);
   void act(const dispatch::desk_effect::Kill& effect);
+  void act(const dispatch::desk_effect::AskForTime& effect);
+  void act(const dispatch::desk_effect::Warn& effect);
   void act(const dispatch::desk_effect::TellEnd& effect);
   void act(const dispatch::desk_effect::Resume& effect);
   void act(const dispatch::desk_effect::Discard& effect);

@@ -16,6 +16,7 @@ using runtime::task;
 namespace event = dispatch::desk_event;
 
 constexpr Duration kAnswerMost = Duration::seconds(2);
+constexpr Duration kEstimateMost = Duration::hours(24);
 constexpr Duration kProveEvery = Duration::seconds(2);
 // For an owner that takes only batches: so many seconds make one, and it has at most so many.
 constexpr uint64_t kBatchLeast = 3;
@@ -60,6 +61,7 @@ void WorkerShare::start(ShareFactory& factory, ChildOrder order) { process_ = fa
 void WorkerShare::begin(const dispatch::desk_effect::Begin& begin) {
   check(process_ != nullptr && !begun_, "the desk begins what is prepared, once");
   begun_ = true;
+  begun_at_ = runtime_.now();
   stream_.begin(begin.base, begin.from);
   const Duration ago = begin.at.value_or(runtime_.read_clock() - begin.origin);
   process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero());
@@ -76,6 +78,42 @@ void WorkerShare::stop(dispatch::StopHow how) {
 
 void WorkerShare::kill() {
   if (process_ != nullptr) process_->kill();
+}
+
+void WorkerShare::save() {
+  if (process_ != nullptr) process_->save();
+}
+
+// How far it is: what it has done, of that and what it is in the middle of. What it would still begin nobody knows.
+resilience::ExtensionRequest WorkerShare::request(resilience::ExtensionRequest::Reason reason) const {
+  const double done = static_cast<double>(tally_.requests + tally_.iterations);
+  const double doing = static_cast<double>(std::max<int64_t>(tally_.vus_active, 0));
+  resilience::ExtensionRequest made;
+  made.reason = reason;
+  made.progress = done + doing > 0 ? done / (done + doing) : 0;
+  const double rest = made.progress > 0 ? (1 - made.progress) / made.progress : 1;
+  const double ran = (runtime_.now() - begun_at_).seconds_f();
+  made.estimate = Duration::from_seconds_f(std::min(ran * rest, kEstimateMost.seconds_f()));
+  made.workflows = 1;
+  return made;
+}
+
+task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration left,
+                                     resilience::ExtensionRequest::Reason reason) {
+  const std::vector<cluster::PeerAddress> ways = self->host_.ways(self->key_.job);
+  if (ways.empty()) co_return;
+  const std::string from = ways.front().name;
+  std::string letter =
+      dispatch::encode(dispatch::ExtendLetter{self->key_.job, self->key_.share, left, self->request(reason)});
+  const auto answer = co_await self->links_.request(ways.front(), cluster::message_type::kDispatch,
+                                                    wire::Priority::kControl, std::move(letter), kAnswerMost,
+                                                    &self->over_);
+  if (!answer || self->over_.cancelled() || !self->host_.may_own(self->key_.job, from)) co_return;
+  const auto response = dispatch::decode_response(*answer);
+  const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;
+  if (given == nullptr) co_return;  // it is asked for again, or what was measured finds the owner
+  self->host_.tell(event::OwnerAnswered{self->key_.job, from});
+  self->host_.tell(event::TimeGiven{self->key_, *given});
 }
 
 void WorkerShare::on_prepared(Status prepared) {

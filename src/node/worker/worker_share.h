@@ -13,6 +13,7 @@
 #include "node/share/share_process.h"
 #include "node/worker/share_stream.h"
 #include "resilience/backpressure.h"
+#include "resilience/extension.h"
 #include "resilience/retry.h"
 
 namespace bellwether::node {
@@ -44,6 +45,10 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   void hand_over(const dispatch::desk_effect::HandOver& over);
   void stop(dispatch::StopHow how);
   void kill();
+  void save();
+  // Asks the owner for more time, once.
+  static runtime::task<void> ask_for_time(std::shared_ptr<WorkerShare> self, Duration left,
+                                          resilience::ExtensionRequest::Reason reason);
 
   void tell_end(const dispatch::ShareEnd& end);
   void resume(uint64_t applied);
@@ -72,6 +77,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   runtime::task<void> hold_back(Instant until);
   runtime::task<void> rest();
   runtime::task<void> pause(Duration at_least);
+  resilience::ExtensionRequest request(resilience::ExtensionRequest::Reason reason) const;
   dispatch::Letter letter_of(const ShareStream::Next& what) const;
   // Whether the owner has taken it; else `again_after` may say how long to wait at least.
   bool heard(const ShareStream::Next& what, const std::string& from, const Result<std::string>& answer,
@@ -93,6 +99,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   std::string nonsense_;  // what its process said, for which it was killed
   bool begun_ = false;
   uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
+  Instant begun_at_;
   vuser::Tally tally_;
 
   resilience::Pacer pacer_;

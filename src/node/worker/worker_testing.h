@@ -124,6 +124,7 @@ class FakeProcess final : public ShareProcess {
   ~FakeProcess() override { alive_.erase(this); }
   void begin(Instant at, Duration resumed) override { start = at, resume_at = resumed; }
   void stop(bool graceful) override { stops.push_back(graceful); }
+  void save() override { ++saves; }
   void kill() override { ++kills; }
   void hand_over(Duration at) override { handed_over = at; }
   int64_t pid() const override { return 1; }
@@ -134,6 +135,7 @@ class FakeProcess final : public ShareProcess {
   Duration resume_at;
   std::vector<bool> stops;
   std::optional<Duration> handed_over;
+  int saves = 0;
   int kills = 0;
 
  private:

@@ -56,6 +56,7 @@ class ScheduledShare final : public ShareProcess {
   }
   void stop(bool) override { end(ShareEnd::How::kStopped); }
   void hand_over(Duration) override {}
+  void save() override {}
   void kill() override { end(ShareEnd::How::kKilled); }
   int64_t pid() const override { return 1; }
 

@@ -194,6 +194,10 @@ std::vector<node::Surroundings::Neighbour> MemberProcess::neighbours() const {
   return out;
 }
 
+bool MemberProcess::is_suspect(const std::string& name) const {
+  return membership_->state_of(name) == membership::MemberState::kSuspect;
+}
+
 std::size_t MemberProcess::alive() const {
   if (membership_ == nullptr) return 0;
   const membership::MemberTable& table = membership_->kernel().table();

@@ -90,6 +90,7 @@ class MemberProcess final : public node::Surroundings,
   std::vector<std::string> manager_names() const override;
   bool is_gone(const std::string& name) const override;
   std::vector<Neighbour> neighbours() const override;
+  bool is_suspect(const std::string& name) const override;
   std::vector<cluster::PeerAddress> managers() const override;
 
   void on_member(const membership::MemberEvent& event) override;

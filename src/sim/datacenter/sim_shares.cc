@@ -111,6 +111,7 @@ class SimShare final : public node::ShareProcess {
     ends_ = start_ + at;
     if (nap_ != nullptr) nap_->cancel();
   }
+  void save() override {}
   void kill() override {
     if (mistake_ == DatacenterMistake::kNeverDies) return;
     how_ = ShareEnd::How::kKilled;

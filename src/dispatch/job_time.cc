@@ -1,0 +1,92 @@
+// Shares that run for longer than they may: their workers ask for more time, which is given a few times, and less each
+// time. What then becomes of them their workers do by themselves; here it is written down, and what is paused is ended
+// with the rest of the job.
+
+#include <algorithm>
+#include <utility>
+
+#include "dispatch/job.h"
+
+namespace bellwether::dispatch {
+
+namespace {
+
+std::string percent(double part) { return std::to_string(static_cast<int>(part * 100)) + " % done"; }
+
+}  // namespace
+
+Duration Job::time_of(const ShareSheet& share) const {
+  const WorkflowSpec& spec = spec_[share.workflow];
+  if (spec.length == Duration::zero()) return Duration::hours(24) + share.extended;
+  return spec.length + spec.graceful_stop + rules_.overtime + share.extended;
+}
+
+MoreTime Job::more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out) {
+  MoreTime answer;
+  ShareSheet* share = find_share(letter.share);
+  if (!owned_ || share == nullptr || share->state != ShareState::kRunning) {
+    answer.why = "the share does not run";
+    return answer;
+  }
+  // By the clock of its worker, which ends its time.
+  const auto [at, first] = trackers_.try_emplace(letter.share, now + letter.left, share->extensions, rules_.extensions);
+  const resilience::ExtensionAnswer said = at->second.ask(now, letter.request, suspect);
+  answer.granted = said.granted;
+  answer.remaining = said.remaining;
+  answer.warning = said.warning;
+  answer.over = said.deadline <= now;
+  const std::string whose = "worker '" + share->worker + "', workflow '" + spec_[share->workflow].name + "', " +
+                            percent(letter.request.progress);
+  if (said.ok()) {
+    ++share->extensions;
+    share->extended += said.granted;
+    add_event(now, "share_extended",
+              whose + ": " + seconds_text(said.granted) + " more, for a " + std::string(to_string(letter.request.reason)));
+  } else {
+    answer.why = to_string(said.denial);
+    if (answer.over) add_event(now, "share_not_extended", whose + ": " + answer.why);
+  }
+  flush(out);
+  return answer;
+}
+
+// When its worker has given up asking, or never for one whose worker then ends it.
+Instant Job::overdue_at(const ShareSheet& share) const {
+  const auto since = share_since_.find(share.id);
+  const bool ends = spec_[share.workflow].on_overtime == plan::OnOvertime::kKill;
+  if (ends || share.state != ShareState::kRunning || since == share_since_.end() || overdue_.contains(share.id)) {
+    return Instant::never();
+  }
+  return since->second + time_of(share) + rules_.extensions.grace;
+}
+
+void Job::look_for_overdue(Instant now, JobEffects&) {
+  for (const ShareSheet& share : sheet_.shares) {
+    if (overdue_at(share) > now) continue;
+    overdue_.insert(share.id);
+    const WorkflowSpec& spec = spec_[share.workflow];
+    const bool paused = spec.on_overtime == plan::OnOvertime::kPause;
+    add_event(now, "share_overtime",
+              "worker '" + share.worker + "', workflow '" + spec.name + "' has used its time, and " +
+                  (paused ? "starts nothing new" : "runs on"));
+  }
+}
+
+// When only what is paused is left of a job, it is ended.
+void Job::end_paused(Instant now, JobEffects& out) {
+  std::vector<uint16_t> paused;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (is_final(sheet_.workflows[w].state)) continue;
+    const auto goes_on = [&](const ShareSheet& share) {
+      return share.workflow == w && is_live(share) && !overdue_.contains(share.id);
+    };
+    if (spec_[w].on_overtime != plan::OnOvertime::kPause || !has_live(w)) return;
+    if (std::any_of(sheet_.shares.begin(), sheet_.shares.end(), goes_on)) return;
+    paused.push_back(w);
+  }
+  for (const uint16_t w : paused) {
+    fail_workflow(now, w, WorkflowState::kTimedOut, "ran for longer than it may, and was paused", out);
+  }
+}
+
+}  // namespace bellwether::dispatch
