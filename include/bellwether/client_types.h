@@ -96,6 +96,7 @@ struct Scenario {
   std::optional<uint32_t> vus;
   std::optional<Span> duration;
   std::optional<double> rate_per_s;
+  std::optional<Span> timeout;  // ends the job when it has run for so long
   // Of a URL only.
   std::string method;  // empty: GET
   std::vector<std::pair<std::string, std::string>> headers;

@@ -164,6 +164,9 @@ Verdict verdict(const Facts& facts) {
   if (facts.ending == Ending::kOnError) {
     return {Outcome::kAborted, kExitAbort, "stopped by a failed step that has on_error: abort"};
   }
+  if (facts.ending == Ending::kTimeout) {
+    return {Outcome::kAborted, kExitAbort, with_why("stopped at its timeout", facts.why)};
+  }
   if (facts.ending == Ending::kThreshold) {
     return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
   }

@@ -93,8 +93,8 @@ TEST(Verdict, a_saturated_generator_that_kept_its_schedule_is_no_failure) {
 TEST(Verdict, precedence_holds_for_every_combination) {
   for (int bits = 0; bits < 512; ++bits) {
     const auto on = [bits](int bit) { return (bits >> bit & 1) != 0; };
-    for (const Ending ending : {Ending::kCompleted, Ending::kSignal, Ending::kOnError, Ending::kThreshold,
-                                Ending::kCancelled, Ending::kNotRun}) {
+    for (const Ending ending : {Ending::kCompleted, Ending::kSignal, Ending::kOnError, Ending::kTimeout,
+                                Ending::kThreshold, Ending::kCancelled, Ending::kNotRun}) {
       Facts facts;
       facts.ending = ending;
       facts.thresholds = on(0) ? 4 : 0;
@@ -114,7 +114,7 @@ TEST(Verdict, precedence_holds_for_every_combination) {
         expected = 1;
       } else if (ending == Ending::kSignal || ending == Ending::kCancelled) {
         expected = 105;
-      } else if (ending == Ending::kOnError) {
+      } else if (ending == Ending::kOnError || ending == Ending::kTimeout) {
         expected = 108;
       } else if (ending == Ending::kThreshold || facts.thresholds_failed > 0) {
         expected = 99;

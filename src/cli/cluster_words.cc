@@ -66,6 +66,7 @@ std::string votes_text(const AdminAnswer::Quorum& quorum) {
   } else if (quorum.jobs() > 0) {
     text += "this node keeps the registers of " + std::to_string(quorum.jobs()) + " jobs\n";
   }
+  if (!quorum.submissions().empty()) text += "this node takes no new jobs: " + printable(quorum.submissions()) + "\n";
   if (quorum.follows_only()) text += "this node has lost its record of votes: it follows, and does not vote\n";
   return text;
 }
@@ -127,7 +128,8 @@ Json quorum_json(const AdminAnswer::Quorum& quorum) {
           {"jobs_unable", quorum.jobs_unable()},
           {"decided_by", votes(quorum) ? "quorum" : quorum.decided_by()},
           {"obstacle", quorum.obstacle()},
-          {"stands_back", quorum.stands_back()}};
+          {"stands_back", quorum.stands_back()},
+          {"submissions", quorum.submissions()}};
 }
 
 }  // namespace

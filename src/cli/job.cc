@@ -28,6 +28,7 @@ struct Given {
   std::vector<std::string> outs;
   std::vector<std::string> workflows;
   std::string why;
+  std::string timeout;
   std::string ui = "ci";
   uint64_t seed = 0;
   bool graceful = false;
@@ -54,13 +55,20 @@ int show(const Given& given, const client::Outcome<Answer>& answer) {
 
 // --- the verbs -------------------------------------------------------------------------------------------------------
 
-int submit(const Given& given) {
+Result<plan::Bundled> bundle_of(const Given& given) {
   auto sets = parse_sets(given.sets);
-  if (!sets) return wrong(sets.error().message);
+  if (!sets) return tl::unexpected(sets.error());
+  const auto timeout = parse_timeout(given.timeout);
+  if (!timeout) return tl::unexpected(timeout.error());
   client::Scenario scenario;
   scenario.file = given.file;
   scenario.variables = std::move(*sets);
-  const auto bundled = load_scenario(scenario);
+  if (*timeout) scenario.timeout = client::Span((*timeout)->ns());
+  return load_scenario(scenario);
+}
+
+int submit(const Given& given) {
+  const auto bundled = bundle_of(given);
   if (!bundled) return wrong(bundled.error().message);
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
@@ -162,6 +170,7 @@ void add_job(CLI::App& app, int& exit_code) {
   submitting->add_option("-e,--set", given->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()
       ->allow_extra_args(false);
+  submitting->add_option("--timeout", given->timeout, "Ends the job when it has run for so long, for example 2h");
   submitting->add_option("--id", given->id, "The job's id: giving the same twice starts it once (usual: drawn)");
   submitting->add_option("--seed", given->seed, "Seed of everything random (default: from the system)");
   submitting->add_flag("--json", given->json, "As JSON");

@@ -116,6 +116,12 @@ std::string text_of(const client::Status& status) {
         {one.name, std::string(to_string(one.state)), std::to_string(one.parts), who.empty() ? "-" : who, one.why});
   }
   out += "\n" + workflows.text();
+  for (const client::Event& one : status.events) {
+    if (!one.kind.ends_with("stopping")) continue;
+    char text[80];
+    std::snprintf(text, sizeof text, "at %.1f s: ", seconds(one.at));
+    out += line("stopped", text + one.detail);
+  }
   for (const client::Loss& one : status.losses) {
     char text[80];
     std::snprintf(text, sizeof text, "%.1f s to %.1f s, %.0f%%: ", seconds(one.from), seconds(one.to), one.share * 100);

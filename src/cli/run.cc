@@ -23,7 +23,7 @@ struct RunArguments {
   std::vector<std::string> sets;
   std::vector<std::string> outs;
   std::vector<std::string> headers;
-  std::string vus, duration, rate, method, body, pin, ca_file;
+  std::string vus, duration, rate, timeout, method, body, pin, ca_file;
   std::string ui = "ci";
   uint32_t cores = 0;
   uint64_t seed = 0;
@@ -56,6 +56,9 @@ Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) 
     if (*rate <= 0) return fail(Errc::kInvalid, "--rate: write more than 0");
     scenario.rate_per_s = *rate;
   }
+  const auto timeout = parse_timeout(arguments.timeout);
+  if (!timeout) return tl::unexpected(timeout.error());
+  if (*timeout) scenario.timeout = client::Span((*timeout)->ns());
   return {};
 }
 
@@ -155,6 +158,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");
   command->add_option("-R,--rate", arguments->rate,
                       "Arrivals, for example 500/s: an open model, never slowed by the target");
+  command->add_option("--timeout", arguments->timeout, "Ends the run when it has taken so long, for example 2h");
   command->add_option("-e,--set", arguments->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()
       ->allow_extra_args(false);

@@ -24,6 +24,14 @@ Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::v
   return sets;
 }
 
+Result<std::optional<Duration>> parse_timeout(const std::string& text) {
+  if (text.empty()) return std::nullopt;
+  const auto timeout = parse_duration(text);
+  if (!timeout) return fail(Errc::kInvalid, "--timeout: " + timeout.error().message);
+  if (*timeout <= Duration::zero()) return fail(Errc::kInvalid, "--timeout: write more than 0");
+  return *timeout;
+}
+
 Result<plan::Bundled> load_scenario(const client::Scenario& scenario) {
   auto bundled = client::detail::bundle_of(scenario);
   if (bundled) return std::move(*bundled);

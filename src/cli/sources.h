@@ -1,6 +1,7 @@
 // Reads scenarios and policy sheets from the disk for the rooms that must not.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,6 +18,8 @@ using client::detail::read_whole_file;
 // "NAME=VALUE" pairs as given to --set. Error: kInvalid.
 Result<std::vector<std::pair<std::string, std::string>>> parse_sets(const std::vector<std::string>& texts);
 
+// Of --timeout; nothing for an empty text.
+Result<std::optional<Duration>> parse_timeout(const std::string& text);
 // The plan of a scenario, with all that it was made from. What is wrong with it goes to stderr, one diagnostic after
 // the other, and the result is an Error that counts them.
 Result<plan::Bundled> load_scenario(const client::Scenario& scenario);

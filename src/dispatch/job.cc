@@ -21,6 +21,8 @@ std::string cut(std::string text) {
   return text;
 }
 
+std::string by(const JobStop& stop) { return stop.by.empty() ? std::string() : ", by '" + stop.by + "'"; }
+
 }  // namespace
 
 Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
@@ -103,11 +105,14 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
     if (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce) return;
     if (!sheet_.stop) {
       sheet_.stop = stop;
-      add_event(now, "stopping", stop.why + (stop.by.empty() ? "" : " (" + stop.by + ")"));
+      add_event(now, "stopping", stop.why + by(stop) + what_runs());
     }
     sheet_.stop->how = stop.how;
     if (cancelled && sheet_.state != JobState::kCancelling) become(JobState::kCancelling, stop.why, out);
   }
+  std::string names;
+  for (const uint16_t w : workflows) names += (names.empty() ? "'" : ", '") + spec_[w].name + "'";
+  if (!names.empty()) add_event(now, "workflow_stopping", names + ": " + stop.why + by(stop));
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!workflows.empty() && !workflows.contains(w)) continue;
     const WorkflowState state = sheet_.workflows[w].state;
@@ -261,6 +266,8 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   });
   if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kCancelled) {
     become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
+  } else if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kTimeout) {
+    become(workflow, WorkflowState::kTimedOut, sheet_.stop->why, out);
   } else if (some) {
     become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
     become(workflow, WorkflowState::kCompleted, {}, out);
@@ -310,6 +317,7 @@ void Job::conclude(Instant now, JobEffects& out) {
 
 JobState Job::outcome() const {
   if (sheet_.state == JobState::kCancelling) return JobState::kCancelled;
+  if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kTimeout) return JobState::kTimedOut;
   const auto& all = sheet_.workflows;
   const auto completed = [](const WorkflowSheet& one) { return one.state == WorkflowState::kCompleted; };
   if (std::all_of(all.begin(), all.end(), completed)) return JobState::kCompleted;
@@ -371,7 +379,7 @@ void Job::tick(Instant now, JobEffects& out) {
   for (const ShareSheet& share : sheet_.shares) {
     if (is_live(share) && share_since_[share.id] + limit_of(share) <= now) late.push_back(share.id);
   }
-  look_for_overdue(now, out);
+  look_for_overdue(now);
   for (const ShareId id : late) {
     ShareSheet* share = find_share(id);
     if (share == nullptr || !is_live(*share)) continue;
@@ -387,12 +395,13 @@ void Job::tick(Instant now, JobEffects& out) {
                     "no result of '" + spec_[workflow].name + "' from worker '" + share->worker + "'", out);
     }
   }
+  look_at_timeout(now, out);
   advance(now, out);
 }
 
 Instant Job::wake() const {
   if (!owned_ || over_ || is_final(sheet_.state)) return Instant::never();
-  Instant next = next_move();
+  Instant next = std::min(next_move(), timeout_at());
   if (!asking_.empty()) next = std::min(next, asked_until_);
   if (border_since_) next = std::min(next, *border_since_ + rules_.layer_sync_limit);
   for (const ShareSheet& share : sheet_.shares) {

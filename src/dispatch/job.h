@@ -35,9 +35,12 @@
 #include "dispatch/job_context.h"
 #include "dispatch/job_sheet.h"
 #include "dispatch/job_spec.h"
-#include "dispatch/letters.h"
+#include "resilience/extension.h"
 
 namespace bellwether::dispatch {
+
+struct ExtendLetter;
+struct MoreTime;
 
 // A worker, as a manager sees it.
 struct WorkerSight {
@@ -211,6 +214,7 @@ class Job {
   void become(JobState to, std::string why, JobEffects& out);
   void become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out);
   JobState outcome() const;
+  std::string what_runs() const;
   void flush(JobEffects& out);
   WallTime wall(Instant now) const { return {wall_now_.unix_ns + (now - wall_at_).ns()}; }
   void add_event(Instant now, std::string kind, std::string detail);
@@ -286,10 +290,13 @@ class Job {
   Instant moment(uint64_t second) const { return *zero_ + Duration::seconds(static_cast<int64_t>(second)); }
   Instant next_move() const;
 
-  // --- job_time.cc: shares that run for longer than they may
+  // --- job_time.cc: shares that run for longer than they may, and the timeout of all
   Duration time_of(const ShareSheet& share) const;  // that its worker gives it, with what was granted
   Instant overdue_at(const ShareSheet& share) const;
-  void look_for_overdue(Instant now, JobEffects& out);
+  void look_for_overdue(Instant now);
+  // Of the whole job; never for one that is being stopped at once.
+  Instant timeout_at() const;
+  void look_at_timeout(Instant now, JobEffects& out);
   void end_paused(Instant now, JobEffects& out);
 
   JobSpec spec_;
@@ -326,8 +333,8 @@ class Job {
   uint64_t context_kept_ = 0;              // version that a quorum has
   std::optional<Instant> border_since_;    // when the layer ended after which nothing could begin yet
   std::map<ShareId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time
-  std::set<ShareId> overdue_;                                  // that run on although their time is over
-  std::map<uint16_t, Instant> gap_since_;  // of workflows with parts that nobody runs
+  std::set<ShareId> overdue_;                                 // that run on although their time is over
+  std::map<uint16_t, Instant> gap_since_;                     // of workflows with parts that nobody runs
 };
 
 }  // namespace bellwether::dispatch

@@ -77,14 +77,14 @@ struct JobEvent {
 
 // Why a job does not run to its planned end.
 struct JobStop {
-  enum class Cause : uint8_t { kCancelled, kThreshold, kOnError };
+  enum class Cause : uint8_t { kCancelled, kThreshold, kOnError, kTimeout };
   Cause cause = Cause::kCancelled;
   StopHow how = StopHow::kAtOnce;
   std::string by;   // who, of a cancellation
   std::string why;  // in words
   bool operator==(const JobStop&) const = default;
 };
-inline constexpr std::size_t kStopCauses = 3;
+inline constexpr std::size_t kStopCauses = 4;
 
 struct JobSheet {
   std::string id;

@@ -61,7 +61,7 @@ TEST(JobSheet, what_no_owner_could_have_written_is_refused) {
   EXPECT_TRUE(refuses([](auto& s) { s.ended.unix_ns = INT64_MIN; }, "a time"));
   EXPECT_TRUE(refuses([](auto& s) { s.elapsed = Duration::nanos(-1); }, "a time"));
   EXPECT_TRUE(refuses([&](auto& s) { s.elapsed = ages; }, "a time"));
-  EXPECT_TRUE(refuses([](auto& s) { s.stop->cause = static_cast<JobStop::Cause>(3); }, "a stop"));
+  EXPECT_TRUE(refuses([](auto& s) { s.stop->cause = static_cast<JobStop::Cause>(kStopCauses); }, "a stop"));
   EXPECT_TRUE(refuses([](auto& s) { s.stop->how = static_cast<StopHow>(2); }, "a stop"));
   EXPECT_TRUE(refuses([](auto& s) { s.workflows.resize(kMostWorkflows + 1); }, "too many workflows"));
   EXPECT_TRUE(refuses([](auto& s) { s.shares.resize(kMostShares + 1); }, "too many shares"));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,7 +36,7 @@ using JobSpec = std::vector<WorkflowSpec>;
 
 JobSpec spec_of(const plan::Plan& plan);
 
-// What is the same for all jobs of a cluster.
+// What is the same for all jobs of a cluster, but for the timeout.
 struct JobRules {
   Duration worker_wait = Duration::seconds(60);       // with no worker at all, a job fails after so long
   Duration dispatch_limit = Duration::seconds(300);   // a share that nobody can be found for fails its workflow then
@@ -55,6 +56,7 @@ struct JobRules {
   Duration isolation_limit = Duration::seconds(60);
   Duration overtime = Duration::seconds(60);      // beyond the planned end and graceful_stop
   Duration result_limit = Duration::seconds(30);  // beyond that, for the result of a worker that does not die
+  std::optional<Duration> timeout;                // of this job, from the start of its run: then it is ended at once
   resilience::ExtensionSettings extensions;       // of a share beyond that all, when its worker asks
 };
 

@@ -1,11 +1,14 @@
 // Shares that run for longer than they may: their workers ask for more time, which is given a few times, and less each
 // time. What then becomes of them their workers do by themselves; here it is written down, and what is paused is ended
-// with the rest of the job.
+// with the rest of the job. And the timeout of the whole.
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
+#include "base/units.h"
 #include "dispatch/job.h"
+#include "dispatch/letters.h"
 
 namespace bellwether::dispatch {
 
@@ -14,6 +17,19 @@ namespace {
 std::string percent(double part) { return std::to_string(static_cast<int>(part * 100)) + " % done"; }
 
 }  // namespace
+
+// Of what is stopped, for the record.
+std::string Job::what_runs() const {
+  std::set<std::string> workers;
+  std::size_t shares = 0;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (!is_live(share)) continue;
+    ++shares;
+    workers.insert(share.worker);
+  }
+  return shares == 0 ? std::string()
+                     : "; " + format_count(shares, "share") + " on " + format_count(workers.size(), "worker");
+}
 
 Duration Job::time_of(const ShareSheet& share) const {
   const WorkflowSpec& spec = spec_[share.workflow];
@@ -40,8 +56,9 @@ MoreTime Job::more_time(Instant now, const ExtendLetter& letter, bool suspect, J
   if (said.ok()) {
     ++share->extensions;
     share->extended += said.granted;
-    add_event(now, "share_extended",
-              whose + ": " + seconds_text(said.granted) + " more, for a " + std::string(to_string(letter.request.reason)));
+    add_event(
+        now, "share_extended",
+        whose + ": " + seconds_text(said.granted) + " more, for a " + std::string(to_string(letter.request.reason)));
   } else {
     answer.why = to_string(said.denial);
     if (answer.over) add_event(now, "share_not_extended", whose + ": " + answer.why);
@@ -60,7 +77,17 @@ Instant Job::overdue_at(const ShareSheet& share) const {
   return since->second + time_of(share) + rules_.extensions.grace;
 }
 
-void Job::look_for_overdue(Instant now, JobEffects&) {
+Instant Job::timeout_at() const {
+  const bool ends = concluding_ || (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce);
+  return zero_ && rules_.timeout && !ends ? *zero_ + *rules_.timeout : Instant::never();
+}
+
+void Job::look_at_timeout(Instant now, JobEffects& out) {
+  if (timeout_at() > now) return;
+  stop(now, {JobStop::Cause::kTimeout, StopHow::kAtOnce, {}, plan::timeout_text(*rules_.timeout)}, {}, out);
+}
+
+void Job::look_for_overdue(Instant now) {
   for (const ShareSheet& share : sheet_.shares) {
     if (overdue_at(share) > now) continue;
     overdue_.insert(share.id);

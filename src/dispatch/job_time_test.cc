@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "dispatch/job_testing.h"
+#include "dispatch/letters.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -131,6 +132,56 @@ TEST_F(JobTime, what_is_only_told_of_keeps_the_job_going_until_it_ends) {
   world_->ends_itself = [](uint16_t) { return true; };
   EXPECT_TRUE(world_->run(Duration::minutes(1)));
   EXPECT_EQ(state(), WorkflowState::kCompleted);
+}
+
+TEST(JobTimeout, a_job_that_takes_longer_is_ended_and_says_so) {
+  JobRules rules;
+  rules.timeout = Duration::seconds(20);
+  JobWorld world({load_spec("long", Duration::minutes(5)), load_spec("later", Duration::minutes(1), {0})}, 1, rules);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  const Instant begun = world.now();
+  EXPECT_TRUE(world.run(Duration::minutes(2)));
+  EXPECT_LT(world.now() - begun, Duration::seconds(22));
+  EXPECT_EQ(world.sheet().state, JobState::kTimedOut);
+  EXPECT_EQ(world.sheet().why, "its timeout of 20s is over");
+  EXPECT_EQ(world.sheet().workflows[0].state, WorkflowState::kTimedOut);
+  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kSkipped);
+  EXPECT_TRUE(world.all_cores_free());
+}
+
+TEST(JobTimeout, another_owner_keeps_to_it_and_one_that_completes_in_time_never_hears_of_it) {
+  JobRules rules;
+  rules.timeout = Duration::seconds(40);
+  JobWorld slow({load_spec("long", Duration::minutes(5))}, 1, rules);
+  slow.add("w1", 1);
+  slow.begin();
+  ASSERT_TRUE(slow.run_until_begun());
+  const Instant begun = slow.now();
+  for (int i = 0; i < 200; ++i) slow.step(Duration::millis(100));
+  slow.replace_owner();
+  EXPECT_TRUE(slow.run(Duration::minutes(2)));
+  EXPECT_LT(slow.now() - begun, Duration::seconds(42));
+  EXPECT_EQ(slow.sheet().state, JobState::kTimedOut);
+
+  JobWorld fast({load_spec("short", Duration::seconds(30))}, 1, rules);
+  fast.add("w1", 1);
+  fast.begin();
+  EXPECT_TRUE(fast.run(Duration::minutes(2)));
+  EXPECT_EQ(fast.sheet().state, JobState::kCompleted);
+}
+
+TEST(JobTimeout, what_was_cancelled_before_stays_cancelled) {
+  JobRules rules;
+  rules.timeout = Duration::seconds(20);
+  JobWorld world({load_spec("long", Duration::minutes(5))}, 1, rules);
+  world.add("w1", 1);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  world.cancel({});
+  EXPECT_TRUE(world.run(Duration::minutes(2)));
+  EXPECT_EQ(world.sheet().state, JobState::kCancelled);
 }
 
 }  // namespace

@@ -115,10 +115,11 @@ struct Leave {
 };
 struct Tick {};
 }  // namespace desk_event
-using DeskEvent = std::variant<desk_event::Asked, desk_event::Prepared, desk_event::NotPrepared, desk_event::Measured,
-                               desk_event::Ended, desk_event::OwnerAnswered, desk_event::OwnerNamed,
-                               desk_event::ReportNoted, desk_event::TimeGiven, desk_event::Excess, desk_event::Delivered, desk_event::Willing,
-                               desk_event::Drain, desk_event::Leave, desk_event::Tick>;
+using DeskEvent =
+    std::variant<desk_event::Asked, desk_event::Prepared, desk_event::NotPrepared, desk_event::Measured,
+                 desk_event::Ended, desk_event::OwnerAnswered, desk_event::OwnerNamed, desk_event::ReportNoted,
+                 desk_event::TimeGiven, desk_event::Excess, desk_event::Delivered, desk_event::Willing,
+                 desk_event::Drain, desk_event::Leave, desk_event::Tick>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 

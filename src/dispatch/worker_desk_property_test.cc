@@ -65,6 +65,8 @@ class DeskWorld {
     order.cores = 1 + static_cast<uint32_t>(prng_.below(count));
     order.squeeze = prng_.chance(0.3);
     order.bundle = prng_.chance(0.95) ? "b0" : "b1";
+    if (prng_.chance(0.5)) order.execution_limit = prng_.between(Duration::millis(100), Duration::seconds(60));
+    order.on_overtime = static_cast<plan::OnOvertime>(prng_.below(plan::kOnOvertimes));
     return order;
   }
   std::string any_job() { return prng_.chance(0.5) ? "a" : "b"; }
@@ -83,7 +85,7 @@ class DeskWorld {
 
   void something_happens() {
     const ShareKey key = any_key();
-    switch (prng_.below(18)) {
+    switch (prng_.below(19)) {
       case 0:
       case 1:
       case 2: return repeat(Offer{any_order()});
@@ -104,6 +106,11 @@ class DeskWorld {
       case 14: return step(desk_event::OwnerAnswered{key.job, any_manager()});
       case 15: return repeat(TakeOverLetter{key.job, any_fence(), key.share, Duration::zero(), prng_.below(5)});
       case 16: return repeat(HandOverLetter{key.job, any_fence(), key.share, 1 + prng_.below(5)});
+      case 17: {
+        const Duration more =
+            prng_.chance(0.7) ? prng_.between(Duration::millis(1), Duration::seconds(15)) : Duration();
+        return step(desk_event::TimeGiven{key, {more, 1, prng_.chance(0.3), prng_.chance(0.3), {}}});
+      }
       default:
         return step(prng_.chance(0.3) ? DeskEvent(desk_event::Excess{key}) : DeskEvent(desk_event::Delivered{key}));
     }
@@ -191,6 +198,14 @@ class DeskWorld {
   void check(const desk_effect::Kill& effect) {
     RC_ASSERT(processes_.contains(effect.share));
     processes_[effect.share].killed = true;
+  }
+  void check(const desk_effect::AskForTime& effect) {
+    RC_ASSERT(processes_.contains(effect.share) && !processes_[effect.share].killed);
+    RC_ASSERT(effect.left > Duration::zero());
+  }
+  void check(const desk_effect::Warn& effect) {
+    RC_ASSERT(processes_.contains(effect.share));
+    RC_ASSERT(processes_[effect.share].begun && !processes_[effect.share].killed);
   }
   void check(const desk_effect::TellEnd& effect) {
     RC_ASSERT(here_.contains(effect.share) && !processes_.contains(effect.share));

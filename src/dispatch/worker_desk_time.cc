@@ -1,6 +1,6 @@
 // Shares that run for longer than they may. The owner is asked for more time before theirs is over. When it gives no
-// more, the process is told, and has some seconds in which all that it has measured is told; then the scenario says what
-// follows.
+// more, the process is told, and has some seconds in which all that it has measured is told; then the scenario says
+// what follows.
 
 #include <algorithm>
 #include <utility>

@@ -123,6 +123,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   Plan plan;
   plan.name = source.name;
   plan.on_loss = on_loss_of(source.on_loss);
+  plan.timeout = source.timeout;
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
   }

@@ -252,6 +252,20 @@ workflows:
   EXPECT_EQ(plan.workflows[1].graceful_stop, Duration::seconds(3));
 }
 
+TEST(Load, how_long_a_run_may_take_and_what_follows) {
+  const Plan plan = plan_of(R"yaml(
+timeout: 2h
+workflows:
+  a: {vus: 1, duration: 1s, on_overtime: pause, steps: {s: {http: {get: "http://h/"}}}}
+  b: {vus: 1, duration: 1s, steps: {s: {http: {get: "http://h/"}}}}
+)yaml");
+  EXPECT_EQ(plan.timeout, Duration::hours(2));
+  EXPECT_EQ(plan.workflows[0].on_overtime, OnOvertime::kPause);
+  EXPECT_EQ(plan.workflows[1].on_overtime, OnOvertime::kKill);
+  EXPECT_EQ(plan_of("workflows: {a: {vus: 1, duration: 1s, steps: {s: {http: {get: \"http://h/\"}}}}}").timeout,
+            std::nullopt);
+}
+
 TEST(Load, a_workflow_without_a_test_step_runs_once) {
   const Plan plan = plan_of("workflows: {warm: {steps: {prepare: {action: {set: {started: \"${now}\"}}}}}}");
   EXPECT_TRUE(std::holds_alternative<Once>(plan.workflows[0].executor));

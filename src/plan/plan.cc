@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/units.h"
 
 namespace bellwether::plan {
 namespace {
@@ -30,6 +31,8 @@ uint64_t arrivals_of(uint64_t total, uint32_t part, uint32_t parts) {
 }
 
 }  // namespace
+
+std::string timeout_text(Duration timeout) { return "its timeout of " + format_duration(timeout) + " is over"; }
 
 Share share_of(uint32_t total, uint32_t part, uint32_t parts) {
   check(part < parts, "a part is one of its parts");

@@ -206,8 +206,8 @@ struct Workflow {
   Duration start_time;                             // after the start of the run
   Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end
   OnOvertime on_overtime = OnOvertime::kKill;
-  std::vector<Step> steps;                         // in the order of the file
-  std::vector<std::vector<uint16_t>> layers;       // indices into steps; the steps of one layer run concurrently
+  std::vector<Step> steps;                    // in the order of the file
+  std::vector<std::vector<uint16_t>> layers;  // indices into steps; the steps of one layer run concurrently
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
 };
@@ -252,7 +252,11 @@ struct Plan {
   std::vector<CheckInfo> checks;
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
+  std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
 };
+
+// Why a run with this timeout was ended: "its timeout of 2h is over".
+std::string timeout_text(Duration timeout);
 
 // The half-open range of numbers [first, first + count) out of `total` that part `part` of `parts` takes: split
 // evenly, the remainder to the last parts. Every number is in exactly one part.

@@ -64,6 +64,7 @@ Result<Plan> make_plan(const QuickRun& run) {
   if (!call) return tl::unexpected(call.error());
   Plan plan;
   plan.name = run.url;
+  plan.timeout = run.timeout;
   Workflow& workflow = plan.workflows.emplace_back();
   workflow.name = "url";
   if (run.rate_per_s) {

@@ -180,6 +180,7 @@ struct Scenario {
   std::vector<Workflow> workflows;
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
+  std::optional<Duration> timeout;
 };
 
 }  // namespace bellwether::scenario

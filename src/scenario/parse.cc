@@ -5,7 +5,8 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 6> kKeys{"name", "env", "defaults", "workflows", "thresholds", "on_loss"};
+constexpr std::array<std::string_view, 7> kKeys{"name",       "env",     "defaults", "workflows",
+                                                "thresholds", "on_loss", "timeout"};
 constexpr std::array<std::string_view, 4> kLater{"data", "include", "tags", "report"};
 
 void parse_workflows(const Section& file, Scenario& scenario) {
@@ -114,10 +115,17 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
     const auto choice = read_choice(*on_loss, "'on_loss'", kOnLoss, {}, reading);
     if (choice) scenario.on_loss = static_cast<OnLoss>(*choice);
   }
+  if (const Node* timeout = file.find("timeout")) {
+    scenario.timeout = read_duration(*timeout, "'timeout'", reading);
+    if (scenario.timeout && *scenario.timeout <= Duration::zero()) {
+      report_wrong(*timeout, "'timeout'", "more than 0, such as 2h", reading);
+    }
+  }
   return scenario;
 }
 
 void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics) {
+  if (overrides.timeout) scenario.timeout = overrides.timeout;
   bool took_vus = false;
   bool took_duration = false;
   bool took_rate = false;

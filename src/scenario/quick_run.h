@@ -20,6 +20,7 @@ struct QuickRun {
   uint32_t vus = 1;
   Duration duration = Duration::seconds(10);
   std::optional<double> rate_per_s;  // given: constant-arrival-rate with `vus` virtual users; else constant-vus
+  std::optional<Duration> timeout;
   bool tls_verify = true;
   std::string tls_ca;       // certificates to trust, PEM; empty: the system's
   std::string tls_ca_name;  // the file they came from, for messages

@@ -29,6 +29,7 @@ struct Overrides {
   std::optional<uint32_t> vus;
   std::optional<Duration> duration;
   std::optional<double> rate_per_s;
+  std::optional<Duration> timeout;
 };
 
 struct Sources {

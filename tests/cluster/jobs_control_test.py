@@ -74,12 +74,36 @@ class Stopping(jobs.Test):
                 self.assertEqual(interrupted == 0, graceful, (completed, interrupted))
                 self.assertEqual(result["lost"], [])
                 [stopping] = cluster.events(client.job, "stopping")
-                self.assertIn("tester", stopping["detail"])
+                self.assertEqual(stopping["detail"], "enough of it, by 'tester'; 2 shares on 2 workers")
                 self.assertEqual(cluster.status(client.job)["state"], "cancelled")
                 code, text = cluster.job("cancel", client.job)
                 self.assertEqual(code, 1)
                 self.assertIn("it is cancelled", text)
                 cluster.all_free()
+
+    def test_a_run_that_takes_longer_than_its_timeout_is_ended(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(self.slow(cluster), "--timeout", "4s")
+        code, result = client.finish()
+        self.assertEqual(code, 108)
+        self.assertIn("its timeout of 4s is over", result["run"]["reason"])
+        self.assertGreater(result["totals"]["requests"], 0)
+        status = cluster.status(client.job)
+        self.assertEqual((status["state"], status["why"]), ("timed_out", "its timeout of 4s is over"))
+        self.assertEqual([one["state"] for one in status["workflows"]], ["timed_out"])
+        cluster.all_free()
+
+    def test_without_a_quorum_a_new_job_is_refused_by_name(self):
+        cluster = self.cluster(3, workers=1)
+        leader, _ = cluster.at_work()
+        for name in cluster.voters:
+            if name != leader:
+                cluster.running[name].kill()
+        until("the loss of the quorum", lambda: not cluster.ask(leader, "quorum")["has_quorum"])
+        code, text = cluster.job("submit", cluster.write("lonely.yaml", cluster.scenario(seconds=2)))
+        self.assertEqual(code, 1, text)
+        self.assertRegex(str(text), "Quorum(Unavailable|Timeout|CircuitOpen)")
 
     def test_ctrl_c_ends_it_gracefully_and_twice_at_once(self):
         cluster = self.cluster(3, workers=2)

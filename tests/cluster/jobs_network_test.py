@@ -52,7 +52,8 @@ class Cuts(jobs.Test):
         until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
         self.assertNotEqual(cluster.children("w2"), [], "it goes on by itself")
         cluster.world.heal()
-        until("what it says", lambda: cluster.events(client.job, "extra_load"))
+        [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))
+        self.assertRegex(extra["detail"], "[0-9]+ requests? a second were sent, and are not counted")
         code, result = client.finish()
         self.assertEqual(code, jobs.LOST)
         [lost] = result["lost"]

@@ -48,6 +48,7 @@ void put(const RecordedScenario& from, wire::ScenarioRecord& to) {
   if (from.overrides.vus) overrides.set_vus(*from.overrides.vus);
   if (from.overrides.duration) overrides.set_duration_ns(from.overrides.duration->ns());
   if (from.overrides.rate_per_s) overrides.set_rate_per_s(*from.overrides.rate_per_s);
+  if (from.overrides.timeout) overrides.set_timeout_ns(from.overrides.timeout->ns());
   for (const auto& [question, answer] : from.files) {
     wire::ScenarioRecord::File* file = to.add_files();
     file->set_path(question.path);
@@ -69,6 +70,7 @@ void put(const QuickRun& from, wire::QuickRunRecord& to) {
   if (from.body) to.set_body(*from.body);
   to.set_vus(from.vus);
   to.set_duration_ns(from.duration.ns());
+  if (from.timeout) to.set_timeout_ns(from.timeout->ns());
   if (from.rate_per_s) to.set_rate_per_s(*from.rate_per_s);
   to.set_skip_tls_verify(!from.tls_verify);
   to.set_tls_ca(from.tls_ca);
@@ -131,6 +133,7 @@ class Reader {
     if (from.has_vus()) to.vus = vus(from.vus());
     if (from.has_duration_ns()) to.duration = duration(from.duration_ns());
     if (from.has_rate_per_s()) to.rate_per_s = rate(from.rate_per_s());
+    if (from.has_timeout_ns()) to.timeout = duration(from.timeout_ns());
   }
 
   void record(const wire::ScenarioRecord& from, RecordedScenario& to) {
@@ -159,6 +162,7 @@ class Reader {
     if (from.has_body()) to.body = from.body();
     to.vus = vus(from.vus());
     to.duration = duration(from.duration_ns());
+    if (from.has_timeout_ns()) to.timeout = duration(from.timeout_ns());
     if (from.has_rate_per_s()) to.rate_per_s = rate(from.rate_per_s());
     to.tls_verify = !from.skip_tls_verify();
     to.tls_ca = from.tls_ca();

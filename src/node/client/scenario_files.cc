@@ -55,6 +55,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   if (from.vus) quick.vus = *from.vus;
   if (from.duration) quick.duration = duration_of(*from.duration);
   quick.rate_per_s = from.rate_per_s;
+  if (from.timeout) quick.timeout = duration_of(*from.timeout);
   quick.tls_verify = from.verify_certificate;
   if (!from.ca_file.empty()) {
     auto pem = read_whole_file(from.ca_file, kCaBytesMax);
@@ -74,6 +75,7 @@ std::string wrong_with(const Scenario& from) {
   if (url && !from.variables.empty()) return "variables belong to a scenario, not to a URL";
   if (from.vus && (*from.vus == 0 || *from.vus > kVusMost)) return "virtual users: 1 to 10000000";
   if (from.duration && *from.duration <= Span::zero()) return "the duration: more than 0";
+  if (from.timeout && *from.timeout <= Span::zero()) return "the timeout: more than 0";
   if (from.rate_per_s && !(*from.rate_per_s > 0)) return "the rate: more than 0";
   return {};
 }
@@ -120,6 +122,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from) {
   sources.overrides.vus = from.vus;
   if (from.duration) sources.overrides.duration = duration_of(*from.duration);
   sources.overrides.rate_per_s = from.rate_per_s;
+  if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
   const std::string name = sources.file_name;
   auto bundled = plan::bundle_scenario(std::move(sources));
   if (bundled) return std::move(*bundled);

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/units.h"
 #include "cluster/sqlite_kv.h"
 
 namespace bellwether::node {
@@ -64,8 +65,18 @@ task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel)
   }
 }
 
+std::string ManagerRole::refuses_jobs() const {
+  if (service_.quorum_breaker() != resilience::BreakerState::kOpen) return {};
+  return std::string(kQuorumCircuitOpen) + ", it is tried again in " + format_duration(service_.quorum_again());
+}
+
 std::vector<Figure> ManagerRole::figures() const {
-  return {{"bellwether_jobs_waiting_bytes",
+  return {{"bellwether_jobs_quorum_breaker",
+           "gauge",
+           "Before what is asked of a quorum for new jobs: 0 closed, 1 open, 2 half open.",
+           {},
+           static_cast<double>(service_.quorum_breaker())},
+          {"bellwether_jobs_waiting_bytes",
            "gauge",
            "What workers told of jobs and is not counted yet, or in no copy.",
            {},

@@ -74,12 +74,12 @@ TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
 
 TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
   heard_.hold_up = [](Heard& heard) {
-    // Threads are waited for, and have more than a second to tell then.
-    std::this_thread::sleep_for(std::chrono::milliseconds(1'100));
     heard.hold_up = nullptr;
+    // More than a second, which the threads have not been asked for then.
+    while (heard.group->tally().requests < 215) std::this_thread::yield();
     heard.group->tell_what_is_over();
   };
-  live(plan_for(Duration::millis(3210), 100), {.threads = 2, .parts = 2});
+  live(plan_for(Duration::millis(3210), 100), {.threads = 2, .parts = 2, .tally_every = Duration::millis(10)});
   EXPECT_EQ(scheduled(), 321u);
 }
 

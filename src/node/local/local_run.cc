@@ -6,6 +6,7 @@
 #include "aggregate/thresholds.h"
 #include "base/check.h"
 #include "plan/context.h"
+#include "runtime/scope.h"
 
 namespace bellwether::node {
 namespace {
@@ -58,6 +59,8 @@ runtime::task<void> LocalRun::run() {
   start_ = control_.read_clock() + kHeadStart;
   started_at_ = control_.wall_now();
   going_ = true;
+  runtime::Scope beside;
+  if (plan_.timeout) beside.spawn(watch_timeout(this, beside.cancellation()));
   for (Stage& stage : stages_) {
     if (const Status given = give_values(stage); !given) {
       interrupt(aggregate::Ending::kOnError, given.error().message);
@@ -74,6 +77,17 @@ runtime::task<void> LocalRun::run() {
     end_stage(stage);
   }
   going_ = false;
+  beside.cancel();
+  co_await beside.join();
+}
+
+runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellation* cancel) {
+  const Duration timeout = *self->plan_.timeout;
+  const bool over = co_await self->control_.sleep_until(self->start_ + timeout, cancel);
+  if (!over || !self->going_) co_return;
+  // Whatever is being stopped already has no longer either.
+  if (self->interrupts_ == 0) self->interrupt(aggregate::Ending::kTimeout, plan::timeout_text(timeout));
+  if (self->stage_ != nullptr) self->stage_->group->kill();
 }
 
 // What the workflows of a stage take from those before them is put into their plan; it is prepared anew with that.

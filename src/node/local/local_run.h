@@ -75,6 +75,7 @@ class LocalRun final : public LoadGroup::Listener {
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
   void note(std::string kind, std::string detail);
+  static runtime::task<void> watch_timeout(LocalRun* self, runtime::Cancellation* cancel);
 
   runtime::EpollRuntime& control_;
   const plan::Plan& plan_;

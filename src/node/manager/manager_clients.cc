@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/probe.h"
+#include "base/units.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "node/manager/ask.h"
@@ -80,7 +81,9 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     if (steward == nullptr && sheet == nullptr && !parts_.surroundings.leads()) {
       const std::string leader = parts_.surroundings.leader_name();
       if (leader.empty() || caller.role == wire::Role::kManager) {
-        return now_answer(refusal(Refusal::Kind::kNotLeader, "no manager leads at the moment", Duration::millis(200)));
+        // Without a quorum nobody does.
+        const std::string name = leader.empty() ? std::string(kQuorumUnavailable) + ": " : std::string();
+        return now_answer(refusal(Refusal::Kind::kNotLeader, name + "no manager leads at the moment", kSoon));
       }
       if (const Ticket ticket = keep(caller)) scope_.spawn(forward(this, ticket, leader, std::move(letter)));
       return;
@@ -165,10 +168,24 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
         ticket, refusal(Refusal::Kind::kBusy, std::to_string(self->queued()) + " jobs wait for cores already",
                         Duration::seconds(10)));
   }
+  if (!self->quorum_.allow(self->parts_.runtime.now())) {
+    const Duration left = std::max(self->quorum_again(), kSoon);
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
+                                           std::string(kQuorumCircuitOpen) +
+                                               ": no quorum confirmed the jobs before this one; it is tried again in " +
+                                               format_duration(left),
+                                           left));
+  }
   self->busy_.insert(id);
   auto steward = std::make_shared<Steward>(self->steward_parts(), self->settings_.steward, id);
   dispatch::Response answer = co_await steward->found(std::move(letter));
   auto* done = std::get_if<dispatch::Submitted>(&answer);
+  const auto* refused = std::get_if<Refusal>(&answer);
+  if (refused != nullptr && refused->kind == Refusal::Kind::kUnavailable) {
+    self->quorum_.failed(self->parts_.runtime.now());
+  } else {
+    self->quorum_.succeeded();
+  }
   if (done == nullptr || !steward->ready()) {
     co_await steward->close();
     self->busy_.erase(id);
@@ -180,6 +197,10 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   done->state = steward->sheet().state;
   done->position = steward->wants_cores() ? self->queued() : 0;
   self->answer(ticket, answer);
+}
+
+Duration ManagerService::quorum_again() const {
+  return std::max(quorum_.open_until() - parts_.runtime.now(), Duration::zero());
 }
 
 task<void> ManagerService::cancel(ManagerService* self, Ticket ticket, dispatch::Cancel letter) {

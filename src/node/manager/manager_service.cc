@@ -218,6 +218,11 @@ void ManagerService::share_out_now() {
   std::sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
     return std::pair(a->sheet().submitted.unix_ns, a->id()) < std::pair(b->sheet().submitted.unix_ns, b->id());
   });
+  // Whoever could not be reached again and again is not offered anything before it has been tried.
+  std::set<std::string> left_alone;
+  for (const resilience::Breakers::Status& one : parts_.links.breakers()) {
+    if (one.state == resilience::BreakerState::kOpen) left_alone.insert(one.peer);
+  }
   uint32_t position = 0;
   const bool any_waits =
       std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
@@ -225,7 +230,7 @@ void ManagerService::share_out_now() {
   for (const std::shared_ptr<Steward>& steward : order) {
     std::map<std::string, uint32_t> asked;
     for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
-    std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked);
+    std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked, left_alone);
     // One that reports, and of which membership has not heard yet, cannot be reached.
     std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
     for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
@@ -266,7 +271,9 @@ void ManagerService::sweep() {
   const Instant now = parts_.runtime.now();
   registry_.sweep(now);
   for (const auto& [id, steward] : std::map(stewards_)) {
-    if (steward->over() && now - steward->over_since() > settings_.tracking) drop(id);
+    if (!steward->over()) continue;
+    const bool completed = steward->sheet().state == dispatch::JobState::kCompleted;
+    if (now - steward->over_since() > (completed ? settings_.tracking : settings_.tracking_failed)) drop(id);
   }
 }
 

@@ -18,6 +18,7 @@
 #include "cluster/switchboard.h"
 #include "node/manager/steward.h"
 #include "node/manager/worker_registry.h"
+#include "resilience/breaker.h"
 
 namespace bellwether::node {
 
@@ -27,7 +28,8 @@ struct ManagerSettings {
   std::size_t jobs_most = 1'000;                            // that one manager has in hand
   std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as StewardSettings, of all its jobs
   Duration claim_stagger = Duration::millis(400);           // between two managers that want the same job
-  Duration tracking = Duration::minutes(5);                 // a job that has ended is answered from memory for so long
+  Duration tracking = Duration::minutes(5);                 // a completed job is answered from memory for so long
+  Duration tracking_failed = Duration::hours(1);            // and one that ended otherwise
   Duration result_retention = Duration::hours(24 * 7);      // and from the disks for so long
 };
 
@@ -68,6 +70,9 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   // What was told of all jobs and waits to be counted or copied, and how full that makes this manager.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
+  // Before what is asked of a quorum for new jobs. Open: none was to be had again and again, and nothing is asked.
+  resilience::BreakerState quorum_breaker() const { return quorum_.state(parts_.runtime.now()); }
+  Duration quorum_again() const;  // zero unless it is open
 
  private:
   struct Caller {
@@ -130,6 +135,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   Parts parts_;
   ManagerSettings settings_;
   WorkerRegistry registry_;
+  resilience::Breaker quorum_{resilience::BreakerSettings()};
   std::map<std::string, std::shared_ptr<Steward>> stewards_;
   std::set<std::shared_ptr<Steward>> claiming_;
   std::set<std::string> busy_;  // jobs that are being founded, claimed, ended or forgotten

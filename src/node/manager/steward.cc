@@ -19,6 +19,8 @@ namespace {
 
 constexpr Duration kWriteLimit = Duration::seconds(5);
 constexpr Duration kAgain = Duration::millis(200);
+// So that a client does not ask the same manager at once.
+constexpr Duration kQuorumAgain = Duration::millis(500);
 constexpr Duration kGiveBackMost = Duration::seconds(1);
 
 std::string state_words(const dispatch::JobSheet& sheet) {
@@ -39,6 +41,14 @@ Refusal Steward::refuse(Refusal::Kind kind, std::string why) const {
   return refusal;
 }
 
+// What a quorum did not confirm: nobody was there to be asked, or those who were did not answer in time.
+Refusal Steward::no_quorum(const std::string& what, const Error& error) const {
+  const std::string_view name = error.code == Errc::kTimeout ? kQuorumTimeout : kQuorumUnavailable;
+  Refusal refusal = refuse(Refusal::Kind::kUnavailable, std::string(name) + ": " + what + ": " + error.message);
+  refusal.again_after = kQuorumAgain;
+  return refusal;
+}
+
 void Steward::say(const std::string& event, const std::string& text, bool warning) {
   parts_.owner.on_says(*this, event, text, warning);
 }
@@ -53,6 +63,12 @@ Status Steward::make_plan(std::string bundle) {
   return {};
 }
 
+dispatch::JobRules Steward::rules() const {
+  dispatch::JobRules rules = settings_.rules;
+  rules.timeout = plan_->timeout;
+  return rules;
+}
+
 // --- how it begins
 // ----------------------------------------------------------------------------------------------------
 
@@ -61,13 +77,13 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   if (!planned) co_return refuse(Refusal::Kind::kBroken, planned.error().message);
   const Instant deadline = now() + settings_.submit_limit;
   auto opened = parts_.store.open(id_, *this);
-  if (!opened) co_return refuse(Refusal::Kind::kUnavailable, opened.error().message);
+  if (!opened) co_return no_quorum("the job's register", opened.error());
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
   if (!taken && taken.error().code == Errc::kNotFound) {
     co_return refuse(Refusal::Kind::kConflict, "there was a job '" + id_ + "': give this one another id");
   }
-  if (!taken) co_return refuse(Refusal::Kind::kUnavailable, "the job's register: " + taken.error().message);
+  if (!taken) co_return no_quorum("the job's register", taken.error());
   owned_ = true;
   if (taken->value) {
     // It was submitted before, to a manager that is gone, and this one had not heard of it.
@@ -79,7 +95,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   }
   const copies::Version first{handle_->fence(), 1};
   const Status kept = co_await parts_.copies.put({id_, kBundleCopy}, first, bundle_, deadline, scope_.cancellation());
-  if (!kept) co_return refuse(Refusal::Kind::kUnavailable, "the scenario could not be kept: " + kept.error().message);
+  if (!kept) co_return no_quorum("the scenario could not be kept", kept.error());
   dispatch::JobSheet sheet;
   sheet.id = id_;
   sheet.name = plan_->name;
@@ -92,10 +108,10 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   auto bytes = dispatch::encode_sheet(sheet);
   if (!bytes) co_return refuse(Refusal::Kind::kBroken, bytes.error().message);
   const auto written = co_await handle_->write(std::move(*bytes), deadline, scope_.cancellation());
-  if (!written) co_return refuse(Refusal::Kind::kUnavailable, "the job's register: " + written.error().error.message);
+  if (!written) co_return no_quorum("the job's register", written.error().error);
   if (!owned_) co_return refuse(Refusal::Kind::kUnavailable, "the job's register was lost");
   account_ = std::make_unique<account::RunAccount>(*plan_);
-  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(sheet),
+  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
                                          parts_.runtime.prng().fork());
   start();
   JobEffects out;
@@ -152,7 +168,7 @@ task<Status> Steward::take_over(Instant deadline) {
     // A clock that was set does not take back what was measured.
     ago = std::max(ago, account_->totals().elapsed());
   }
-  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), settings_.rules, std::move(*sheet),
+  job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(*sheet),
                                          parts_.runtime.prng().fork());
   job_->restore(std::move(*context));
   start();

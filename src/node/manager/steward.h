@@ -33,6 +33,10 @@ namespace bellwether::node {
 inline constexpr const char* kBundleCopy = "bundle";
 inline constexpr const char* kAccountCopy = "account";
 inline constexpr const char* kContextCopy = "context";
+// What a refusal of a new job begins with when no quorum has confirmed it.
+inline constexpr std::string_view kQuorumUnavailable = "QuorumUnavailable";
+inline constexpr std::string_view kQuorumTimeout = "QuorumTimeout";
+inline constexpr std::string_view kQuorumCircuitOpen = "QuorumCircuitOpen";
 
 struct StewardSettings {
   dispatch::JobRules rules;
@@ -125,8 +129,10 @@ class Steward final : private jobs::JobHandle::Listener {
 
   // --- steward.cc
   Status make_plan(std::string bundle);
+  dispatch::JobRules rules() const;
   void start();
   dispatch::Refusal refuse(dispatch::Refusal::Kind kind, std::string why) const;
+  dispatch::Refusal no_quorum(const std::string& what, const Error& error) const;
   // Around each call of the kernel.
   Instant before();
   void after(const dispatch::JobEffects& effects);

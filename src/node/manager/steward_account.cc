@@ -5,6 +5,7 @@
 
 #include "account/totals_codec.h"
 #include "aggregate/thresholds.h"
+#include "base/units.h"
 #include "node/manager/ask.h"
 #include "node/manager/steward.h"
 
@@ -39,6 +40,7 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
     return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
   }
   const StreamId stream(letter.share.value());
+  const uint64_t excess = account_->excess();
   const auto heard = account_->hear(now(), stream, letter.first, letter.last, letter.window);
   if (!heard) return refuse(Refusal::Kind::kInvalid, heard.error().message);
   dispatch::Applied answer;
@@ -47,11 +49,11 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
   answer.durable = durable == durable_.end() ? 0 : durable->second;
   answer.excess = *heard == account::RunAccount::Heard::kExcess;
   if (answer.excess && !std::exchange(excess_told_, true) && !job_->over()) {
+    const uint64_t rate = (account_->excess() - excess) / (letter.last - letter.first + 1);
     JobEffects out;
     job_->note(before(), "extra_load",
-               "worker '" + worker +
-                   "' went on for a while with what somebody else was given: its requests were sent, "
-                   "and are not counted",
+               "worker '" + worker + "' went on for a while with what somebody else was given: " +
+                   format_count(rate, "request") + " a second were sent, and are not counted",
                out);
     after(out);
   }

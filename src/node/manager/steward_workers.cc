@@ -263,8 +263,7 @@ dispatch::Response Steward::more_time(const std::string& worker, const dispatch:
     return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
   }
   JobEffects out;
-  const dispatch::MoreTime answer =
-      job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
+  const dispatch::MoreTime answer = job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
   after(out);
   return answer;
 }

@@ -39,8 +39,8 @@ const WorkerRegistry::Entry* WorkerRegistry::find(const std::string& name) const
   return known == workers_.end() ? nullptr : &known->second;
 }
 
-std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now,
-                                                          const std::map<std::string, uint32_t>& asked) const {
+std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std::map<std::string, uint32_t>& asked,
+                                                          const std::set<std::string>& left_alone) const {
   std::vector<dispatch::WorkerSight> out;
   for (const auto& [name, entry] : workers_) {
     if (entry.gone) continue;
@@ -52,7 +52,7 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now,
     sight.life = report.life;
     sight.cores = report.cores;
     sight.free = report.cores - std::min(report.cores, taken);
-    sight.takes_work = report.takes_work && now - entry.heard < kFresh;
+    sight.takes_work = report.takes_work && now - entry.heard < kFresh && !left_alone.contains(name);
     sight.healthy = report.healthy;
     sight.leaves = report.leaves;
     out.push_back(std::move(sight));

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -32,8 +33,9 @@ class WorkerRegistry {
   const Entry* find(const std::string& name) const;
   std::size_t size() const { return workers_.size(); }
 
-  // `asked`: cores of each worker that this manager's jobs stand for.
-  std::vector<dispatch::WorkerSight> sights(Instant now, const std::map<std::string, uint32_t>& asked) const;
+  // `asked`: cores of each worker that this manager's jobs stand for. `left_alone`: get nothing new for now.
+  std::vector<dispatch::WorkerSight> sights(Instant now, const std::map<std::string, uint32_t>& asked,
+                                            const std::set<std::string>& left_alone = {}) const;
   std::vector<dispatch::WorkerLine> lines(Instant now) const;
   // Forgets those that have been gone, or silent, for long.
   void sweep(Instant now);

@@ -51,5 +51,20 @@ TEST(WorkerRegistry, WhoIsGoneIsNotThereUntilItReports) {
   EXPECT_EQ(registry.sights(kNow, {}).at(0).life, 7u);
 }
 
+TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_counts_as_there) {
+  WorkerRegistry registry;
+  const Instant now = Instant::from_ns(1'000'000'000);
+  dispatch::WorkerReport report;
+  report.life = 1;
+  report.cores = report.free = 2;
+  report.takes_work = true;
+  ASSERT_TRUE(registry.heard(now, "w1", report));
+  ASSERT_TRUE(registry.heard(now, "w2", report));
+  const auto sights = registry.sights(now, {}, {"w1"});
+  ASSERT_EQ(sights.size(), 2u);
+  EXPECT_FALSE(sights[0].takes_work);
+  EXPECT_TRUE(sights[1].takes_work);
+}
+
 }  // namespace
 }  // namespace bellwether::node

@@ -1,6 +1,6 @@
 // What a worker and the child process of a share tell each other. In this order: an order and what came of preparing
-// it; a begin, then seconds and counters; how it ended. To stop may be said at any time after the order, to save what was
-// measured at any time after the begin.
+// it; a begin, then seconds and counters; how it ended. To stop may be said at any time after the order, to save what
+// was measured at any time after the begin.
 //
 // The two are on one machine and were started from one executable, so this may change with every version.
 #pragma once

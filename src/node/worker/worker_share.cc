@@ -105,9 +105,9 @@ task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration
   const std::string from = ways.front().name;
   std::string letter =
       dispatch::encode(dispatch::ExtendLetter{self->key_.job, self->key_.share, left, self->request(reason)});
-  const auto answer = co_await self->links_.request(ways.front(), cluster::message_type::kDispatch,
-                                                    wire::Priority::kControl, std::move(letter), kAnswerMost,
-                                                    &self->over_);
+  const auto answer =
+      co_await self->links_.request(ways.front(), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                    std::move(letter), kAnswerMost, &self->over_);
   if (!answer || self->over_.cancelled() || !self->host_.may_own(self->key_.job, from)) co_return;
   const auto response = dispatch::decode_response(*answer);
   const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;
@@ -177,7 +177,7 @@ void WorkerShare::wake() {
 
 void WorkerShare::follow() {
   followed_ = true;
-  pacer_ = {};  // what its buffer is like, the new one says
+  pacer_ = resilience::Pacer();  // what its buffer is like, the new one says
   wake();
   if (pausing_ != nullptr) pausing_->cancel();
   if (asking_ != nullptr) asking_->cancel();

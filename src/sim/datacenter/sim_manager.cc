@@ -41,6 +41,7 @@ copies::CopyKeeperSettings copy_keeper_of(const DatacenterPlace& place) {
 node::ManagerSettings service_settings() {
   node::ManagerSettings settings;
   settings.tracking = Duration::seconds(20);
+  settings.tracking_failed = Duration::seconds(20);
   return settings;
 }
 
