@@ -1,6 +1,10 @@
 #!/usr/bin/env python3
 """Who dies during a load test, and what must hold: the load goes on, and each request is counted once."""
 
+import re
+import resource
+from pathlib import Path
+
 from lib import jobs, nodes
 from lib.world import until
 
@@ -43,6 +47,25 @@ class Managers(jobs.Test):
         self.assert_steady(result, 12)
         self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
         self.assertEqual(cluster.arrived(), 720)
+
+    def test_an_owner_that_gets_no_more_memory_loses_nothing(self):
+        cluster = self.cluster(3, workers=2)
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=12))
+        cluster.under_load(client, 2)
+        # It dies of that, or has all that it needs.
+        pid = cluster.running[owner].pid
+        has = 1024 * int(re.search(r"VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1])
+        resource.prlimit(pid, resource.RLIMIT_AS, (has, has))
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        self.assert_steady(result, 12)
+        # So much more for a bundle that it can hardly have it all.
+        more = cluster.scenario(seconds=2, more={"env": {"LONG": "x" * 900_000}})
+        code, result = cluster.run(more).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 120)
 
     def test_what_had_ended_when_the_owner_was_killed_is_counted(self):
         cluster = self.cluster(3, workers=2)

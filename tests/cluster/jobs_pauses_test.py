@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Who stands still for a while during a load test and then goes on, and who leaves in good order or joins."""
 
+import os
 import signal
 
 from lib import jobs, nodes
@@ -63,6 +64,26 @@ class Pauses(jobs.Test):
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
         cluster.all_free()
         self.assertGreater(cluster.arrived(), result["totals"]["requests"])
+
+
+class Overtime(jobs.Test):
+    def test_a_share_that_hangs_gets_more_time_and_is_killed_when_it_makes_nothing_of_it(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=4, graceful_stop="0s"))
+        cluster.under_load(client, 1)
+        [share] = cluster.children("w2")
+        os.kill(share, signal.SIGSTOP)
+        # A minute beyond its end, what it is given, and ten seconds to save what it has.
+        status = cluster.in_state(client.job, "failed", seconds=180)
+        self.assertIn("killed", status["why"])
+        [given] = [one["detail"] for one in status["events"] if one["kind"] == "share_extended"]
+        self.assertIn("'w2'", given)
+        self.assertIn("15.0 s more", given)
+        [refused] = [one["detail"] for one in status["events"] if one["kind"] == "share_not_extended"]
+        self.assertIn("no progress", refused)
+        client.finish()
+        cluster.all_free()
 
 
 class Leaving(jobs.Test):

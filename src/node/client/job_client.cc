@@ -64,6 +64,7 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
   Duration pause = kShortestPause;
   Error last{Errc::kTimeout, "no manager was asked"};
   std::size_t tried = 0;
+  bool refused = false;  // by a manager, which says more than that another one is not there
   while (cancel == nullptr || !cancel->cancelled()) {
     const HostPort place = settings_.managers[next_ % settings_.managers.size()];
     const auto addresses = co_await runtime_.resolve(place.host, cancel);
@@ -80,15 +81,17 @@ task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant
         answered_by_ = to_string(place);
         const auto* refusal = std::get_if<Refusal>(&*decoded);
         if (refusal == nullptr) co_return decoded;
+        refused = true;
         last = {code_of(refusal->kind), refusal->why.empty() ? std::string(to_string(refusal->kind)) : refusal->why};
         if (!passes(refusal->kind)) co_return tl::unexpected(last);
         wait = refusal->again_after;
       } else {
         // A try that the deadline has cut short says less than those before it.
         const bool cut_short = answer.error().code == Errc::kTimeout && left < one_try && tried > 0;
-        if (!cut_short) last = {code_of_link(answer.error().code), to_string(place) + ": " + answer.error().message};
-        const bool known = last.code == Errc::kUnsupported || last.code == Errc::kTooLarge;
-        if (known) co_return tl::unexpected(last);
+        const Error unheard{code_of_link(answer.error().code), to_string(place) + ": " + answer.error().message};
+        if (!cut_short && !refused) last = unheard;
+        const bool known = unheard.code == Errc::kUnsupported || unheard.code == Errc::kTooLarge;
+        if (known) co_return tl::unexpected(unheard);
       }
     } else {
       last = {addresses.error().code, to_string(place) + ": " + addresses.error().message};

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "plan/quick.h"
+#include "runtime/scope.h"
 #include "runtime/stream_testing.h"
 
 namespace bellwether::node {
@@ -72,15 +73,24 @@ TEST_F(LoadGroupTest, merges_its_parts_second_by_second) {
   EXPECT_FALSE(heard_.running.back());
 }
 
+runtime::task<void> tell_early(runtime::Runtime* control, LoadGroup* group) {
+  co_await control->sleep(Duration::millis(500));
+  // More than a second, for which the threads have not been asked then.
+  while (group->tally().requests < 215) std::this_thread::yield();
+  group->tell_what_is_over();
+}
+
 TEST_F(LoadGroupTest, that_tells_early_what_is_over_counts_all_of_it_once) {
-  heard_.hold_up = [](Heard& heard) {
-    heard.hold_up = nullptr;
-    // More than a second, which the threads have not been asked for then.
-    while (heard.group->tally().requests < 215) std::this_thread::yield();
-    heard.group->tell_what_is_over();
-  };
-  live(plan_for(Duration::millis(3210), 100), {.threads = 2, .parts = 2, .tally_every = Duration::millis(10)});
+  const plan::Plan plan = plan_for(Duration::millis(3210), 100);
+  LoadGroup group(*runtime_, plan, {.threads = 2, .parts = 2, .tally_every = Duration::millis(10)}, heard_);
+  heard_.group = &group;
+  ASSERT_TRUE(group.prepare());
+  runtime::Scope beside;
+  beside.spawn(tell_early(runtime_.get(), &group));
+  runtime_->run(group.run(runtime_->read_clock()));
   EXPECT_EQ(scheduled(), 321u);
+  for (std::size_t i = 0; i < heard_.seconds.size(); ++i) EXPECT_EQ(heard_.seconds[i], i);
+  EXPECT_EQ(heard_.covered, group.elapsed());
 }
 
 TEST_F(LoadGroupTest, that_goes_on_tells_the_rest_of_the_seconds) {
