@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "node/client/job_follower.h"
 #include "report/json.h"
 
 namespace bellwether::client {
@@ -219,10 +220,7 @@ WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatc
   out.name = plan.workflows[workflow].name;
   out.state = static_cast<WorkflowState>(sheet.workflows[workflow].state);
   out.why = sheet.workflows[workflow].why;
-  Duration ran;
-  for (const dispatch::ShareSheet& share : sheet.shares) {
-    if (share.workflow == workflow && share.end) ran = std::max(ran, share.end->ran);
-  }
+  const Duration ran = node::ran_of(sheet, workflow);
   out.elapsed = span_of(ran);
   out.figures = workflow_of(plan, totals.sum(), workflow);
   out.figures.vus = totals.vus(workflow).active.peak;

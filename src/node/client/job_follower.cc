@@ -69,15 +69,20 @@ Status JobFollower::add(const dispatch::Watched& watched) {
   return {};
 }
 
+Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
+  Duration ran;
+  for (const dispatch::ShareSheet& share : sheet.shares) {
+    if (share.workflow == workflow && share.end) ran = std::max(ran, share.end->ran);
+  }
+  return ran;
+}
+
 namespace {
 
 report::WorkflowState state_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
   using dispatch::WorkflowState;
   const dispatch::WorkflowSheet& one = sheet.workflows[workflow];
-  Duration ran;
-  for (const dispatch::ShareSheet& share : sheet.shares) {
-    if (share.workflow == workflow && share.end) ran = std::max(ran, share.end->ran);
-  }
+  const Duration ran = ran_of(sheet, workflow);
   const uint32_t cores = one.begun ? one.parts : 0;
   switch (one.state) {
     case WorkflowState::kCompleted: return {sheet.stop ? "stopped" : "completed", "", ran, cores};

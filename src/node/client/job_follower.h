@@ -60,6 +60,8 @@ class JobFollower {
   bool final_ = false;
 };
 
+// How long a workflow has run, by its own clock, as far as its shares have told.
+Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow);
 // How a job went, for its report.
 report::Course course_of(const dispatch::JobSheet& sheet);
 
