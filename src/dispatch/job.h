@@ -330,8 +330,8 @@ class Job {
   std::map<ShareId, Instant> share_since_;  // in its present state, here
   std::map<ShareId, uint64_t> applied_;
   JobContext context_;
-  uint64_t context_kept_ = 0;              // version that a quorum has
-  std::optional<Instant> border_since_;    // when the layer ended after which nothing could begin yet
+  uint64_t context_kept_ = 0;            // version that a quorum has
+  std::optional<Instant> border_since_;  // when the layer ended after which nothing could begin yet
   std::map<ShareId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time
   std::set<ShareId> overdue_;                                 // that run on although their time is over
   std::map<uint16_t, Instant> gap_since_;                     // of workflows with parts that nobody runs

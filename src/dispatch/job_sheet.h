@@ -60,8 +60,8 @@ struct ShareSheet {
   ShareId follows;           // it is to go on, or goes on, with parts of this one, which hands them over; 0: of none
   uint64_t until = 0;        // second of the run from which on those that follow it run its parts; 0: not settled
   bool handed_over = false;  // and its worker has said that it ends then
-  uint32_t extensions = 0;  // how often its worker was given more time for it
-  Duration extended;        // and how much
+  uint32_t extensions = 0;   // how often its worker was given more time for it
+  Duration extended;         // and how much
   bool operator==(const ShareSheet&) const = default;
 };
 

@@ -215,8 +215,7 @@ class JobWorld {
       if (!worker.alive) continue;
       for (auto at = worker.shares.begin(); at != worker.shares.end(); ++at) {
         Running& one = at->second;
-        if (one.phase == SharePhase::kRunning && now_ >= end_of(one) &&
-            (ends_itself(one.workflow) || one.until != 0)) {
+        if (one.phase == SharePhase::kRunning && now_ >= end_of(one) && (ends_itself(one.workflow) || one.until != 0)) {
           end(one, ShareOutcome::kCompleted);
         }
         if (one.phase == SharePhase::kReady || worker.silent || !owner_is_there_) continue;

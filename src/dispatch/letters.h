@@ -355,10 +355,9 @@ struct Refusal {
 inline constexpr std::size_t kRefusalKinds = 9;
 std::string_view to_string(Refusal::Kind kind);
 
-using Letter =
-    std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter, StopLetter,
-                 AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers, ListDatacenters,
-                 TakeOverLetter, HandOverLetter, ExtendLetter>;
+using Letter = std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter,
+                            StopLetter, AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle,
+                            ListWorkers, ListDatacenters, TakeOverLetter, HandOverLetter, ExtendLetter>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList,
                               DatacenterList, MoreTime>;
 

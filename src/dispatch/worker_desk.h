@@ -199,10 +199,10 @@ struct Note {
   std::string text;
 };
 }  // namespace desk_effect
-using DeskEffect =
-    std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::HandOver, desk_effect::Stop,
-                 desk_effect::Kill, desk_effect::AskForTime, desk_effect::Warn, desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard,
-                 desk_effect::Follow, desk_effect::Forget, desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
+using DeskEffect = std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::HandOver,
+                                desk_effect::Stop, desk_effect::Kill, desk_effect::AskForTime, desk_effect::Warn,
+                                desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard, desk_effect::Follow,
+                                desk_effect::Forget, desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
 using DeskEffects = std::vector<DeskEffect>;
 
 class WorkerDesk {

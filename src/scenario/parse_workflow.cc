@@ -9,10 +9,9 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 16> kKeys{"vus",       "duration",   "executor",      "rate",    "time_unit",
-                                                 "steps",     "start_time", "graceful_stop", "pacing",  "max_wait",
-                                                 "rebalance", "use",        "depends",       "provide", "priority",
-                                                 "on_overtime"};
+constexpr std::array<std::string_view, 16> kKeys{
+    "vus",    "duration", "executor",  "rate", "time_unit", "steps",   "start_time", "graceful_stop",
+    "pacing", "max_wait", "rebalance", "use",  "depends",   "provide", "priority",   "on_overtime"};
 constexpr std::array<std::string_view, 5> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs",
                                                    "maxVUs"};
 constexpr std::array<std::string_view, 8> kLater{"data",      "stages",   "iterations", "maxDuration",
