@@ -59,7 +59,8 @@ void WorkerDesk::watch_time(const ShareKey& key, Share& share, DeskEffects& out)
 
 void WorkerDesk::on(const desk_event::TimeGiven& event, DeskEffects& out) {
   Share* const share = find(event.share);
-  if (share == nullptr || share->gone || share->phase != SharePhase::kRunning || share->stopping) return;
+  if (share == nullptr || share->gone || share->phase != SharePhase::kRunning) return;
+  if (share->stopping || share->killed) return;
   if (share->overtime != Share::Overtime::kNone) return;  // it came too late
   const MoreTime& answer = event.answer;
   if (answer.granted > Duration::zero()) {

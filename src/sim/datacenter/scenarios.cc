@@ -32,7 +32,7 @@ std::string steps_of(Prng& prng, bool measured) {
 // Of workflows that come after others: on whom each depends, with a value of it, or on nobody.
 using Bonds = std::vector<std::optional<int64_t>>;
 
-std::string bonds_of(const Bonds& bonds, int64_t number, int64_t most_vus) {
+std::string bonds_of(const Bonds& bonds, int64_t number) {
   std::string text;
   if (const auto on = bonds[static_cast<std::size_t>(number)]) {
     const std::string name = "w" + std::to_string(*on);

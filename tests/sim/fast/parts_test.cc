@@ -122,7 +122,9 @@ class Sink final : public vuser::WindowSink {
   void abort_run(std::string_view) override {}
 
  private:
-  bool is_foreign(std::size_t workflow) const { return piece_.share.workflow && *piece_.share.workflow != workflow; }
+  bool is_foreign(std::size_t workflow) const {
+    return !piece_.share.workflows.empty() && piece_.share.workflows.front() != workflow;
+  }
   const plan::Plan& plan_;
   Piece& piece_;
 };
@@ -242,11 +244,11 @@ Judgement parts_go_on_elsewhere(uint64_t seed) {
   Ground ground(seed, two_workflows(drawn));
   for (uint32_t part = 0; part < drawn.parts; ++part) {
     const bool dies = part < drawn.dead;
-    const EngineShare share{.part = part, .parts = drawn.parts, .workflow = uint16_t{0}};
+    const EngineShare share{.part = part, .parts = drawn.parts, .workflows = {0}};
     ground.pieces.push_back({.share = share, .killed_at = dies ? std::optional(drawn.cut) : std::nullopt});
     if (dies) ground.pieces.push_back({.share = share, .resume_at = drawn.resumed});
   }
-  ground.pieces.push_back({.share = {.workflow = uint16_t{1}}});
+  ground.pieces.push_back({.share = {.workflows = {1}}});
   ground.live(Duration::seconds(60));
 
   std::map<uint64_t, int> came;
@@ -293,7 +295,7 @@ Judgement parts_are_handed_over(uint64_t seed) {
   for (int i = 0; i < 8 && prng.chance(0.5); ++i) at = at - Duration::nanos(1);
   for (uint32_t part = 0; part < drawn.parts; ++part) {
     const bool moves = part < drawn.dead;
-    const EngineShare share{.part = part, .parts = drawn.parts, .workflow = uint16_t{0}};
+    const EngineShare share{.part = part, .parts = drawn.parts, .workflows = {0}};
     const Duration told = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
     ground.pieces.push_back({.share = share, .hands_over_at = moves ? std::optional(at) : std::nullopt, .told = told});
     const Duration early = prng.between(Duration::zero(), std::min(at, Duration::seconds(3)));
