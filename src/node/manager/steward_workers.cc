@@ -131,9 +131,10 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
   while (self->owned_ && !self->closing_) {
     const auto& shares = self->job_->sheet().shares;
     const auto mine = std::find_if(shares.begin(), shares.end(), [&](const dispatch::ShareSheet& share) {
-      return share.worker == worker && (dispatch::is_live(share) || share.end);
+      // Of one that has ended only what it left for others is wanted, and not for long.
+      return share.worker == worker && (dispatch::is_live(share) || (share.end && self->job_->asks(worker)));
     });
-    if (mine == shares.end() || !self->job_->asks(worker)) co_return;
+    if (mine == shares.end()) co_return;
     const uint64_t life = mine->life;
     dispatch::AdoptLetter letter;
     letter.job = self->id_;
