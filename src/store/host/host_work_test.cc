@@ -1,11 +1,9 @@
 // Work that outlives the process which leads: who sees it, whom it holds up, and whom it does not.
-#include <chrono>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <thread>
-#include <vector>
 
 #include "store/disk/store_testing.h"
 
@@ -73,16 +71,16 @@ TEST_F(HostWorkTest, who_looks_whether_work_still_runs_never_takes_its_place) {
   ::close(take_and_die(url(), false));
   struct stat before {};
   ASSERT_EQ(::stat(hold().c_str(), &before), 0);
-  std::vector<std::jthread> crowd;
-  for (int i = 0; i < 4; ++i) {
-    crowd.emplace_back([&](const std::stop_token& over) {
-      StoreUser user(url());
-      while (!over.stop_requested()) {
-        (void)user.look();
-        // Those who look all the time would keep the rest from the lock.
-        std::this_thread::sleep_for(std::chrono::microseconds(200));
-      }
-    });
+  // A process, for this one forks: a child of one with threads may find a lock taken for ever.
+  int over[2];
+  ASSERT_EQ(::pipe2(over, O_CLOEXEC), 0);
+  const pid_t looker = ::fork();
+  if (looker == 0) {
+    ::close(over[1]);
+    StoreUser user(url());
+    pollfd end{over[0], POLLIN, 0};
+    while (::poll(&end, 1, 0) == 0) (void)user.look();
+    ::_exit(0);
   }
   for (int i = 0; i < 40; ++i) {
     const auto taken = StoreUser(url()).take("bob");
@@ -90,7 +88,9 @@ TEST_F(HostWorkTest, who_looks_whether_work_still_runs_never_takes_its_place) {
     ASSERT_TRUE(taken->applied);
     ::close(take_and_die(url(), false));
   }
-  crowd.clear();
+  ::close(over[1]);
+  ::waitpid(looker, nullptr, 0);
+  ::close(over[0]);
   struct stat after {};
   ASSERT_EQ(::stat(hold().c_str(), &after), 0);
   EXPECT_EQ(after.st_ino, before.st_ino) << "somebody took a look for work of an earlier holder";
