@@ -17,7 +17,7 @@ struct CheckOptions {
   std::vector<std::string> sets;
 };
 
-std::string describe(const plan::Workflow& workflow) {
+std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   std::string text = "  " + workflow.name + ": " + format_count(workflow.steps.size(), "step") + " in " +
                      format_count(workflow.layers.size(), "layer") + ", ";
   if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) {
@@ -28,6 +28,9 @@ std::string describe(const plan::Workflow& workflow) {
     text += std::string("constant-arrival-rate, ") + number + "/s for " + format_duration(rate->duration);
   } else {
     text += "runs once";
+  }
+  for (std::size_t i = 0; i < workflow.depends.size(); ++i) {
+    text += (i == 0 ? ", after " : " and ") + plan.workflows[workflow.depends[i]].name;
   }
   return text;
 }
@@ -48,7 +51,7 @@ int run_check(const CheckOptions& options) {
   }
   const plan::Plan& plan = bundled->plan;
   std::printf("%s: ok\n", options.file.c_str());
-  for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(workflow).c_str());
+  for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(plan, workflow).c_str());
   std::printf("  %s, %s\n", format_count(plan.checks.size(), "check").c_str(),
               format_count(plan.thresholds.size(), "threshold").c_str());
   return kExitOk;

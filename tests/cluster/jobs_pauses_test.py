@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Who stands still for a while during a load test and then goes on, and who leaves in good order or joins."""
+"""Who stands still for a while during a load test and then goes on, or does not."""
 
 import os
 import signal
@@ -84,110 +84,6 @@ class Overtime(jobs.Test):
         self.assertIn("no progress", refused)
         client.finish()
         cluster.all_free()
-
-
-class Leaving(jobs.Test):
-    def test_a_manager_that_leaves_gives_its_jobs_to_another_one(self):
-        cluster = self.cluster(3, workers=3)
-        leader, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=8))
-        cluster.under_load(client, 2)
-        self.assertEqual(cluster.running[leader].stop(), 0)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 480)
-        self.assert_steady(result, 8)
-        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
-        self.assertEqual(cluster.arrived(), 480)
-
-    def test_all_managers_are_replaced_one_after_the_other(self):
-        cluster = self.cluster(3, workers=2)
-        leader, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=24))
-        cluster.under_load(client, 1)
-        for name in [*(name for name in cluster.voters if name != leader), leader]:
-            self.assertEqual(cluster.running[name].stop(), 0)
-            cluster.start(name, first=False)
-            cluster.all_alive()
-            cluster.agreed()
-        self.assertEqual(cluster.status(client.job)["state"], "running", "it was too short for this machine")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 24 * 60)
-        self.assert_steady(result, 24)
-        self.assertEqual(cluster.arrived(), 24 * 60)
-
-    def test_a_worker_that_leaves_hands_its_load_over(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=10))
-        cluster.under_load(client, 2)
-        self.assertEqual(cluster.running["w2"].stop(), 0)
-        self.assertEqual(cluster.status(client.job)["state"], "running", "it left before the end")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 600)
-        self.assert_steady(result, 10)
-        kinds = [one["kind"] for one in result["events"]]
-        self.assertEqual(sorted(set(kinds)), ["share_moved", "worker_left"])
-        self.assertEqual([one["state"] for one in result["generators"]], ["completed", "drained", "completed"])
-        until("its leaving", lambda: cluster.members("a")["w2"] == "left")
-        self.assertEqual(cluster.arrived(), 600)
-
-    def test_what_nobody_else_has_room_for_stops_at_once_when_its_worker_leaves(self):
-        cluster = self.cluster(3, workers=1)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=30))
-        cluster.under_load(client, 2)
-        cluster.running["w1"].signal(signal.SIGTERM)
-        until("the end of the load", lambda: not cluster.children("w1"), 5)
-        until("its leaving", lambda: cluster.members("a")["w1"] == "left")
-
-    def test_a_second_signal_ends_a_worker_that_still_has_load_to_hand_over(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=10, more={"on_loss": "pass"}))
-        cluster.under_load(client, 2)
-        cluster.running["w2"].signal(signal.SIGTERM)
-        cluster.says("w2", "leaves: signal")
-        cluster.running["w2"].signal(signal.SIGTERM)
-        self.assertEqual(cluster.running["w2"].popen.wait(2), 128 + signal.SIGTERM)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_steady(result, 10)
-        self.assertGreater(len(result["lost"]), 0)
-
-    def test_what_asks_for_it_is_spread_onto_a_worker_that_joins(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.settings("w1", cores=2)
-        cluster.at_work("a", "b", "c", "w1")
-        client = cluster.run(cluster.scenario(seconds=16, rebalance=True))
-        cluster.under_load(client, 1)
-        cluster.start("w2")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 960)
-        self.assert_steady(result, 16)
-        self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
-        self.assertEqual([one["kind"] for one in result["events"]], ["share_moved"])
-        cluster.all_free()
-        self.assertEqual(cluster.arrived(), 960)
-
-    def test_a_worker_that_joins_gets_the_next_job_and_not_the_one_that_runs(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work("a", "b", "c", "w1")
-        client = cluster.run(cluster.scenario(seconds=8))
-        cluster.under_load(client, 1)
-        cluster.start("w2")
-        cluster.all_free(["w2"])
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assertEqual([one["name"] for one in result["generators"]], ["w1"])
-        cluster.all_free()
-        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 120)
-        self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
 
 
 if __name__ == "__main__":
