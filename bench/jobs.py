@@ -127,17 +127,23 @@ def starts(cluster, witness, rounds):
     return took
 
 
+def cancelled(cluster, witness, before=lambda: None):
+    """Runs a job and cancels it; gives when that was asked for, and when the job had ended."""
+    client = cluster.run(scenario(cluster.folder, witness.port, 60), None)
+    job = running_job(cluster)
+    time.sleep(0.7)
+    before()
+    begin = time.monotonic()
+    cluster.ask("cancel", job)
+    client.wait()
+    return begin, time.monotonic()
+
+
 def cancels(cluster, witness, rounds):
     """From the start of `job cancel` to the last request."""
     took = []
-    path = scenario(cluster.folder, witness.port, 60)
     for _ in range(rounds):
-        client = cluster.run(path, None)
-        job = running_job(cluster)
-        time.sleep(0.7)
-        begin = time.monotonic()
-        cluster.ask("cancel", job)
-        client.wait()
+        begin, _ = cancelled(cluster, witness)
         time.sleep(0.3)
         took.append(witness.times[-1] - begin)
     return took
@@ -145,20 +151,11 @@ def cancels(cluster, witness, rounds):
 
 def deaf_cancels(cluster, witness, rounds):
     """From the start of `job cancel` to the end of a job whose processes react to nothing: they are stopped."""
-    took = []
-    path = scenario(cluster.folder, witness.port, 60)
-    for _ in range(rounds):
-        client = cluster.run(path, None)
-        job = running_job(cluster)
-        time.sleep(0.7)
+    def deafen():
         for worker in cluster.workers():
             for share in cluster.shares(worker):
                 os.kill(share, signal.SIGSTOP)
-        begin = time.monotonic()
-        cluster.ask("cancel", job)
-        client.wait()
-        took.append(time.monotonic() - begin)
-    return took
+    return [end - begin for begin, end in (cancelled(cluster, witness, deafen) for _ in range(rounds))]
 
 
 def judged(cluster, witness, rounds):

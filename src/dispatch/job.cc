@@ -31,8 +31,7 @@ Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
   check(sheet_.workflows.size() == spec_.size(), "a job has the workflows of its plan");
 }
 
-// --- what it is told
-// --------------------------------------------------------------------------------------------------
+// --- what it is told -------------------------------------------------------------------------------------------------
 
 void Job::begin(Instant now, JobEffects& out) {
   owned_ = true;
@@ -161,8 +160,7 @@ void Job::note(Instant now, std::string kind, std::string detail, JobEffects& ou
   flush(out);
 }
 
-// --- its life
-// ---------------------------------------------------------------------------------------------------------
+// --- its life --------------------------------------------------------------------------------------------------------
 
 void Job::advance(Instant now, JobEffects& out) {
   if (!owned_ || over_ || is_final(sheet_.state)) return flush(out);
@@ -370,8 +368,7 @@ void Job::add_event(Instant now, std::string kind, std::string detail) {
 
 Duration Job::elapsed(Instant now) const { return zero_ && now > *zero_ ? now - *zero_ : Duration::zero(); }
 
-// --- time
-// -------------------------------------------------------------------------------------------------------------
+// --- time ------------------------------------------------------------------------------------------------------------
 
 void Job::tick(Instant now, JobEffects& out) {
   if (!owned_ || over_) return;

@@ -62,8 +62,7 @@ bool Job::is_leaving(const ShareSheet& share) const {
   });
 }
 
-// --- what is to be moved
-// ----------------------------------------------------------------------------------------------
+// --- what is to be moved ---------------------------------------------------------------------------------------------
 
 // What a worker runs that leaves goes to the others. Where nobody has room, it is told so, and stops it.
 void Job::empty_workers(Instant now, JobEffects& out) {
@@ -147,8 +146,7 @@ bool Job::spread(Instant now, uint16_t workflow) {
   return true;
 }
 
-// --- how it is moved
-// --------------------------------------------------------------------------------------------------
+// --- how it is moved -------------------------------------------------------------------------------------------------
 
 void Job::move_on(Instant now, JobEffects& out) {
   std::vector<ShareId> moving;

@@ -15,18 +15,6 @@ using ::testing::Not;
 constexpr Duration kMinute = Duration::seconds(60);
 constexpr Duration kStep = Duration::millis(100);
 
-std::vector<std::string> kinds(const JobSheet& sheet) {
-  std::vector<std::string> out;
-  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
-  return out;
-}
-
-uint64_t seconds_of(const JobWorld& world) {
-  uint64_t sum = 0;
-  for (const auto& part : world.measured(0)) sum += part.seconds;
-  return sum;
-}
-
 // Three workers of two cores each, of which one has nothing to do, and a minute of load on the other two.
 class Moves : public ::testing::Test {
  protected:

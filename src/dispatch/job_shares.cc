@@ -103,8 +103,7 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
   return order;
 }
 
-// --- what is told of them
-// ---------------------------------------------------------------------------------------------
+// --- what is told of them --------------------------------------------------------------------------------------------
 
 void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string& why, JobEffects& out) {
   ShareSheet* share = find_share(id);

@@ -12,18 +12,6 @@ using ::testing::IsEmpty;
 constexpr Duration kMinute = Duration::seconds(60);
 constexpr Duration kStep = Duration::millis(100);
 
-std::vector<std::string> kinds(const JobSheet& sheet) {
-  std::vector<std::string> out;
-  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
-  return out;
-}
-
-uint64_t seconds_of(const JobWorld& world) {
-  uint64_t sum = 0;
-  for (const auto& part : world.measured(0)) sum += part.seconds;
-  return sum;
-}
-
 class Spreading : public ::testing::Test {
  protected:
   static WorkflowSpec spec() {

@@ -13,18 +13,6 @@ using ::testing::HasSubstr;
 
 constexpr Duration kMinute = Duration::seconds(60);
 
-std::vector<std::string> kinds(const JobSheet& sheet) {
-  std::vector<std::string> out;
-  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
-  return out;
-}
-
-uint64_t seconds_of(const JobWorld& world, uint16_t workflow) {
-  uint64_t sum = 0;
-  for (const auto& part : world.measured(workflow)) sum += part.seconds;
-  return sum;
-}
-
 TEST(Job, SpreadsAWorkflowOverAllCores) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.add("w1", 2);

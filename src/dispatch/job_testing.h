@@ -438,4 +438,17 @@ class JobWorld {
   bool owner_is_there_ = true;
 };
 
+inline std::vector<std::string> kinds(const JobSheet& sheet) {
+  std::vector<std::string> out;
+  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
+  return out;
+}
+
+// Of all parts of a workflow, in the account.
+inline uint64_t seconds_of(const JobWorld& world, uint16_t workflow = 0) {
+  uint64_t sum = 0;
+  for (const auto& part : world.measured(workflow)) sum += part.seconds;
+  return sum;
+}
+
 }  // namespace bellwether::dispatch

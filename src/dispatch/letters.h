@@ -186,8 +186,7 @@ struct RetireLetter {
   bool operator==(const RetireLetter&) const = default;
 };
 
-// --- a client to managers, and a manager to the one who owns the job
-// ----------------------------------------------------
+// --- a client to managers, and a manager to the one who owns the job -------------------------------------------------
 
 // Answered by Submitted; again, with the same id and bundle, too.
 struct Submit {
@@ -323,8 +322,7 @@ struct DatacenterList {
   bool operator==(const DatacenterList&) const = default;
 };
 
-// --- answers that several letters have
-// ---------------------------------------------------------------------------------
+// --- answers that several letters have -------------------------------------------------------------------------------
 
 struct Noted {
   // To a report: how full the manager is of what it was told of all jobs.

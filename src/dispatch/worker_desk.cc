@@ -61,8 +61,7 @@ WorkerDesk::Answered WorkerDesk::ask(const Other&, const desk_event::Asked&, Des
   return refusal(Refusal::Kind::kInvalid, "such letters are not for a worker");
 }
 
-// --- who may speak
-// ----------------------------------------------------------------------------------------------------
+// --- who may speak ---------------------------------------------------------------------------------------------------
 
 WorkerDesk::Job* WorkerDesk::listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale,
                                     DeskEffects& out) {
@@ -104,8 +103,7 @@ void WorkerDesk::follow(const std::string& id, Job& job, const std::string& owne
   if (!job.shares.empty()) out.push_back(Follow{id});
 }
 
-// --- offers
-// -----------------------------------------------------------------------------------------------------------
+// --- offers ----------------------------------------------------------------------------------------------------------
 
 WorkerDesk::Answered WorkerDesk::ask(const Offer& letter, const desk_event::Asked& asked, DeskEffects& out) {
   const ShareOrder& order = letter.order;
@@ -229,8 +227,7 @@ bool WorkerDesk::make_room(DeskEffects& out) {
   return true;
 }
 
-// --- other letters
-// ----------------------------------------------------------------------------------------------------
+// --- other letters ---------------------------------------------------------------------------------------------------
 
 WorkerDesk::Answered WorkerDesk::ask(const BundleLetter& letter, const desk_event::Asked& asked, DeskEffects&) {
   const auto job = jobs_.find(letter.job);

@@ -17,8 +17,7 @@ WorkerDesk::Share* WorkerDesk::find(const ShareKey& key) {
   return share == job->second.shares.end() ? nullptr : &share->second;
 }
 
-// --- what its processes do
-// --------------------------------------------------------------------------------------------
+// --- what its processes do -------------------------------------------------------------------------------------------
 
 void WorkerDesk::on(const desk_event::Prepared& event, DeskEffects& out) {
   Share* const share = find(event.share);
@@ -105,8 +104,7 @@ void WorkerDesk::drop(const ShareKey& key, Share& share, Refusal::Kind kind, con
   if (!share.core_of_part.empty()) out.push_back(Kill{key});
 }
 
-// --- what it hears
-// ----------------------------------------------------------------------------------------------------
+// --- what it hears ---------------------------------------------------------------------------------------------------
 
 void WorkerDesk::on(const desk_event::OwnerAnswered& event, DeskEffects& out) {
   const auto job = jobs_.find(event.job);
@@ -171,8 +169,7 @@ void WorkerDesk::on(const desk_event::Leave& event, DeskEffects& out) {
   }
 }
 
-// --- time
-// -------------------------------------------------------------------------------------------------------------
+// --- time ------------------------------------------------------------------------------------------------------------
 
 void WorkerDesk::on(const desk_event::Tick&, DeskEffects& out) {
   for (auto& [id, job] : jobs_) {
@@ -254,8 +251,7 @@ Instant WorkerDesk::wake() const {
   return next;
 }
 
-// --- what it shows
-// ----------------------------------------------------------------------------------------------------
+// --- what it shows ---------------------------------------------------------------------------------------------------
 
 WorkerReport WorkerDesk::report() const {
   WorkerReport made;

@@ -49,6 +49,16 @@ class Verdicts(Outcome):
         self.assertEqual([threshold["ok"] for threshold in run.result["thresholds"]], [True, True])
         self.assertIn("all 2 thresholds passed", run.out)
 
+    def test_a_run_that_takes_longer_than_it_may(self):
+        for text, *flags in ((scenario(self.server.url, duration="60s") + "timeout: 500ms\n",),
+                             (scenario(self.server.url, duration="60s"), "--timeout", "500ms")):
+            with self.subTest(flags=flags):
+                run = self.load(text, *flags, code=product.ABORT)
+                self.assertLess(run.result["run"]["elapsed_s"], 30)
+                self.assertGreater(run.totals["requests"], 0)
+                self.assertEqual([one["status"] for one in run.result["workflows"]], ["stopped"])
+                self.assertIn("timeout of 500ms", run.out)
+
     def test_a_threshold_that_does_not_hold(self):
         run = self.load(scenario(self.server.url + "/bad", thresholds="http_req_failed: [rate<0.01, rate<=1]"),
                         code=product.THRESHOLDS)

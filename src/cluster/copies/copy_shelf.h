@@ -37,8 +37,7 @@ struct Slot {
   uint64_t bytes = 0;
 };
 
-// --- what is to be done before the question is decided again
-// ----------------------------------------------------------
+// --- what is to be done before the question is decided again ---------------------------------------------------------
 
 struct KeepFence {
   std::string job;

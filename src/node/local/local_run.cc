@@ -43,7 +43,8 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
 std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
   GroupOptions group{.threads = options_.cores, .parts = options_.cores, .workflows = stage.workflows};
   group.pin = options_.pin;
-  group.seed = options_.seed;
+  // What is random in one stage is not the same again in the next.
+  if (options_.seed != 0) group.seed = options_.seed + (uint64_t{stage.workflows.front()} << 32U);
   return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
 }
 

@@ -55,8 +55,7 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   co_await scope_.join();
 }
 
-// --- what comes in
-// ----------------------------------------------------------------------------------------------------
+// --- what comes in ---------------------------------------------------------------------------------------------------
 
 void ManagerService::on_request(link::Connection& connection, const wire::Inbound& request) {
   const Caller caller{&connection, request.id, connection.peer().identity.node, connection.peer().identity.role};
@@ -126,8 +125,7 @@ Refusal ManagerService::not_mine(const std::string& job) {
   return out;
 }
 
-// --- workers
-// ----------------------------------------------------------------------------------------------------------
+// --- workers ---------------------------------------------------------------------------------------------------------
 
 dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatch::Letter& letter) {
   if (const auto* told = std::get_if<dispatch::WorkerReport>(&letter)) return report(caller.name, *told);
@@ -195,8 +193,7 @@ void ManagerService::on_worker_back(const std::string& name) {
   on_cores_changed();
 }
 
-// --- who gets cores
-// ---------------------------------------------------------------------------------------------------
+// --- who gets cores --------------------------------------------------------------------------------------------------
 
 void ManagerService::on_cores_changed() {
   if (closing_ || std::exchange(sharing_out_, true)) return;
@@ -243,8 +240,7 @@ void ManagerService::share_out_now() {
   }
 }
 
-// --- jobs that end
-// ----------------------------------------------------------------------------------------------------
+// --- jobs that end ---------------------------------------------------------------------------------------------------
 
 void ManagerService::on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) {
   parts_.listener.on_job_says(job.id(), event, text, warning);

@@ -69,8 +69,7 @@ dispatch::JobRules Steward::rules() const {
   return rules;
 }
 
-// --- how it begins
-// ----------------------------------------------------------------------------------------------------
+// --- how it begins ---------------------------------------------------------------------------------------------------
 
 task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   const Status planned = make_plan(std::move(letter.bundle));
@@ -206,8 +205,7 @@ task<void> Steward::close() {
   handle_.reset();
 }
 
-// --- the kernel at work
-// -----------------------------------------------------------------------------------------------
+// --- the kernel at work ----------------------------------------------------------------------------------------------
 
 Instant Steward::before() {
   const Instant at = now();

@@ -71,8 +71,7 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
   return answer;
 }
 
-// --- how much of it waits
-// ---------------------------------------------------------------------------------------------
+// --- how much of it waits --------------------------------------------------------------------------------------------
 
 std::size_t Steward::waiting_bytes() const {
   return account_ == nullptr ? 0 : account_->book().open_bytes() + (told_bytes_ - safe_bytes_);
@@ -113,8 +112,7 @@ void Steward::settle(Instant now) {
   after(out);
 }
 
-// --- copies
-// -----------------------------------------------------------------------------------------------------------
+// --- copies ----------------------------------------------------------------------------------------------------------
 
 task<void> Steward::copy_on(Steward* self) {
   // An account that knows of shares which no sheet knows would count them twice: the sheet goes first.
@@ -150,8 +148,7 @@ task<Status> Steward::copy_account(Instant deadline) {
   co_return put;
 }
 
-// --- counters for screens
-// ---------------------------------------------------------------------------------------------
+// --- counters for screens --------------------------------------------------------------------------------------------
 
 void Steward::live(const std::string& worker, uint64_t number, const dispatch::LiveLetter::Share& told) {
   if (job_ == nullptr || !owned_ || job_->over()) return;
@@ -164,8 +161,7 @@ void Steward::live(const std::string& worker, uint64_t number, const dispatch::L
   if (live_told_) poke();
 }
 
-// --- those who watch
-// --------------------------------------------------------------------------------------------------
+// --- those who watch -------------------------------------------------------------------------------------------------
 
 bool Steward::has_news(const dispatch::Watch& letter) const {
   return letter.revision != job_->sheet().revision || letter.life != account_life_ ||

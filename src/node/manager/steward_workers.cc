@@ -195,8 +195,7 @@ task<void> Steward::retire(Steward* self, std::string worker) {
   }
 }
 
-// --- what they say
-// ----------------------------------------------------------------------------------------------------
+// --- what they say ---------------------------------------------------------------------------------------------------
 
 void Steward::worker_gone(const std::string& worker, const std::string& why) {
   if (job_ == nullptr || !owned_ || job_->over()) return;

@@ -47,8 +47,7 @@ WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& link
 
 WorkerService::~WorkerService() { switchboard_.disconnect(cluster::message_type::kDispatch); }
 
-// --- its life
-// ---------------------------------------------------------------------------------------------------------
+// --- its life --------------------------------------------------------------------------------------------------------
 
 task<void> WorkerService::run(runtime::Cancellation* cancel) {
   const runtime::CancelCallback on_cancel(
@@ -96,8 +95,7 @@ bool WorkerService::has_delivered() const {
                      [](const auto& share) { return share.second->stream().delivered(); });
 }
 
-// --- the desk
-// ---------------------------------------------------------------------------------------------------------
+// --- the desk --------------------------------------------------------------------------------------------------------
 
 void WorkerService::tell(dispatch::DeskEvent event) {
   events_.push_back(std::move(event));
@@ -234,8 +232,7 @@ void WorkerService::act(const effect::Report&) { reports_.changed(); }
 void WorkerService::act(const effect::Idle&) { idle_ = true; }
 void WorkerService::act(const effect::Note& effect) { listener_.on_worker_note(effect.warning, effect.text); }
 
-// --- managers
-// ---------------------------------------------------------------------------------------------------------
+// --- managers --------------------------------------------------------------------------------------------------------
 
 void WorkerService::on_request(link::Connection& connection, const wire::Inbound& request) {
   if (connection.peer().identity.role != wire::Role::kManager) {
@@ -318,8 +315,7 @@ std::vector<LiveRound::Host::Letter> WorkerService::live() const {
   return letters;
 }
 
-// --- how it is
-// --------------------------------------------------------------------------------------------------------
+// --- how it is -------------------------------------------------------------------------------------------------------
 
 void WorkerService::sample(const cluster::VitalSigns& signs, int health_score) {
   health::WorkerSample sample;

@@ -53,8 +53,7 @@ WorkerShare::WorkerShare(runtime::Runtime& runtime, cluster::PeerLinks& links, H
 
 resilience::Retry WorkerShare::fresh_retry() { return {kDelivery, Instant::never(), runtime_.prng().fork()}; }
 
-// --- its process
-// ------------------------------------------------------------------------------------------------------
+// --- its process -----------------------------------------------------------------------------------------------------
 
 void WorkerShare::start(ShareFactory& factory, ChildOrder order) { process_ = factory.start(std::move(order), *this); }
 
@@ -156,8 +155,7 @@ std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const 
                                      tally_.iterations, tally_.dropped, tally_.vus_active};
 }
 
-// --- what it says to the owner
-// ----------------------------------------------------------------------------------------
+// --- what it says to the owner ---------------------------------------------------------------------------------------
 
 void WorkerShare::tell_end(const dispatch::ShareEnd& end) {
   stream_.end(end);

@@ -145,8 +145,7 @@ void StoreModel::crash(Prng& prng, Instant now) {
   }
 }
 
-// --- etcd: a queue of claims, each bound to a lease that the server ends
-// -----------------------------------------------
+// --- etcd: a queue of claims, each bound to a lease that the server ends ---------------------------------------------
 
 void StoreModel::expire_claims(Instant now) {
   std::erase_if(queue_, [&](const Claim& claim) { return claim.expires <= now; });

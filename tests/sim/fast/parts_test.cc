@@ -281,8 +281,7 @@ TEST(Parts, that_go_on_elsewhere_leave_out_what_was_due_between_and_nothing_else
   expect_good(&parts_go_on_elsewhere);
 }
 
-// --- an open model that is handed over
-// -------------------------------------------------------------------------------
+// --- an open model that is handed over -------------------------------------------------------------------------------
 
 // Every arrival is issued by exactly one: by the one that hands over what is due before, by the other what is due from
 // then on; and what is under way then is finished.
