@@ -66,6 +66,7 @@ std::string votes_text(const AdminAnswer::Quorum& quorum) {
   } else if (quorum.jobs() > 0) {
     text += "this node keeps the registers of " + std::to_string(quorum.jobs()) + " jobs\n";
   }
+  if (!quorum.state().empty()) text += "this manager is " + printable(quorum.state()) + "\n";
   if (!quorum.submissions().empty()) text += "this node takes no new jobs: " + printable(quorum.submissions()) + "\n";
   if (quorum.follows_only()) text += "this node has lost its record of votes: it follows, and does not vote\n";
   return text;
@@ -129,7 +130,8 @@ Json quorum_json(const AdminAnswer::Quorum& quorum) {
           {"decided_by", votes(quorum) ? "quorum" : quorum.decided_by()},
           {"obstacle", quorum.obstacle()},
           {"stands_back", quorum.stands_back()},
-          {"submissions", quorum.submissions()}};
+          {"submissions", quorum.submissions()},
+          {"state", quorum.state()}};
 }
 
 }  // namespace

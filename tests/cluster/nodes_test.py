@@ -18,6 +18,9 @@ class Joining(nodes.Test):
         quorum = cluster.ask("w1", "quorum")
         self.assertEqual((len(quorum["voters"]), quorum["needed"], quorum["alive"]), (3, 2, 3))
         self.assertEqual({cluster.ask(name, "quorum")["jobs_unable"] for name in cluster.voters}, {""})
+        for name in cluster.voters:
+            until(f"{name} hands out cores", lambda name=name: cluster.ask(name, "quorum")["state"] == "active")
+            self.assertEqual(json.loads(cluster.page(name, "/health")[1])["state"], "active")
         self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
         for name in cluster.names:
             self.assertEqual(cluster.page(name, "/readyz"), (200, "ok\n"), name)

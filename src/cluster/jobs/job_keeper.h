@@ -50,6 +50,8 @@ class JobKeeper final : private JobLines::Keeper {
   std::vector<std::string> keys() const { return kernel_.keys(); }
   const dispatch::JobRecord* find(const std::string& key) const { return kernel_.find(key); }
   bool is_leased(const std::string& key) const { return kernel_.is_leased(runtime_.boot_now(), key); }
+  // Whether what it has kept was read; not before it runs.
+  bool has_read() const { return readable_; }
   // Empty while it promises and accepts, else why not.
   const std::string& unable() const { return unable_; }
 

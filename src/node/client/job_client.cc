@@ -16,6 +16,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kTry = Duration::seconds(5);
+constexpr Duration kSubmitTry = Duration::seconds(7);  // managers ask a quorum first, for 5 s at most
 constexpr Duration kShortestPause = Duration::millis(50);
 constexpr Duration kLongestPause = Duration::seconds(1);
 constexpr Duration kCloseMost = Duration::millis(200);
@@ -59,7 +60,8 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
 task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel) {
   const auto* watch = std::get_if<dispatch::Watch>(&letter);
-  const Duration one_try = kTry + (watch != nullptr ? watch->wait : Duration::zero());
+  const bool submits = std::holds_alternative<dispatch::Submit>(letter);
+  const Duration one_try = (submits ? kSubmitTry : kTry) + (watch != nullptr ? watch->wait : Duration::zero());
   const std::string body = dispatch::encode(letter);
   Duration pause = kShortestPause;
   Error last{Errc::kTimeout, "no manager was asked"};

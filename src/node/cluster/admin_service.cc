@@ -62,6 +62,7 @@ void put_quorum(const QuorumView& quorum, wire::AdminAnswer::Quorum& out) {
   out.set_obstacle(quorum.obstacle);
   out.set_stands_back(quorum.stands_back);
   out.set_submissions(quorum.submissions);
+  out.set_state(quorum.state);
 }
 
 void put_secrets(const NodeDesk& desk, wire::AdminAnswer::Keys& out) {

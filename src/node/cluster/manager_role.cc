@@ -59,10 +59,18 @@ task<void> ManagerRole::run(runtime::Cancellation* cancel) {
 
 // Its jobs go to other managers at once, while the lines are still open.
 task<void> ManagerRole::wind_up(Instant deadline, runtime::Cancellation* cancel) {
+  service_.leave();
   winding_up_.cancel();
   while (service_.jobs() > 0 && parts_.runtime.read_clock() < deadline && !cancel->cancelled()) {
     co_await parts_.runtime.sleep(Duration::millis(5), cancel);
   }
+}
+
+std::string ManagerRole::state() const {
+  const health::ManagerStates& states = service_.states();
+  const std::string word(to_string(states.state()));
+  return states.state() == health::ManagerState::kSyncing && !states.reason().empty() ? word + ": " + states.reason()
+                                                                                      : word;
 }
 
 std::string ManagerRole::refuses_jobs() const {

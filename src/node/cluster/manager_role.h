@@ -34,6 +34,7 @@ class ManagerRole final : public NodeRole {
   void on_gone(const std::string& name, const std::string& why) override { service_.on_worker_gone(name, why); }
   void on_there(const std::string& name) override { service_.on_worker_back(name); }
   std::string obstacle() const override { return copy_keeper_.unable(); }
+  std::string state() const override;
   std::string refuses_jobs() const override;
   std::vector<Figure> figures() const override;
 

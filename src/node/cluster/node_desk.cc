@@ -41,7 +41,10 @@ LeaderView ClusterNode::leader() const {
 
 QuorumView ClusterNode::quorum() const {
   QuorumView view;
-  if (role_ != nullptr) view.submissions = role_->refuses_jobs();
+  if (role_ != nullptr) {
+    view.state = role_->state();
+    view.submissions = role_->refuses_jobs();
+  }
   const auto add = [&](const cluster::Leadership::Voter& voter) {
     VoterView one{.name = voter.name, .leads = voter.name == leader_, .self = voter.name == config_.name};
     one.alive = one.self || membership_->state_of(voter.name) == membership::MemberState::kAlive;

@@ -51,6 +51,7 @@ web::Answer NodePage::health() const {
   out["ready"] = not_ready.empty();
   if (!not_ready.empty()) out["not_ready"] = not_ready;
   out["joined"] = desk_.joined();
+  if (!quorum.state.empty()) out["state"] = quorum.state;
   const health::Probes& probes = probes_.verdicts();
   out["probes"] = {{"startup", probes.started()}, {"liveness", probes.live()}, {"readiness", probes.ready()}};
   out["degradation"] = desk_.degradation();

@@ -29,6 +29,8 @@ class NodeRole {
   virtual void on_vital_signs(const cluster::VitalSigns&, int) {}
   // Empty while it can do its work, else why not.
   virtual std::string obstacle() const { return {}; }
+  // Of its work, for people: "active", "syncing: ..."; empty when it has none.
+  virtual std::string state() const { return {}; }
   // Why it takes no new jobs for now, although it would; else empty.
   virtual std::string refuses_jobs() const { return {}; }
   // For the page of metrics.

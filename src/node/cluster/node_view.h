@@ -56,6 +56,7 @@ struct QuorumView {
   std::string decided_by;   // "quorum", or a store: then there are no voters
   std::string obstacle;     // why this node can neither stand nor tell who leads
   std::string stands_back;  // why it lets others go first
+  std::string state;        // of this node's work: "active", "syncing: ..."; empty when it has none
   std::string submissions;  // why it takes no new jobs for now; else empty
 };
 

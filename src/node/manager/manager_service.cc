@@ -34,7 +34,8 @@ Refusal refusal(Refusal::Kind kind, std::string why) {
 
 }  // namespace
 
-ManagerService::ManagerService(Parts parts, ManagerSettings settings) : parts_(parts), settings_(settings) {
+ManagerService::ManagerService(Parts parts, ManagerSettings settings)
+    : parts_(parts), settings_(settings), states_(parts.runtime.now()) {
   parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
 }
 
@@ -43,11 +44,13 @@ ManagerService::~ManagerService() { parts_.switchboard.disconnect(cluster::messa
 task<void> ManagerService::run(runtime::Cancellation* cancel) {
   scope_.spawn(look_for_jobs(this));
   while (!cancel->cancelled()) {
+    look_around();
     share_out_now();
     sweep();
     co_await parts_.runtime.sleep(kShareOutEvery, cancel);
   }
   closing_ = true;
+  leave();
   for (const std::shared_ptr<Steward>& steward : claiming_) steward->abandon();
   for (const auto& [id, steward] : std::map(stewards_)) drop(id);
   while (!stewards_.empty() || !busy_.empty()) co_await parts_.runtime.sleep(Duration::millis(5));
@@ -178,6 +181,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
       static_cast<void>(told_so);
     }(this, *at, {one.job, std::max(one.fence, parts_.keeper.find(one.job)->promised.fence)}));
   }
+  if (is_new) look_around();
   if (changed) on_cores_changed();
   return dispatch::Noted{pressure()};
 }
@@ -206,6 +210,22 @@ task<void> ManagerService::share_out(ManagerService* self) {
   if (!self->closing_) self->share_out_now();
 }
 
+// At its begin: are those here that will be?
+void ManagerService::look_around() {
+  if (states_.state() != health::ManagerState::kSyncing) return;
+  health::ManagerStates::Sight sight{.registers_read = parts_.keeper.has_read()};
+  for (const Surroundings::Neighbour& one : parts_.surroundings.neighbours()) {
+    if (one.manager || !one.there) continue;
+    ++sight.workers;
+    if (registry_.find(one.name) == nullptr) ++sight.unheard;
+  }
+  if (!states_.look(parts_.runtime.now(), sight)) return;
+  const std::string& without = states_.reason();
+  parts_.listener.on_job_says(
+      {}, "manager_active", "this manager hands out cores from now on" + (without.empty() ? "" : ", though " + without),
+      !without.empty());
+}
+
 // Whoever came first gets what is free; nobody overtakes a job that waits for more cores than are free.
 void ManagerService::share_out_now() {
   std::vector<std::shared_ptr<Steward>> order;
@@ -231,7 +251,7 @@ void ManagerService::share_out_now() {
     // One that reports, and of which membership has not heard yet, cannot be reached.
     std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
     for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
-    if (steward->wants_cores() && somebody_waits) {
+    if (steward->wants_cores() && (somebody_waits || !states_.hands_out())) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }
     steward->pool(sights);

@@ -16,6 +16,7 @@
 
 #include "cluster/jobs/job_keeper.h"
 #include "cluster/switchboard.h"
+#include "health/manager_state.h"
 #include "node/manager/steward.h"
 #include "node/manager/worker_registry.h"
 #include "resilience/breaker.h"
@@ -57,6 +58,10 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   ~ManagerService() override;
   ManagerService(const ManagerService&) = delete;
   ManagerService& operator=(const ManagerService&) = delete;
+
+  // It will end soon: hands out no more cores.
+  void leave() { states_.leave(); }
+  const health::ManagerStates& states() const { return states_; }
 
   // Serves until cancelled; then gives its jobs back, so that others go on with them at once.
   runtime::task<void> run(runtime::Cancellation* cancel);
@@ -108,6 +113,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   Steward* owned(const std::string& job);
   static runtime::task<void> share_out(ManagerService* self);
   void share_out_now();
+  void look_around();
   static runtime::task<void> end_steward(ManagerService* self, std::shared_ptr<Steward> steward);
   void drop(const std::string& job);
   void sweep();
@@ -135,6 +141,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   Parts parts_;
   ManagerSettings settings_;
   WorkerRegistry registry_;
+  health::ManagerStates states_;
   resilience::Breaker quorum_{resilience::BreakerSettings()};
   std::map<std::string, std::shared_ptr<Steward>> stewards_;
   std::set<std::shared_ptr<Steward>> claiming_;

@@ -42,7 +42,7 @@ struct StewardSettings {
   dispatch::JobRules rules;
   Duration copy_every = Duration::seconds(2);    // of the account, while it changes
   Duration watch_pause = Duration::millis(50);   // between two answers to one watcher
-  Duration submit_limit = Duration::seconds(4);  // for the quorum's word on a new job; a client waits a little longer
+  Duration submit_limit = Duration::seconds(5);  // for the quorum's word on a new job; a client waits a little longer
   std::size_t watchers_most = 256;
   // Of what was told and is in no copy yet: beyond a part of it workers are asked to tell less often.
   std::size_t unsafe_bytes_most = std::size_t{32} << 20;

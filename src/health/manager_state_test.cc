@@ -1,0 +1,60 @@
+#include "health/manager_state.h"
+
+#include <gtest/gtest.h>
+
+namespace bellwether::health {
+namespace {
+
+constexpr Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
+
+TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
+  ManagerStates states(at(0));
+  states.look(at(500), {true, 4, 2});
+  EXPECT_FALSE(states.hands_out());
+  EXPECT_EQ(states.reason(), "2 of 4 workers have not reported yet");
+  EXPECT_TRUE(states.look(at(900), {true, 4, 0}));
+  EXPECT_EQ(states.state(), ManagerState::kActive);
+  EXPECT_EQ(states.reason(), "");
+}
+
+TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
+  ManagerStates states(at(0));
+  states.look(at(499), {true, 0, 0});
+  EXPECT_EQ(states.state(), ManagerState::kSyncing);
+  states.look(at(500), {true, 0, 0});
+  EXPECT_EQ(states.state(), ManagerState::kActive);
+}
+
+TEST(ManagerState, unread_registers_hold_it_back) {
+  ManagerStates states(at(0));
+  states.look(at(2'000), {false, 1, 0});
+  EXPECT_EQ(states.state(), ManagerState::kSyncing);
+  EXPECT_EQ(states.reason(), "its registers of jobs are not read yet");
+}
+
+TEST(ManagerState, who_never_reports_stops_the_others_only_for_so_long) {
+  ManagerStates states(at(0));
+  states.look(at(3'499), {true, 3, 1});
+  EXPECT_EQ(states.state(), ManagerState::kSyncing);
+  states.look(at(3'500), {true, 3, 1});
+  EXPECT_EQ(states.state(), ManagerState::kActive);
+  EXPECT_EQ(states.reason(), "1 of 3 workers have not reported yet");
+}
+
+TEST(ManagerState, a_worker_that_comes_later_does_not_make_it_sync_again) {
+  ManagerStates states(at(0));
+  states.look(at(500), {true, 1, 0});
+  EXPECT_FALSE(states.look(at(600), {true, 2, 1}));
+  EXPECT_TRUE(states.hands_out());
+}
+
+TEST(ManagerState, leaving_is_for_good) {
+  ManagerStates states(at(0));
+  states.leave();
+  states.look(at(4'000), {true, 0, 0});
+  EXPECT_EQ(states.state(), ManagerState::kDraining);
+  EXPECT_FALSE(states.hands_out());
+}
+
+}  // namespace
+}  // namespace bellwether::health
