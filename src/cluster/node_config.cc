@@ -33,6 +33,9 @@ constexpr std::array kSpecs{
                 "Who decides who leads: quorum, or a store's URL (etcd:, k8s:, redis:, postgres:)"},
     SettingSpec{"leadership_lease", "0s", "There a leader is replaced after so long (0s: local 2s, lan 5s, wan 15s)",
                 Kind::kDuration},
+    SettingSpec{"jobs", kQuorum, "Where it stands which manager has a job, and its state: quorum, or an etcd's URL"},
+    SettingSpec{"keepers", "", "The managers that keep jobs and results, the same everywhere (usual: the voters)",
+                Kind::kTexts},
     SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", Kind::kNumber,
                 "0..8"},
     SettingSpec{"gates", "false", "The cluster has gates: clients may ask these only", Kind::kFlag},
@@ -78,16 +81,19 @@ class Check {
     return name(setting);
   }
 
+  void majority_of(std::string_view setting, std::vector<std::string> names, const char* more) {
+    std::sort(names.begin(), names.end());
+    if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
+      complain(setting, yaml::in_quotes(setting) + " names a node twice: each counts once");
+    }
+    if (names.size() > kVotersMax) {
+      complain(setting, yaml::in_quotes(setting) + " has " + std::to_string(names.size()) + " names; at most 9",
+               std::string("5 survive the loss of 2; more only make ") + more + " slower");
+    }
+  }
+
   void voters(const NodeConfig& config) {
-    std::vector<std::string> sorted = config.voters;
-    std::sort(sorted.begin(), sorted.end());
-    if (std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end()) {
-      complain("voters", "'voters' names a node twice: each has one vote");
-    }
-    if (sorted.size() > kVotersMax) {
-      complain("voters", "'voters' has " + std::to_string(sorted.size()) + " names; at most 9",
-               "5 voters survive the loss of 2; more only make elections slower");
-    }
+    majority_of("voters", config.voters, "elections");
     if (!config.delegates() && config.role != Role::kWorker && config.voters.empty()) {
       complain("voters", "'voters' is missing, and this cluster elects its leader itself",
                "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
@@ -98,6 +104,32 @@ class Check {
     if (config.votes() && !config.delegates() && config.data.empty()) {
       complain("data", "'data' is missing, and this node votes: a vote must survive a restart",
                "data: /var/lib/bellwether");
+    }
+  }
+
+  void jobs(const NodeConfig& config) {
+    if (config.role == Role::kWorker) return;
+    if (settings_.given("keepers")) {
+      majority_of("keepers", config.keepers, "each change of a job");
+      if (!config.voters.empty()) {
+        complain("keepers", "'keepers' is for clusters without voters: where there are voters, they keep the jobs",
+                 "leave it out");
+      }
+    }
+    if (config.keeps_jobs() && !config.votes() && config.data.empty()) {
+      complain("data", "'data' is missing, and this node keeps jobs: they must survive a restart",
+               "data: /var/lib/bellwether");
+    }
+    if (!config.jobs_in_etcd()) return;
+    const auto url = store::parse_store_url(config.jobs);
+    if (!url) {
+      complain("jobs", "'jobs' is neither quorum nor the URL of an etcd: " + url.error().message);
+    } else if (url->scheme != "etcd" && url->scheme != "etcds") {
+      complain("jobs", "'jobs' is " + yaml::in_quotes(config.jobs) + ", but only etcd can have registers of jobs",
+               "jobs: etcd://HOST:PORT, or quorum");
+    } else if (config.keepers.empty()) {
+      complain("jobs", "'jobs' is in etcd, but scenarios and results are too large for it, and no manager keeps them",
+               "name managers that do, the same everywhere: keepers: [m1, m2, m3]");
     }
   }
 
@@ -144,6 +176,7 @@ class Check {
 }  // namespace
 
 bool NodeConfig::votes() const { return std::find(voters.begin(), voters.end(), name) != voters.end(); }
+bool NodeConfig::keeps_jobs() const { return std::find(keepers.begin(), keepers.end(), name) != keepers.end(); }
 
 Duration usual_store_lease(std::string_view profile) {
   return Duration::seconds(profile == "local" ? 2 : profile == "wan" ? 15 : 5);
@@ -170,6 +203,8 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   if (settings.duration("join_limit") > Duration::zero()) config.join_limit = settings.duration("join_limit");
   config.voters = settings.texts("voters");
   config.leadership = settings.given("leadership") ? settings.text("leadership") : kQuorum;
+  config.jobs = settings.given("jobs") ? settings.text("jobs") : kQuorum;
+  config.keepers = settings.given("keepers") ? settings.texts("keepers") : config.voters;
   config.has_gates = settings.flag("gates");
   config.profile = settings.text("profile");
   const Duration lease = settings.duration("leadership_lease");
@@ -189,6 +224,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   }
   check.leadership(config);
   check.voters(config);
+  check.jobs(config);
   if (!diagnostics.empty()) return std::nullopt;
   return config;
 }

@@ -31,10 +31,12 @@ struct NodeConfig {
   std::vector<std::string> dns_names;
   std::optional<Duration> join_limit;  // nothing: it tries for ever
 
-  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
-  std::string leadership;           // "quorum", or the URL of a store that decides who leads
-  Duration store_lease;             // there
-  bool has_gates = false;           // clients ask these then, and managers take nothing from clients
+  std::vector<std::string> voters;   // names; the quorum is the majority of all of them, whoever is alive
+  std::string leadership;            // "quorum", or the URL of a store that decides who leads
+  Duration store_lease;              // there
+  std::string jobs;                  // "quorum", or the URL of an etcd that has their registers
+  std::vector<std::string> keepers;  // managers that keep jobs: names; the majority of all of them counts
+  bool has_gates = false;            // clients ask these then, and managers take nothing from clients
   std::string profile;
   std::string data;  // a folder
 
@@ -50,6 +52,8 @@ struct NodeConfig {
   bool verify_hostname = true;
   bool has_tls() const { return !certificate.empty(); }
   bool votes() const;
+  bool keeps_jobs() const;  // it is one of the keepers
+  bool jobs_in_etcd() const { return jobs != kQuorum; }
   bool delegates() const { return leadership != kQuorum; }
 };
 

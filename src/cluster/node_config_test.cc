@@ -159,6 +159,33 @@ TEST_F(NodeConfigTest, a_store_that_does_not_reach_all_nodes_or_clashes_with_vot
               HasSubstr("longer than a year"));
 }
 
+TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
+  auto config = read("cluster: prod\nname: m1\nvoters: [m1, m2, m3]\ndata: x\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->keepers, config->voters);
+  EXPECT_TRUE(config->keeps_jobs());
+  EXPECT_FALSE(config->jobs_in_etcd());
+  config = read("cluster: prod\nname: m4\nleadership: k8s:ns\nkeepers: [m1, m2, m3]\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_FALSE(config->keeps_jobs());
+  config = read("cluster: prod\nname: m1\nleadership: k8s:ns\nkeepers: [m1]\ndata: x\njobs: etcds://10.0.0.5\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_TRUE(config->keeps_jobs());
+  EXPECT_TRUE(config->jobs_in_etcd());
+  EXPECT_TRUE(read("cluster: prod\nrole: worker\njobs: etcd://10.0.0.5\n")) << "it says nothing to a worker";
+}
+
+TEST_F(NodeConfigTest, jobs_that_nobody_could_keep_are_refused) {
+  const std::string by_store = "cluster: prod\nname: m1\nleadership: k8s:ns\ndata: x\n";
+  EXPECT_THAT(complaint(by_store + "keepers: [m1, m2, m1]\n"), HasSubstr("'keepers' names a node twice"));
+  EXPECT_THAT(complaint(by_store + "jobs: etcd://10.0.0.5\n"), HasSubstr("keepers: [m1, m2, m3]"));
+  EXPECT_THAT(complaint(by_store + "keepers: [m1]\njobs: redis://10.0.0.5\n"), HasSubstr("only etcd can"));
+  EXPECT_THAT(complaint(by_store + "keepers: [m1]\njobs: disk\n"), HasSubstr("neither quorum nor the URL"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: k8s:ns\nkeepers: [m1]\n"),
+              HasSubstr("they must survive a restart"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: x\nkeepers: [m1]\n"), HasSubstr("leave it out"));
+}
+
 TEST_F(NodeConfigTest, no_two_settings_share_a_variable) {
   std::vector<std::string> names;
   for (const SettingSpec& spec : node_settings()) names.push_back(variable_of(spec));

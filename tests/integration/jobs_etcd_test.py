@@ -34,6 +34,9 @@ class ServedJobs:
     def forget_owners(self):
         self.cluster.etcdctl("del", "--prefix", "bellwether/jobs/flock/test/owner/")
 
+    def forget_states(self):
+        self.cluster.etcdctl("del", "--prefix", "bellwether/jobs/flock/test/state/")
+
     def restart_in_turn(self):
         for member in self.cluster.members:
             member.restart()
@@ -49,6 +52,13 @@ class EtcdJobs(Test):
         self.addCleanup(cluster.stop)
         passed, left_out = conformance(self, ServedJobs(cluster), "JobConformance.*")
         self.assertGreater(passed, 15)
+        self.assertEqual(left_out, [])
+
+    def test_a_node_sees_all_registers_without_asking_for_them(self):
+        cluster = EtcdCluster(self.folder / "c").start()
+        self.addCleanup(cluster.stop)
+        passed, left_out = conformance(self, ServedJobs(cluster), "EtcdJobViewTest.*")
+        self.assertGreater(passed, 3)
         self.assertEqual(left_out, [])
 
     def test_passwords(self):

@@ -46,13 +46,16 @@ class Handle final : public JobHandle {
 
 }  // namespace
 
+std::string etcd_owners(const std::string& group) { return "bellwether/jobs/" + group + "/owner/"; }
+std::string etcd_states(const std::string& group) { return "bellwether/jobs/" + group + "/state/"; }
+
 EtcdJobStore::EtcdJobStore(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group,
                            std::string self, const JobSettings& settings, uint64_t seed)
     : runtime_(runtime),
       api_(runtime, std::move(place.login)),
       description_(std::move(place.description)),
-      owners_("bellwether/jobs/" + group + "/owner/"),
-      states_("bellwether/jobs/" + group + "/state/"),
+      owners_(etcd_owners(group)),
+      states_(etcd_states(group)),
       self_(std::move(self)),
       settings_(settings),
       prng_(seed),

@@ -27,6 +27,10 @@ namespace bellwether::jobs {
 
 class EtcdJob;
 
+// What the names of owners and states begin with.
+std::string etcd_owners(const std::string& group);
+std::string etcd_states(const std::string& group);
+
 class EtcdJobStore final : public JobStore, private store::WebWatch::Source {
  public:
   // `group`: whose jobs; `self`: the name of this node. `seed` must differ between nodes and between starts. REQUIRES

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "cluster/jobs/job_lines.h"
+#include "cluster/jobs/job_view.h"
 #include "cluster/kv.h"
 #include "dispatch/job_acceptor.h"
 #include "runtime/scope.h"
@@ -27,7 +28,7 @@ struct KeeperSettings {
   Duration retired_kept = Duration::hours(1);
 };
 
-class JobKeeper final : private JobLines::Keeper {
+class JobKeeper final : public JobView, private JobLines::Keeper {
  public:
   class Listener {
    public:
@@ -44,14 +45,11 @@ class JobKeeper final : private JobLines::Keeper {
   runtime::task<void> run(runtime::Cancellation* cancel);
 
   std::size_t jobs() const { return kernel_.jobs(); }
-  // What this peer has of the registers, which may lack the newest: the keys of all jobs, the retired ones with them;
-  // the record of one (job_content.h says what its value is), or nothing; and whether somebody holds it under a lease
-  // that this peer has granted.
-  std::vector<std::string> keys() const { return kernel_.keys(); }
-  const dispatch::JobRecord* find(const std::string& key) const { return kernel_.find(key); }
-  bool is_leased(const std::string& key) const { return kernel_.is_leased(runtime_.boot_now(), key); }
-  // Whether what it has kept was read; not before it runs.
-  bool has_read() const { return readable_; }
+  // What this peer has of the registers, and the leases that it has granted.
+  bool has_read() const override { return readable_; }
+  std::vector<std::string> keys() const override { return kernel_.keys(); }
+  const dispatch::JobRecord* find(const std::string& key) const override { return kernel_.find(key); }
+  bool is_leased(const std::string& key) const override { return kernel_.is_leased(runtime_.boot_now(), key); }
   // Empty while it promises and accepts, else why not.
   const std::string& unable() const { return unable_; }
 

@@ -1,9 +1,10 @@
-// A store of jobs in etcd, from the URL of a lease store.
+// Jobs in etcd, from the URL of a lease store: the store, and the view of all of them.
 #pragma once
 
 #include <memory>
 #include <string>
 
+#include "cluster/jobs/etcd_job_view.h"
 #include "cluster/jobs/job_store.h"
 
 namespace bellwether::jobs {
@@ -15,5 +16,11 @@ namespace bellwether::jobs {
 runtime::task<Result<std::unique_ptr<JobStore>>> open_etcd_job_store(runtime::Runtime& runtime, std::string url,
                                                                      std::string group, std::string self,
                                                                      JobSettings settings, uint64_t seed);
+
+// `listener` must outlive it. Errors as above.
+runtime::task<Result<std::unique_ptr<EtcdJobView>>> open_etcd_job_view(runtime::Runtime& runtime, std::string url,
+                                                                       std::string group,
+                                                                       EtcdJobView::Listener& listener,
+                                                                       Duration names_every = EtcdJobView::kNamesEvery);
 
 }  // namespace bellwether::jobs

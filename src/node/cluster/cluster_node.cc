@@ -120,11 +120,16 @@ void ClusterNode::make_election() {
     settings.first_start = options_.first_start;
     election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
                                                           std::move(settings), seed, *this);
-    job_lines_ = std::make_unique<jobs::JobLines>(*links_, parts_->switchboard, *this, config_.name, config_.voters);
-    jobs::KeeperSettings keeping;
-    keeping.first_start = options_.first_start;
-    job_keeper_ = std::make_unique<jobs::JobKeeper>(runtime_, *parts_->kv, *job_lines_, keeping, *this);
   }
+}
+
+// Registers and copies of jobs are kept by the same nodes; an etcd has only the registers.
+void ClusterNode::make_registers() {
+  if (!config_.keeps_jobs() || config_.jobs_in_etcd() || config_.role == wire::Role::kWorker) return;
+  job_lines_ = std::make_unique<jobs::JobLines>(*links_, parts_->switchboard, *this, config_.name, config_.keepers);
+  jobs::KeeperSettings keeping;
+  keeping.first_start = options_.first_start;
+  job_keeper_ = std::make_unique<jobs::JobKeeper>(runtime_, *parts_->kv, *job_lines_, keeping, *this);
 }
 
 task<Status> ClusterNode::make_role() {
@@ -132,15 +137,15 @@ task<Status> ClusterNode::make_role() {
     auto role = WorkerRole::make(runtime_, *links_, parts_->switchboard, *this, config_, *this);
     if (!role) co_return tl::unexpected(role.error());
     role_ = std::move(*role);
-  } else if (config_.role == wire::Role::kManager && job_keeper_ != nullptr) {
-    const ManagerRole::Parts parts{runtime_, *links_, parts_->switchboard, *this, *job_lines_, *job_keeper_,
-                                   *this,    *this};
+  } else if (config_.role == wire::Role::kManager && config_.keeps_jobs()) {
+    const ManagerRole::Parts parts{
+        runtime_, *links_, parts_->switchboard, *this, job_lines_.get(), job_keeper_.get(), *this, *this, *this};
     auto role = co_await ManagerRole::make(parts, config_, options_.first_start);
     if (!role) co_return tl::unexpected(role.error());
     role_ = std::move(*role);
   } else if (config_.role == wire::Role::kManager) {
-    on_note(true, config_.delegates() ? "without 'voters' there is nobody to keep jobs: this cluster takes none"
-                                      : "this manager does not vote: it passes no jobs on, and takes none");
+    on_note(true, config_.keepers.empty() ? "without 'keepers' there is nobody to keep jobs: this cluster takes none"
+                                          : "this manager is no keeper of jobs: it passes none on, and takes none");
   }
   co_return Status();
 }
@@ -262,6 +267,7 @@ task<int> ClusterNode::run() {
   if (way) {
     co_await make_membership(*way);
     make_election();
+    make_registers();
     outer.spawn(probes_.run(outer.cancellation()));
     admin_ = std::make_unique<AdminService>(*this, config_.name, *this);
     parts_->switchboard.connect(cluster::message_type::kAdmin, *admin_);

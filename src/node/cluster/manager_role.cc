@@ -3,6 +3,8 @@
 #include <utility>
 
 #include "base/units.h"
+#include "cluster/jobs/open_job_store.h"
+#include "cluster/jobs/quorum_job_store.h"
 #include "cluster/sqlite_kv.h"
 
 namespace bellwether::node {
@@ -26,31 +28,52 @@ task<Result<std::unique_ptr<NodeRole>>> ManagerRole::make(Parts parts, const clu
                                                           bool first_start) {
   auto kv = co_await cluster::open_sqlite_kv(parts.runtime, config.data + "/copies.db");
   if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
-  std::unique_ptr<NodeRole> role(new ManagerRole(parts, config, first_start, std::move(*kv)));
+  auto registers = co_await open_registers(parts, config);
+  if (!registers) co_return fail(registers.error().code, "jobs: " + registers.error().message);
+  std::unique_ptr<NodeRole> role(new ManagerRole(parts, config, first_start, std::move(*kv), std::move(*registers)));
   co_return std::move(role);
 }
 
+task<Result<ManagerRole::Registers>> ManagerRole::open_registers(const Parts& parts,
+                                                                 const cluster::NodeConfig& config) {
+  Registers out;
+  const uint64_t seed = parts.runtime.prng().next();
+  if (!config.jobs_in_etcd()) {
+    out.store = std::make_unique<jobs::QuorumJobStore>(parts.runtime, *parts.lines, kJobs, seed);
+    co_return out;
+  }
+  const std::string group = config.cluster + "/" + config.environment;
+  std::string url = config.jobs;
+  auto store = co_await jobs::open_etcd_job_store(parts.runtime, url, group, config.name, kJobs, seed);
+  if (!store) co_return tl::unexpected(store.error());
+  auto view = co_await jobs::open_etcd_job_view(parts.runtime, std::move(url), group, parts.etcd_notes);
+  if (!view) co_return tl::unexpected(view.error());
+  co_return Registers{std::move(*store), std::move(*view)};
+}
+
 ManagerRole::ManagerRole(Parts parts, const cluster::NodeConfig& config, bool first_start,
-                         std::unique_ptr<cluster::Kv> kv)
+                         std::unique_ptr<cluster::Kv> kv, Registers registers)
     : parts_(parts),
       kv_(std::move(kv)),
-      copy_lines_(parts.runtime, parts.links, parts.switchboard, parts.surroundings, config.name, config.voters),
+      copy_lines_(parts.runtime, parts.links, parts.switchboard, parts.surroundings, config.name, config.keepers),
       copy_keeper_(parts.runtime, *kv_, copy_lines_, keeping(first_start), parts.notes),
       copies_(parts.runtime, copy_lines_, {}, parts.runtime.prng().next()),
-      store_(parts.runtime, parts.lines, kJobs, parts.runtime.prng().next()),
-      service_({parts.runtime, parts.links, parts.switchboard, parts.surroundings, store_, parts.keeper, copies_,
-                parts.listener},
+      registers_(std::move(registers)),
+      service_({parts.runtime, parts.links, parts.switchboard, parts.surroundings, *registers_.store,
+                registers_.etcd != nullptr ? static_cast<const jobs::JobView&>(*registers_.etcd) : *parts.keeper,
+                copies_, parts.listener},
                {}) {}
 
 task<void> ManagerRole::run(runtime::Cancellation* cancel) {
   runtime::Scope keeping;
   keeping.spawn(copy_keeper_.run(keeping.cancellation()));
+  if (registers_.etcd != nullptr) keeping.spawn(registers_.etcd->run(keeping.cancellation()));
   {
     const runtime::CancelCallback on_cancel(
         cancel, [](void* self) { static_cast<ManagerRole*>(self)->winding_up_.cancel(); }, this);
     co_await service_.run(&winding_up_);
   }
-  co_await store_.close(kCloseMost);
+  co_await registers_.store->close(kCloseMost);
   co_await copies_.close();
   keeping.cancel();
   co_await keeping.join();
@@ -71,6 +94,12 @@ std::string ManagerRole::state() const {
   const std::string word(to_string(states.state()));
   return states.state() == health::ManagerState::kSyncing && !states.reason().empty() ? word + ": " + states.reason()
                                                                                       : word;
+}
+
+std::string ManagerRole::obstacle() const {
+  if (!copy_keeper_.unable().empty()) return copy_keeper_.unable();
+  const std::string trouble = registers_.etcd != nullptr ? registers_.etcd->trouble() : std::string();
+  return trouble.empty() ? trouble : "the registers of jobs cannot be read: " + trouble;
 }
 
 std::string ManagerRole::refuses_jobs() const {

@@ -1,4 +1,4 @@
-// A manager that votes: it keeps registers and copies of jobs, and has jobs in hand (node/manager).
+// A manager that keeps jobs, their registers or at least their copies, and has jobs in hand (node/manager).
 #pragma once
 
 #include <memory>
@@ -6,7 +6,9 @@
 
 #include "cluster/copies/copies.h"
 #include "cluster/copies/copy_keeper.h"
-#include "cluster/jobs/quorum_job_store.h"
+#include "cluster/jobs/etcd_job_view.h"
+#include "cluster/jobs/job_keeper.h"
+#include "cluster/jobs/job_store.h"
 #include "cluster/node_config.h"
 #include "node/cluster/node_role.h"
 #include "node/manager/manager_service.h"
@@ -20,12 +22,14 @@ class ManagerRole final : public NodeRole {
     cluster::PeerLinks& links;
     cluster::Switchboard& switchboard;
     Surroundings& surroundings;
-    jobs::JobLines& lines;
-    jobs::JobKeeper& keeper;
+    // Of the quorum that has the registers; nullptr when an etcd has them.
+    jobs::JobLines* lines;
+    const jobs::JobKeeper* keeper;
     ManagerService::Listener& listener;
     copies::CopyKeeper::Listener& notes;
+    jobs::EtcdJobView::Listener& etcd_notes;
   };
-  // All parts must outlive it. An error: its disk cannot be used.
+  // All parts must outlive it. An error: its disk cannot be used, or what it was told of etcd is wrong.
   static runtime::task<Result<std::unique_ptr<NodeRole>>> make(Parts parts, const cluster::NodeConfig& config,
                                                                bool first_start);
 
@@ -33,20 +37,26 @@ class ManagerRole final : public NodeRole {
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
   void on_gone(const std::string& name, const std::string& why) override { service_.on_worker_gone(name, why); }
   void on_there(const std::string& name) override { service_.on_worker_back(name); }
-  std::string obstacle() const override { return copy_keeper_.unable(); }
+  std::string obstacle() const override;
   std::string state() const override;
   std::string refuses_jobs() const override;
   std::vector<Figure> figures() const override;
 
  private:
-  ManagerRole(Parts parts, const cluster::NodeConfig& config, bool first_start, std::unique_ptr<cluster::Kv> kv);
+  struct Registers {
+    std::unique_ptr<jobs::JobStore> store;
+    std::unique_ptr<jobs::EtcdJobView> etcd;  // nothing: this node's keeper has the view
+  };
+  static runtime::task<Result<Registers>> open_registers(const Parts& parts, const cluster::NodeConfig& config);
+  ManagerRole(Parts parts, const cluster::NodeConfig& config, bool first_start, std::unique_ptr<cluster::Kv> kv,
+              Registers registers);
 
   Parts parts_;
   std::unique_ptr<cluster::Kv> kv_;
   copies::CopyLines copy_lines_;
   copies::CopyKeeper copy_keeper_;
   copies::Copies copies_;
-  jobs::QuorumJobStore store_;
+  Registers registers_;
   ManagerService service_;
   runtime::Cancellation winding_up_;
 };

@@ -174,6 +174,9 @@ std::string ClusterNode::not_ready() const {
   if (election_ != nullptr) {
     if (std::string why = election_->obstacle(); !why.empty()) return why;
   }
+  if (role_ != nullptr) {
+    if (std::string why = role_->obstacle(); !why.empty()) return why;
+  }
   if (leader_.empty()) return "nobody is known to lead";
   return {};
 }

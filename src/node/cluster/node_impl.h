@@ -13,6 +13,7 @@
 #include "cluster/discovery/peer_cache.h"
 #include "cluster/election_driver.h"
 #include "cluster/front_desk.h"
+#include "cluster/jobs/etcd_job_view.h"
 #include "cluster/jobs/job_keeper.h"
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
@@ -46,6 +47,7 @@ class ClusterNode final : public NodeDesk,
                           public StoreElection::Rivals,
                           public cluster::PeerLinks::Listener,
                           public jobs::JobKeeper::Listener,
+                          public jobs::EtcdJobView::Listener,
                           public cluster::VitalMeter::Listener,
                           public cluster::FrontDesk::Listener,
                           public link::RefusalListener,
@@ -139,6 +141,7 @@ class ClusterNode final : public NodeDesk,
   runtime::task<void> resign();
   runtime::task<void> remember(std::string key, std::string value);
   void make_election();
+  void make_registers();
   runtime::task<Status> make_role();
   std::string unfit() const;
   void compare_decisions(const membership::MemberEvent& event);
@@ -158,7 +161,7 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<cluster::MembershipDriver> membership_;
   std::unique_ptr<cluster::Leadership> election_;  // nothing: it follows whoever says that it leads
   std::unique_ptr<jobs::JobLines> job_lines_;
-  std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a voter
+  std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a keeper, unless an etcd has the registers
   std::unique_ptr<NodeRole> role_;
   std::unique_ptr<AdminService> admin_;
   NodeProbes probes_;

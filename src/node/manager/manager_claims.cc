@@ -23,7 +23,7 @@ constexpr Duration kForgetEvery = Duration::minutes(1);
 
 // From this node's part of the register, which may lack the newest word; enough to know what there is.
 const ManagerService::Known* ManagerService::known(const std::string& job) {
-  const dispatch::JobRecord* record = parts_.keeper.find(job);
+  const dispatch::JobRecord* record = parts_.view.find(job);
   if (record == nullptr) {
     known_.erase(job);
     return nullptr;
@@ -64,7 +64,7 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
     const Instant now = runtime.now();
     const bool forgetting = now >= forget_at && self->parts_.surroundings.leads();
     if (now >= forget_at) forget_at = now + kForgetEvery;
-    for (const std::string& job : self->parts_.keeper.keys()) {
+    for (const std::string& job : self->parts_.view.keys()) {
       if (self->stewards_.contains(job) || self->busy_.contains(job)) continue;
       const Known* const known = self->known(job);
       if (known == nullptr || (known->readable && dispatch::is_final(known->sheet.state))) {
@@ -75,7 +75,7 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
         self->scope_.spawn(forget(self, job));
         continue;
       }
-      if (self->parts_.keeper.is_leased(job)) {
+      if (self->parts_.view.is_leased(job)) {
         self->unowned_since_.erase(job);
         continue;
       }

@@ -290,11 +290,11 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
 
 // Who holds the job's register now, as far as this node's own part of it tells; empty: nobody that it knows of.
 std::string ManagerService::owner_of(const std::string& job) {
-  return parts_.keeper.is_leased(job) ? last_owner_of(job) : std::string();
+  return parts_.view.is_leased(job) ? last_owner_of(job) : std::string();
 }
 
 std::string ManagerService::last_owner_of(const std::string& job) {
-  const dispatch::JobRecord* record = parts_.keeper.find(job);
+  const dispatch::JobRecord* record = parts_.view.find(job);
   if (record == nullptr) return {};
   const dispatch::MemberId writer = dispatch::writer_of(*record);
   if (writer == quorum::kNobody) return {};
@@ -306,7 +306,7 @@ std::string ManagerService::last_owner_of(const std::string& job) {
 
 dispatch::JobList ManagerService::list() {
   dispatch::JobList out;
-  for (const std::string& job : parts_.keeper.keys()) {
+  for (const std::string& job : parts_.view.keys()) {
     const Steward* const steward = owned(job);
     const Known* const sheet = steward == nullptr ? known(job) : nullptr;
     if (steward == nullptr && (sheet == nullptr || !sheet->readable)) continue;

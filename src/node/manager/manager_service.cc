@@ -124,7 +124,7 @@ Refusal ManagerService::not_mine(const std::string& job) {
   Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
   out.owner = owner_of(job);
   if (const auto at = parts_.surroundings.find(out.owner)) out.owner_at = at->endpoint.to_string();
-  if (const auto* record = parts_.keeper.find(job)) out.fence = record->accepted.fence;
+  if (const auto* record = parts_.view.find(job)) out.fence = record->accepted.fence;
   return out;
 }
 
@@ -179,7 +179,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
       const auto told_so =
           co_await ask(self->parts_.links, to, letter, Duration::seconds(2), self->scope_.cancellation());
       static_cast<void>(told_so);
-    }(this, *at, {one.job, std::max(one.fence, parts_.keeper.find(one.job)->promised.fence)}));
+    }(this, *at, {one.job, std::max(one.fence, parts_.view.find(one.job)->promised.fence)}));
   }
   if (is_new) look_around();
   if (changed) on_cores_changed();
@@ -213,7 +213,7 @@ task<void> ManagerService::share_out(ManagerService* self) {
 // At its begin: are those here that will be?
 void ManagerService::look_around() {
   if (states_.state() != health::ManagerState::kSyncing) return;
-  health::ManagerStates::Sight sight{.registers_read = parts_.keeper.has_read()};
+  health::ManagerStates::Sight sight{.registers_read = parts_.view.has_read()};
   for (const Surroundings::Neighbour& one : parts_.surroundings.neighbours()) {
     if (one.manager || !one.there) continue;
     ++sight.workers;

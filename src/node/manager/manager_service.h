@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/jobs/job_keeper.h"
+#include "cluster/jobs/job_view.h"
 #include "cluster/switchboard.h"
 #include "health/manager_state.h"
 #include "node/manager/steward.h"
@@ -48,7 +48,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
     cluster::Switchboard& switchboard;
     Surroundings& surroundings;
     jobs::JobStore& store;
-    jobs::JobKeeper& keeper;  // of this node
+    const jobs::JobView& view;  // of all registers, as this node sees them
     copies::Copies& copies;
     Listener& listener;
   };
@@ -87,7 +87,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
     wire::Role role;
   };
   using Ticket = uint64_t;
-  struct Known {  // of a job, from this node's own register
+  struct Known {  // of a job, as this node sees its register
     dispatch::Place place;
     dispatch::JobSheet sheet;
     bool readable = false;

@@ -148,6 +148,20 @@ Result<EtcdAnswer> parse_transaction(const std::string& body, const std::string&
 
 std::string range_body(std::string_view from, std::string_view end) { return range_json(from, end).dump(); }
 
+std::string changes_body(std::string_view from, std::string_view end, uint64_t revision, std::size_t most) {
+  Json range = range_json(from, end);
+  range["sort_target"] = "MOD";
+  range["min_mod_revision"] = std::to_string(revision);
+  range["limit"] = std::to_string(most);
+  return range.dump();
+}
+
+std::string names_body(std::string_view from, std::string_view end) {
+  Json range = range_json(from, end);
+  range["keys_only"] = true;
+  return range.dump();
+}
+
 Result<EtcdRange> parse_range(const std::string& body) {
   const Json json = parse(body);
   if (!json.is_object() || !json.contains("header")) return nonsense(body);

@@ -73,6 +73,10 @@ struct EtcdRange {
   std::vector<EtcdEntry> entries;
 };
 std::string range_body(std::string_view from, std::string_view end);
+// Those of the range that were changed at `revision` or later, in the order in which they were, the first `most`.
+std::string changes_body(std::string_view from, std::string_view end, uint64_t revision, std::size_t most);
+// Without what they hold.
+std::string names_body(std::string_view from, std::string_view end);
 Result<EtcdRange> parse_range(const std::string& body);
 
 std::string grant_body(int64_t seconds);

@@ -1,0 +1,117 @@
+#include "cluster/jobs/etcd_job_view.h"
+
+#include <utility>
+
+#include "cluster/jobs/etcd_job_store.h"
+#include "cluster/jobs/job_codec.h"
+
+namespace bellwether::jobs {
+
+using runtime::task;
+
+EtcdJobView::EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, const std::string& group,
+                         Listener& listener, Duration names_every)
+    : runtime_(runtime),
+      api_(runtime, std::move(place.login)),
+      description_(std::move(place.description)),
+      owners_(etcd_owners(group)),
+      states_(etcd_states(group)),
+      listener_(listener),
+      names_every_(names_every) {}
+
+std::vector<std::string> EtcdJobView::keys() const {
+  std::vector<std::string> out;
+  out.reserve(records_.size());
+  for (const auto& [key, record] : records_) out.push_back(key);
+  return out;
+}
+
+const dispatch::JobRecord* EtcdJobView::find(const std::string& key) const {
+  const auto at = records_.find(key);
+  return at == records_.end() ? nullptr : &at->second;
+}
+
+task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    const Status seen = co_await look(cancel);
+    if (cancel->cancelled()) co_return;
+    std::string trouble = seen ? std::string() : seen.error().message;
+    if (!trouble.empty() && trouble_.empty()) {
+      listener_.on_note(true, "registers of jobs: " + description_ + " does not say what there is: " + trouble);
+    } else if (trouble.empty() && !trouble_.empty()) {
+      listener_.on_note(false, "registers of jobs: " + description_ + " answers again");
+    }
+    trouble_ = std::move(trouble);
+    co_await runtime_.sleep(kLookEvery, cancel);
+  }
+}
+
+// Owners last: owner and first state of a job are written together, so that no job is seen without the owner that it
+// has had from its beginning.
+task<Status> EtcdJobView::look(runtime::Cancellation* cancel) {
+  const Status changes = co_await look_at_changes(cancel);
+  if (!changes) co_return changes;
+  const Status owners = co_await look_at_owners(cancel);
+  if (!owners) co_return owners;
+  if (runtime_.now() >= names_at_) {
+    const Status names = co_await look_at_names(cancel);
+    if (!names) co_return names;
+    names_at_ = runtime_.now() + names_every_;
+  }
+  has_read_ = true;
+  co_return Status();
+}
+
+task<Result<store::EtcdRange>> EtcdJobView::ask(std::string body, runtime::Cancellation* cancel) {
+  const Instant until = runtime_.read_clock() + kAnswerMost;
+  const auto answer = co_await api_.call("/v3/kv/range", std::move(body), true, until, cancel);
+  if (!answer) co_return tl::unexpected(answer.error());
+  auto range = store::parse_range(*answer);
+  // Another etcd, or one that was restored from a copy, begins its revisions anew.
+  if (range && (range->cluster != cluster_ || range->revision + 1 < next_revision_)) {
+    cluster_ = range->cluster;
+    next_revision_ = 0;
+    names_at_ = Instant();
+  }
+  co_return range;
+}
+
+task<Status> EtcdJobView::look_at_owners(runtime::Cancellation* cancel) {
+  std::string body = store::names_body(owners_, store::after_prefix(owners_));
+  auto range = co_await ask(std::move(body), cancel);
+  if (!range) co_return tl::unexpected(range.error());
+  owned_.clear();
+  for (const store::EtcdEntry& one : range->entries) {
+    if (one.key.starts_with(owners_)) owned_.insert(one.key.substr(owners_.size()));
+  }
+  co_return Status();
+}
+
+task<Status> EtcdJobView::look_at_changes(runtime::Cancellation* cancel) {
+  while (true) {
+    const uint64_t from = next_revision_;
+    std::string body = store::changes_body(states_, store::after_prefix(states_), from, kAtOnce);
+    auto range = co_await ask(std::move(body), cancel);
+    if (!range) co_return tl::unexpected(range.error());
+    if (next_revision_ != from) continue;
+    for (const store::EtcdEntry& one : range->entries) {
+      auto record = one.key.starts_with(states_) ? decode_record(one.value) : fail(Errc::kInvalid, "");
+      // What cannot be read is no job for this version; whoever takes it says so.
+      if (record && record->key == one.key.substr(states_.size())) records_[record->key] = std::move(*record);
+      next_revision_ = one.modified + 1;
+    }
+    if (range->entries.size() < kAtOnce) co_return Status();
+  }
+}
+
+task<Status> EtcdJobView::look_at_names(runtime::Cancellation* cancel) {
+  std::string body = store::names_body(states_, store::after_prefix(states_));
+  auto range = co_await ask(std::move(body), cancel);
+  if (!range) co_return tl::unexpected(range.error());
+  std::set<std::string> there;
+  for (const store::EtcdEntry& one : range->entries) there.insert(one.key);
+  std::erase_if(records_, [&](const auto& one) { return !there.contains(states_ + one.first); });
+  co_return Status();
+}
+
+}  // namespace bellwether::jobs

@@ -1,0 +1,27 @@
+// What one node sees of the registers of all jobs without asking for any of them: enough to know which jobs there are,
+// to answer people, and to notice that nobody has one. It may lack the newest, and is never a base for a change:
+// whoever acts takes the job (job_store.h). One thread, that of its owner.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "dispatch/job_acceptor.h"
+
+namespace bellwether::jobs {
+
+class JobView {
+ public:
+  virtual ~JobView() = default;
+  // Whether it has seen anything yet. Before it has, there seem to be no jobs.
+  virtual bool has_read() const = 0;
+  // Of all jobs, the retired ones with them.
+  virtual std::vector<std::string> keys() const = 0;
+  // What is in the register of one (job_content.h says what its value is); nullptr: no such job is seen. Good until
+  // the next turn of the loop.
+  virtual const dispatch::JobRecord* find(const std::string& key) const = 0;
+  // Somebody holds it under a lease, as far as is seen.
+  virtual bool is_leased(const std::string& key) const = 0;
+};
+
+}  // namespace bellwether::jobs

@@ -1,0 +1,56 @@
+#!/usr/bin/env python3
+"""Jobs whose registers are in an etcd that the site runs anyway: the same promises, without voters."""
+
+from lib import jobs, nodes
+from lib.stores import Etcd
+from lib.world import until
+
+
+class InEtcd(jobs.Test):
+    def cluster_in_etcd(self, managers=3, workers=2):
+        """A cluster whose leader etcd chooses, and whose jobs are there; and that etcd, on a node of its own."""
+        cluster = self.cluster(managers, workers)
+        etcd = Etcd(cluster.world.add("s")).start()
+        for name in cluster.names:
+            manager = {"keepers": cluster.voters, "jobs": etcd.url} if name in cluster.voters else {}
+            cluster.settings(name, voters=[], leadership=etcd.url, leadership_lease="4s", **manager)
+        return cluster, etcd
+
+    def test_a_job_outlives_its_manager_and_all_of_them(self):
+        cluster, _ = self.cluster_in_etcd()
+        owner, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(rate=50, seconds=14))
+        cluster.under_load(client, 2)
+        cluster.running[owner].kill()
+        rest = [name for name in cluster.voters if name != owner]
+        until("another owner", lambda: any(cluster.said(name, "job_taken_over") for name in rest))
+        for name in rest:
+            cluster.running[name].kill()
+        for name in cluster.voters:
+            cluster.start(name)
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS, client.printed())
+        self.assertEqual(result["totals"]["requests"], 700)
+        until("the end, as every manager sees it", lambda: all(
+            [(one["job"], one["state"]) for one in cluster.job("list", "--managers", cluster.world[name].ipv4)[1]]
+            == [(client.job, "completed")] for name in cluster.voters))
+
+    def test_load_does_not_need_etcd_and_new_jobs_do(self):
+        cluster, etcd = self.cluster_in_etcd()
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(rate=50, seconds=12))
+        cluster.under_load(client, 2)
+        etcd.kill()
+        for name in cluster.voters:
+            until("the reason", lambda name=name: cluster.page(name, "/readyz")[0] == 503, 40)
+        etcd.start()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS, client.printed())
+        self.assertEqual(result["totals"]["requests"], 600)
+        until("readiness", lambda: all(cluster.page(name, "/readyz")[0] == 200 for name in cluster.voters), 60)
+        code, result = cluster.run(cluster.scenario(rate=20, seconds=2)).finish()
+        self.assertEqual((code, result["totals"]["requests"]), (jobs.PASS, 40), "it takes jobs again")
+
+
+if __name__ == "__main__":
+    nodes.main()
