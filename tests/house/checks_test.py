@@ -16,6 +16,7 @@ import check_format  # noqa: E402
 import check_includes  # noqa: E402
 import check_ledger  # noqa: E402
 import check_periods  # noqa: E402
+import check_scopes  # noqa: E402
 import check_sources  # noqa: E402
 import check_text  # noqa: E402
 
@@ -156,6 +157,23 @@ co_await runtime_.sleep(settings_.sync_interval, cancel);
     def test_other_rooms_and_tests_may_have_one(self):
         self.accepts(check_periods.check, {"src/lead/a.cc": "next_ = now + period;\n",
                                            "src/cluster/a_test.cc": "next_ = now + period;\n"})
+
+
+class Scopes(TreeTest):
+    def test_what_is_joined_is_accepted(self):
+        self.accepts(check_scopes.check, {"src/runtime/a.cc": "std::coroutine_handle<> waiting;\n",
+                                          "src/cluster/a.cc": "scope_.spawn(run(this));  // no detach() here\n",
+                                          "src/journal/journal.cc": "thread_ = std::thread([this] {\n",
+                                          "src/base/a.cc": "n = std::thread::hardware_concurrency();\n",
+                                          "src/base/a_test.cc": "std::thread(work).detach();\n"})
+
+    def test_what_goes_on_by_itself_is_refused(self):
+        self.refuses(check_scopes.check, {"src/cluster/a.cc": """
+std::coroutine_handle<> mine;
+auto thread = std::thread([] {});
+auto later = std::async(work);
+worker.detach();
+"""}, "a.cc:2: a coroutine", "a.cc:3: a thread", "a.cc:4: a thread", "a.cc:5: whatever")
 
 
 class Docs(TreeTest):
