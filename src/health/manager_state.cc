@@ -23,8 +23,9 @@ std::string_view to_string(ManagerState state) {
 bool ManagerStates::look(Instant now, const Sight& sight) {
   if (state_ != ManagerState::kSyncing) return false;
   reason_ = missing_in(sight);
-  const Duration since = now - began_;
-  if (since < settings_.first_look || (!reason_.empty() && since < settings_.limit)) return false;
+  if (!began_) began_ = now;
+  const Duration since = now - *began_;
+  if (since < settings_.least || (!reason_.empty() && since < settings_.limit)) return false;
   state_ = ManagerState::kActive;
   return true;
 }

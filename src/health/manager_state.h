@@ -12,6 +12,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -23,15 +24,16 @@ enum class ManagerState : unsigned char { kSyncing, kActive, kDraining };
 std::string_view to_string(ManagerState state);
 
 struct ManagerStateSettings {
-  Duration first_look = Duration::millis(500);  // not before; who is there must be known first
-  Duration limit = Duration::millis(3'500);     // since the begin: 0.5 + 1 + 2 s
+  Duration least = Duration::millis(500);    // since the first look; who is there must be known first
+  Duration limit = Duration::millis(3'500);  // since the first look: 0.5 + 1 + 2 s
 };
 
 class ManagerStates {
  public:
-  explicit ManagerStates(Instant now, ManagerStateSettings settings = {}) : settings_(settings), began_(now) {}
+  explicit ManagerStates(ManagerStateSettings settings = {}) : settings_(settings) {}
 
-  // What it sees of the moment; only counts while it is syncing. `unheard`: of the `workers` that are alive.
+  // What it sees of the moment, from its begin on; only counts while it is syncing. `unheard`: of the `workers` that
+  // are alive.
   struct Sight {
     bool registers_read = false;
     std::size_t workers = 0;
@@ -49,7 +51,7 @@ class ManagerStates {
 
  private:
   ManagerStateSettings settings_;
-  Instant began_;
+  std::optional<Instant> began_;
   ManagerState state_ = ManagerState::kSyncing;
   std::string reason_;
 };

@@ -8,7 +8,8 @@ namespace {
 constexpr Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 
 TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
-  ManagerStates states(at(0));
+  ManagerStates states;
+  states.look(at(0), {});
   states.look(at(500), {true, 4, 2});
   EXPECT_FALSE(states.hands_out());
   EXPECT_EQ(states.reason(), "2 of 4 workers have not reported yet");
@@ -18,7 +19,8 @@ TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
 }
 
 TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
-  ManagerStates states(at(0));
+  ManagerStates states;
+  states.look(at(0), {});
   states.look(at(499), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   states.look(at(500), {true, 0, 0});
@@ -26,14 +28,16 @@ TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
 }
 
 TEST(ManagerState, unread_registers_hold_it_back) {
-  ManagerStates states(at(0));
+  ManagerStates states;
+  states.look(at(0), {});
   states.look(at(2'000), {false, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   EXPECT_EQ(states.reason(), "its registers of jobs are not read yet");
 }
 
 TEST(ManagerState, who_never_reports_stops_the_others_only_for_so_long) {
-  ManagerStates states(at(0));
+  ManagerStates states;
+  states.look(at(0), {});
   states.look(at(3'499), {true, 3, 1});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   states.look(at(3'500), {true, 3, 1});
@@ -42,14 +46,15 @@ TEST(ManagerState, who_never_reports_stops_the_others_only_for_so_long) {
 }
 
 TEST(ManagerState, a_worker_that_comes_later_does_not_make_it_sync_again) {
-  ManagerStates states(at(0));
+  ManagerStates states;
+  states.look(at(0), {});
   states.look(at(500), {true, 1, 0});
   EXPECT_FALSE(states.look(at(600), {true, 2, 1}));
   EXPECT_TRUE(states.hands_out());
 }
 
 TEST(ManagerState, leaving_is_for_good) {
-  ManagerStates states(at(0));
+  ManagerStates states;
   states.leave();
   states.look(at(4'000), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kDraining);

@@ -29,6 +29,26 @@ class Joining(nodes.Test):
             self.assertEqual(cluster.metric(name, "bellwether_node_term"), term)
         self.assertEqual(cluster.page("a", "/nothing")[0], 404)
 
+    def test_a_manager_that_has_just_begun_waits_for_the_workers_that_others_know(self):
+        cluster = self.cluster(3, workers=2).start()
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        fresh = next(name for name in cluster.voters if name != leader)
+        cluster.running[fresh].kill()
+        cluster.running["w2"].pause()
+        cluster.start(fresh)
+        states = []
+
+        def is_active():
+            code, text = cluster.page(fresh, "/health")
+            states.append(json.loads(text)["state"] if code else None)
+            return states[-1] == "active"
+        until(lambda: f"the state: {states}",
+              lambda: is_active() or "syncing: 1 of 2 workers have not reported yet" in states)
+        self.assertNotEqual(states[-1], "active", states)
+        cluster.running["w2"].resume()
+        until(lambda: f"active: {states}", is_active)
+
     def test_one_alone_is_a_cluster(self):
         cluster = self.cluster(1).start()
         self.assertEqual(cluster.agreed()[0], "a")

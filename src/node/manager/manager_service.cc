@@ -34,8 +34,7 @@ Refusal refusal(Refusal::Kind kind, std::string why) {
 
 }  // namespace
 
-ManagerService::ManagerService(Parts parts, ManagerSettings settings)
-    : parts_(parts), settings_(settings), states_(parts.runtime.now()) {
+ManagerService::ManagerService(Parts parts, ManagerSettings settings) : parts_(parts), settings_(settings) {
   parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
 }
 
@@ -181,7 +180,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
       static_cast<void>(told_so);
     }(this, *at, {one.job, std::max(one.fence, parts_.view.find(one.job)->promised.fence)}));
   }
-  if (is_new) look_around();
+  if (is_new && !closing_) look_around();
   if (changed) on_cores_changed();
   return dispatch::Noted{pressure()};
 }
