@@ -14,6 +14,11 @@ auto place(std::vector<JobContext::Value>& values, uint16_t workflow, uint16_t p
 }  // namespace
 
 bool JobContext::merge(uint16_t workflow, ShareId share, const plan::Provided& value) {
+  if (value.listed) {
+    const bool changed = lists[{workflow, value.provide}].add(value, share.value());
+    if (changed) ++version;
+    return changed;
+  }
   const auto known = place(values, workflow, value.provide);
   if (known == values.end()) {
     values.push_back({workflow, share, value});
@@ -30,6 +35,17 @@ bool JobContext::merge(uint16_t workflow, ShareId share, const plan::Provided& v
 const std::string* JobContext::find(uint16_t workflow, uint16_t provide) const {
   const auto known = place(const_cast<JobContext*>(this)->values, workflow, provide);
   return known == values.end() ? nullptr : &known->value.text;
+}
+
+const plan::Collection* JobContext::find_list(uint16_t workflow, uint16_t provide) const {
+  const auto known = lists.find({workflow, provide});
+  return known == lists.end() ? nullptr : &known->second;
+}
+
+std::optional<plan::Given> JobContext::given(uint16_t workflow, uint16_t provide, uint16_t use) const {
+  if (const plan::Collection* list = find_list(workflow, provide)) return list->given(use);
+  const std::string* text = find(workflow, provide);
+  return text == nullptr ? std::nullopt : std::optional(plan::Given{use, *text});
 }
 
 }  // namespace bellwether::dispatch

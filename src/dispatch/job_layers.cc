@@ -26,8 +26,9 @@ void Job::hear_values(Instant now, const ShareSheet& share, const std::vector<pl
   const WorkflowSpec& spec = spec_[share.workflow];
   bool changed = false;
   for (const plan::Provided& one : provided) {
-    if (one.provide >= spec.provides.size()) continue;  // its worker makes that up
-    if (!one.too_large) {
+    const bool is_list = std::find(spec.lists.begin(), spec.lists.end(), one.provide) != spec.lists.end();
+    if (one.provide >= spec.provides.size() || one.listed != is_list) continue;  // its worker makes that up
+    if (one.listed || !one.too_large) {
       changed |= context_.merge(share.workflow, share.id, one);
     } else if (!share.end) {
       add_event(now, "value_too_large",
@@ -89,15 +90,20 @@ std::vector<plan::Given> Job::given_to(uint16_t workflow) const {
   std::vector<plan::Given> given;
   const auto& uses = spec_[workflow].uses;
   for (std::size_t u = 0; u < uses.size(); ++u) {
-    const std::string* text = context_.find(uses[u].from, uses[u].provide);
-    if (text != nullptr) given.push_back({static_cast<uint16_t>(u), *text});
+    auto one = context_.given(uses[u].from, uses[u].provide, static_cast<uint16_t>(u));
+    if (one) given.push_back(std::move(*one));
   }
   return given;
 }
 
 void Job::note_missing_values(Instant now, uint16_t workflow) {
   for (const WorkflowSpec::Use& use : spec_[workflow].uses) {
-    if (!use.required || context_.find(use.from, use.provide) != nullptr) continue;
+    const plan::Collection* list = context_.find_list(use.from, use.provide);
+    if (list != nullptr && list->cut()) {
+      add_event(now, "list_cut", plan::cut_text(use.name, spec_[use.from].name, *list));
+    }
+    const bool has_any = list != nullptr ? !list->items().empty() : context_.find(use.from, use.provide) != nullptr;
+    if (!use.required || has_any) continue;
     add_event(
         now, "value_missing",
         "workflow '" + spec_[use.from].name + "' provided no '" + use.name + "' for '" + spec_[workflow].name + "'");

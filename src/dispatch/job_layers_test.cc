@@ -159,5 +159,110 @@ TEST(JobLayers, a_missing_value_is_told_and_the_rest_goes_on) {
   }));
 }
 
+// "auth" leaves a token of each user for "browse".
+JobWorld world_of_lists(uint64_t seed = 1) {
+  JobSpec spec = two_layers();
+  spec[0].lists = {0};
+  JobWorld world(spec, seed);
+  for (const char* name : {"w1", "w2", "w3"}) world.add(name, 2);
+  world.begin();
+  return world;
+}
+
+std::vector<std::string> token_of_parts(std::size_t count) {
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < count; ++i) out.push_back("token of part " + std::to_string(i));
+  return out;
+}
+
+// Of each share of the second workflow.
+std::vector<std::vector<std::string>> lists_given(const JobWorld& world) {
+  std::vector<std::vector<std::string>> out;
+  for (const auto& [id, order] : world.orders()) {
+    if (order.workflow == 1) out.push_back(order.given.empty() ? std::vector<std::string>() : order.given[0].list);
+  }
+  return out;
+}
+
+bool told_of(const JobWorld& world, std::string_view kind) {
+  const auto& events = world.sheet().events;
+  return std::any_of(events.begin(), events.end(), [kind](const JobEvent& one) { return one.kind == kind; });
+}
+
+TEST(JobContext, a_list_has_one_value_of_each_user_whoever_told_it) {
+  JobContext one;
+  EXPECT_TRUE(one.merge(3, ShareId(1), {0, 2, Duration::seconds(1), "two", false, true}));
+  EXPECT_TRUE(one.merge(3, ShareId(2), {0, 1, Duration::seconds(1), "one", false, true}));
+  EXPECT_FALSE(one.merge(3, ShareId(2), {0, 1, Duration::seconds(1), "one", false, true}));
+  EXPECT_TRUE(one.merge(3, ShareId(4), {0, 2, Duration::seconds(1), "two, by a later share", false, true}));
+  EXPECT_EQ(one.version, 3u);
+  ASSERT_TRUE(one.given(3, 0, 7));
+  EXPECT_EQ(*one.given(3, 0, 7), (plan::Given{7, "", {"one", "two, by a later share"}}));
+  EXPECT_FALSE(one.given(3, 1, 0));
+}
+
+TEST(JobLayers, a_list_has_the_values_of_all_shares) {
+  JobWorld world = world_of_lists();
+  EXPECT_TRUE(world.run(Duration::minutes(1)));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  const auto lists = lists_given(world);
+  ASSERT_EQ(lists.size(), 3u);
+  for (const auto& list : lists) EXPECT_EQ(list, token_of_parts(6));
+  EXPECT_FALSE(told_of(world, "list_cut"));
+  EXPECT_FALSE(told_of(world, "value_missing"));
+}
+
+TEST(JobLayers, a_list_has_the_values_of_those_who_went_on_for_a_dead_worker) {
+  JobWorld world = world_of_lists();
+  ASSERT_TRUE(world.run_until_begun());
+  for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
+  world.die("w2");
+  EXPECT_TRUE(world.run(Duration::minutes(1)));
+  const auto lists = lists_given(world);
+  ASSERT_FALSE(lists.empty());
+  for (const auto& list : lists) EXPECT_EQ(list, token_of_parts(6));
+}
+
+TEST(JobLayers, another_owner_has_the_list_of_the_last_one_or_asks_for_it) {
+  for (const bool loses_context : {false, true}) {
+    JobWorld world = world_of_lists();
+    ASSERT_TRUE(world.run_until_begun());
+    for (int i = 0; i < 95; ++i) world.step(Duration::millis(100));
+    world.loses_context = loses_context;
+    for (int i = 0; i < 10; ++i) world.step(Duration::millis(100));
+    ASSERT_EQ(world.sheet().workflows[0].state, WorkflowState::kCompleted);
+    world.loses_context = false;
+    world.replace_owner();
+    EXPECT_TRUE(world.run(Duration::minutes(1)));
+    EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+    const auto lists = lists_given(world);
+    ASSERT_FALSE(lists.empty());
+    for (const auto& list : lists) EXPECT_EQ(list, token_of_parts(6));
+  }
+}
+
+TEST(JobLayers, a_list_of_nobody_is_missing) {
+  JobWorld world = world_of_lists();
+  world.provides = false;
+  EXPECT_TRUE(world.run(Duration::minutes(1)));
+  EXPECT_TRUE(told_of(world, "value_missing"));
+}
+
+// A share says that its list ends before user 4.
+TEST(JobLayers, a_list_that_was_cut_is_told_when_it_is_used) {
+  JobWorld world = world_of_lists();
+  ASSERT_TRUE(world.run_until_begun());
+  JobEffects out;
+  const ShareId first = world.sheet().shares.front().id;
+  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  end.provided = {{0, 4, {}, "", true, true}, {0, 1, {}, "a text where a list belongs"}};
+  world.job().ended(world.now(), first, end, out);
+  EXPECT_FALSE(told_of(world, "list_cut")) << "nobody uses it yet";
+  EXPECT_FALSE(told_of(world, "value_too_large"));
+  EXPECT_EQ(world.job().context().find(0, 0), nullptr);
+  EXPECT_TRUE(world.run(Duration::minutes(1)));
+  EXPECT_TRUE(told_of(world, "list_cut"));
+}
+
 }  // namespace
 }  // namespace bellwether::dispatch

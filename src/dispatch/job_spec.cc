@@ -34,7 +34,10 @@ JobSpec spec_of(const plan::Plan& plan) {
     one.priority = workflow.priority;
     one.depends = workflow.depends;
     for (const plan::Use& use : workflow.uses) one.uses.push_back({use.from, use.provide, use.name, !use.fallback});
-    for (const plan::Provide& provide : workflow.provides) one.provides.push_back(provide.name);
+    for (const plan::Provide& provide : workflow.provides) {
+      if (provide.collect_all) one.lists.push_back(static_cast<uint16_t>(one.provides.size()));
+      one.provides.push_back(provide.name);
+    }
     one.length = workflow.start_time;
     one.graceful_stop = workflow.graceful_stop;
     one.on_overtime = workflow.on_overtime;

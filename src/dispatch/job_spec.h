@@ -27,6 +27,7 @@ struct WorkflowSpec {
   };
   std::vector<Use> uses;              // in the order of the plan
   std::vector<std::string> provides;  // names of the values that it leaves for others
+  std::vector<uint16_t> lists;        // which of them are lists of all users' values
   Duration length;                    // of its clock, to its planned end; zero: it runs once, for as long as that takes
   Duration graceful_stop;
   bool rebalance = false;  // its parts spread onto workers that come while it runs

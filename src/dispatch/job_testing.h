@@ -315,13 +315,20 @@ class JobWorld {
     end.outcome = outcome;
     end.ran = now_ - share.clock;
     end.last_number = measured_of(share, now_);
-    const std::vector<std::string>& names = spec_[share.workflow].provides;
-    for (std::size_t i = 0; provides && i < names.size(); ++i) {
-      end.provided.push_back({static_cast<uint16_t>(i), share.parts.first + 1, end.ran,
-                              names[i] + " of part " + std::to_string(share.parts.first)});
-    }
+    if (provides) provide(share, end);
     share.phase = SharePhase::kEnded;
     share.end = end;
+  }
+  // As if each part had one user.
+  void provide(const Running& share, ShareEnd& end) const {
+    const WorkflowSpec& spec = spec_[share.workflow];
+    for (uint16_t i = 0; i < spec.provides.size(); ++i) {
+      const bool listed = std::find(spec.lists.begin(), spec.lists.end(), i) != spec.lists.end();
+      for (uint32_t part = share.parts.first; part < share.parts.first + (listed ? share.parts.count : 1); ++part) {
+        end.provided.push_back(
+            {i, part + 1, end.ran, spec.provides[i] + " of part " + std::to_string(part), false, listed});
+      }
+    }
   }
   void count(const Running& share, uint64_t second) {
     for (uint32_t i = 0; i < share.parts.count; ++i) ++account_[{share.workflow, share.parts.first + i}][second];

@@ -5,12 +5,15 @@
 #include <string>
 #include <vector>
 
+#include "plan/context.h"
 #include "scenario/names.h"
 
 namespace bellwether::plan {
 namespace {
 
 using scenario::in_quotes;
+
+static_assert(scenario::kProvidesMax == kMostProvided && scenario::kListsMax == kMostLists);
 
 Priority priority_of(scenario::Priority priority) {
   switch (priority) {
@@ -45,6 +48,12 @@ class Bonds {
     for (const scenario::Provide& one : workflow.provides) {
       Provide& made = plan_.workflows[w].provides.emplace_back();
       made.name = one.name.text;
+      made.collect_all = one.collect_all;
+      if (one.collect_all && ++lists_ == scenario::kListsMax + 1) {
+        reading_.diagnostics.add(one.name.mark,
+                                 {.message = "the scenario has more than " + std::to_string(scenario::kListsMax) +
+                                             " values with 'collect: all'"});
+      }
       if (find(workflow, one.to.text, one.name.text) != &one) {
         reading_.diagnostics.add(one.name.mark, {.message = in_quotes(one.name.text) + " is provided for " +
                                                             in_quotes(one.to.text) + " twice"});
@@ -69,6 +78,7 @@ class Bonds {
       Use& made = plan_.workflows[w].uses.emplace_back();
       made.name = one.name.text;
       made.fallback = one.fallback;
+      made.is_list = true;  // of a maker that is wrong itself nobody knows, and nothing more is told
       const auto from = find_workflow(one.from, w, "uses a value of");
       if (!from) continue;
       made.from = *from;
@@ -83,6 +93,7 @@ class Bonds {
       const scenario::Provide* provided = find(maker, workflow.name.text, one.name.text);
       if (provided != nullptr) {
         made.provide = static_cast<uint16_t>(provided - maker.provides.data());
+        made.is_list = provided->collect_all || !maker.is_sound;
       } else if (maker.is_sound) {
         reading_.diagnostics.add(one.name.mark,
                                  {.message = "workflow " + in_quotes(maker.name.text) + " does not provide " +
@@ -134,6 +145,7 @@ class Bonds {
   const Dag& order_;
   scenario::Reading& reading_;
   Plan& plan_;
+  std::size_t lists_ = 0;
 };
 
 }  // namespace

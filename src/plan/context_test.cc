@@ -80,6 +80,73 @@ TEST(Context, what_does_not_fit_a_header_stays_open) {
   EXPECT_FALSE(call_of(plan).headers[0].value.constant());
 }
 
+constexpr const char* kLists = R"(
+workflows:
+  auth:
+    steps: {login: {action: {set: {t: "${uuid}"}}}}
+    provide: {browse: {tokens: {value: "${t}", collect: all}, more: {value: "${t}", collect: all}}}
+  browse:
+    depends: auth
+    vus: 1
+    duration: 1s
+    use: {auth: {tokens: "no & body", more: ""}}
+    steps:
+      list:
+        http:
+          post: "http://h/${tokens[vu]}/${tokens[-1]}?n=${tokens[3]}"
+          headers: {A: "${tokens[1]}", B: "${tokens}", C: "${tokens[random]}"}
+          body: "${more}"
+    provide: {pay: {seen: "${tokens[0]}"}}
+  pay:
+    depends: browse
+    vus: 1
+    duration: 1s
+    use: {browse: [seen]}
+    steps: {a: {http: {get: "http://h/${seen}"}}}
+)";
+
+TEST(Context, an_element_of_a_list_is_a_text_and_the_rest_waits_for_its_user) {
+  const Plan plan = with_given(good_plan(kLists), 1, {{0, "", {"a/b", "c\r", "d\""}}});
+  EXPECT_TRUE(plan.workflows[0].provides[0].collect_all);
+  EXPECT_TRUE(plan.workflows[1].uses[0].is_list);
+  const HttpCall& call = call_of(plan);
+  ASSERT_EQ(call.url.pieces.size(), 4u);
+  const Piece& mine = call.url.pieces[1];
+  ASSERT_EQ(mine.kind, Piece::Kind::kList);
+  EXPECT_EQ(mine.pick, Pick::kVu);
+  EXPECT_EQ(*mine.list->elements[0], "a%2Fb") << "escaped for its place";
+  EXPECT_EQ(call.url.pieces[2].literal, "/d%22?n=") << "counted from the end";
+  EXPECT_EQ(call.url.pieces[3].kind, Piece::Kind::kGiven) << "there is no such element";
+  EXPECT_EQ(call.headers[0].value.pieces[0].kind, Piece::Kind::kGiven) << "it does not fit a header";
+  ASSERT_EQ(call.headers[1].value.pieces[0].kind, Piece::Kind::kList);
+  EXPECT_EQ(call.headers[1].value.pieces[0].pick, Pick::kWhole);
+  EXPECT_EQ(call.headers[1].value.pieces[0].list->whole, R"(["a/b","c\u000D","d\""])");
+  EXPECT_EQ(call.headers[2].value.pieces[0].list, call.headers[1].value.pieces[0].list) << "one for each kind of place";
+  EXPECT_FALSE(call.headers[2].value.pieces[0].list->elements[1]);
+  EXPECT_EQ(plan.workflows[1].provides[0].value.text(), "a/b");
+}
+
+TEST(Context, a_fallback_is_the_only_element_of_a_list) {
+  const Plan plan = with_given(good_plan(kLists), 1, {});
+  const HttpCall& call = call_of(plan);
+  EXPECT_EQ(*call.url.pieces[1].list->elements[0], "no%20%26%20body");
+  EXPECT_EQ(call.url.pieces[2].literal, "/no%20%26%20body?n=");
+  EXPECT_EQ(call.body->pieces[0].list->whole, R"([""])");
+}
+
+TEST(Context, a_text_is_no_list_and_a_list_no_text) {
+  EXPECT_FALSE(call_of(with_given(good_plan(kScenario), 1, {{0, "", {"a"}}})).headers[0].value.constant() &&
+               call_of(with_given(good_plan(kScenario), 1, {{0, "", {"a"}}})).headers[0].value.text() == "Bearer a");
+  const Plan plan = with_given(good_plan(kLists), 1, {{0, "text"}});
+  EXPECT_EQ(plan.workflows[1].provides[0].value.text(), "no & body") << "what is left is the fallback";
+}
+
+TEST(Context, a_list_has_a_limit_of_its_own) {
+  std::vector<Provided> values{{0, 1, {}, std::string(kMostContextText, 'a'), false, true}, {1, 1, {}, "b"}};
+  cut_to_size(values);
+  EXPECT_FALSE(values[1].too_large);
+}
+
 TEST(Context, names_say_who_provides_for_whom) {
   const Plan plan = good_plan(kScenario);
   ASSERT_EQ(plan.workflows[0].provides.size(), 2u);

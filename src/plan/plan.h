@@ -44,15 +44,30 @@ enum class Escape : uint8_t {
   kHeader  // CR, LF and NUL are refused
 };
 
+// What of a list of another workflow's values is meant.
+enum class Pick : uint8_t {
+  kWhole,   // all of it, as a JSON array
+  kAt,      // the element `low`, from 0; negative: from the end
+  kVu,      // that of the virtual user: user n has element n - 1, modulo the length
+  kRandom,  // any one, drawn anew each time
+};
+// A list in its final form for one place, shared by all that mention it there.
+struct GivenList {
+  std::string whole;                                 // as a JSON array
+  std::vector<std::optional<std::string>> elements;  // never empty; nullopt: it does not fit the place
+};
+
 struct Piece {
-  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven };
+  enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList };
   Kind kind = Kind::kLiteral;
   Escape escape = Escape::kNone;
   Builtin builtin = Builtin::kVu;
-  SlotId slot = 0;   // kSlot; kGiven: index into the workflow's uses, replaced before it begins (context.h)
-  int64_t low = 0;   // kRandomInt, kRandomHex
-  int64_t high = 0;  // kRandomInt
+  SlotId slot = 0;           // kSlot; kGiven: index into the workflow's uses, replaced before it begins (context.h)
+  Pick pick = Pick::kWhole;  // kGiven, when that use is of a list; kList
+  int64_t low = 0;           // kRandomInt, kRandomHex, Pick::kAt
+  int64_t high = 0;          // kRandomInt
   std::string literal;
+  std::shared_ptr<const GivenList> list;  // kList
 };
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
@@ -182,11 +197,12 @@ struct ConstantArrivalRate {
 struct Once {};
 
 // A value that a workflow makes for another one: of the last iteration, of its lowest-numbered virtual user that had
-// one, in which all is there that the value mentions.
+// one, in which all is there that the value mentions. Or the list of those of all virtual users.
 struct Provide {
   uint16_t to = 0;  // index into Plan::workflows
   std::string name;
   Template value;
+  bool collect_all = false;
 };
 // A value that another workflow provides.
 struct Use {
@@ -194,6 +210,7 @@ struct Use {
   uint16_t provide = 0;  // index into its provides
   std::string name;
   std::optional<std::string> fallback;  // when it was not provided; none: what mentions it fails as `template`
+  bool is_list = false;                 // the fallback is then its only element
 };
 
 struct Workflow {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 #include "base/bytes.h"
 #include "base/check.h"
@@ -104,6 +105,11 @@ Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
     return tl::unexpected(Problem{.message = builtin->error().message});
   }
   const std::size_t dot = expression.find('.');
+  const std::size_t bracket = expression.find('[');
+  if (bracket < dot && expression.ends_with(']')) {
+    return resolve_element(expression.substr(0, bracket),
+                           expression.substr(bracket + 1, expression.size() - bracket - 2));
+  }
   if (dot == std::string_view::npos) return resolve_name(expression, step);
   const std::string_view head = expression.substr(0, dot);
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
@@ -145,6 +151,40 @@ Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) con
   if (visible != nullptr) return slot_piece(visible->slot);
   if (any != nullptr) return not_before(any->step, name, step);
   return unknown(name);
+}
+
+// What stands in the brackets of ${tokens[vu]}.
+Scope::Resolved Scope::resolve_element(std::string_view name, std::string_view which) const {
+  const Use* use = find_use(name);
+  if (use == nullptr) {
+    std::vector<std::string_view> lists;
+    for (const Use& one : out_.uses) {
+      if (one.is_list) lists.push_back(one.name);
+    }
+    return tl::unexpected(Problem{.message = in_quotes(name) + " is no list, and has no [" + std::string(which) + "]",
+                                  .expected = lists.empty() ? std::string() : scenario::one_of(lists),
+                                  .hint = scenario::did_you_mean(name, lists)});
+  }
+  if (!use->is_list) {
+    return tl::unexpected(Problem{.message = in_quotes(name) + " is one value, and has no [" + std::string(which) + "]",
+                                  .hint = "provide it with 'collect: all'"});
+  }
+  Piece piece;
+  piece.kind = Piece::Kind::kGiven;
+  piece.slot = static_cast<SlotId>(use - out_.uses.data());
+  if (which == "vu") {
+    piece.pick = Pick::kVu;
+  } else if (which == "random") {
+    piece.pick = Pick::kRandom;
+  } else {
+    const auto [end, error] = std::from_chars(which.data(), which.data() + which.size(), piece.low);
+    if (error != std::errc{} || end != which.data() + which.size()) {
+      return tl::unexpected(Problem{.message = "[" + std::string(which) + "] names no element of " + in_quotes(name),
+                                    .expected = "[vu], [random], or a number such as [0] or [-1]"});
+    }
+    piece.pick = Pick::kAt;
+  }
+  return piece;
 }
 
 Scope::Resolved Scope::unknown(std::string_view name) const {

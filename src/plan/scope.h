@@ -44,6 +44,7 @@ class Scope {
   const Use* find_use(std::string_view name) const;
   SlotId new_slot(std::string name);
   Resolved resolve_name(std::string_view name, std::size_t step) const;
+  Resolved resolve_element(std::string_view name, std::string_view which) const;
   Resolved resolve_part(std::size_t source, std::string_view part, std::size_t step);
   Resolved unknown(std::string_view name) const;
   Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;

@@ -22,6 +22,7 @@ constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
 constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
 constexpr std::size_t kProvidesMax = 100;  // values that one workflow makes for others, or takes from them
+constexpr std::size_t kListsMax = 8;       // of all users' values, in the whole scenario
 
 struct Pair {
   Text name;
@@ -141,6 +142,7 @@ struct Provide {
   Text to;
   Text name;
   Text value;
+  bool collect_all = false;  // a list of the values of all users
 };
 enum class OnOvertime : unsigned char { kKill, kPause, kNotify };
 

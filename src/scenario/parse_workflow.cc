@@ -203,6 +203,30 @@ void read_uses(const Section& section, Workflow& workflow) {
   workflow.uses.resize(kProvidesMax);
 }
 
+// A text, or {value: TEXT, collect: all}.
+std::optional<Provide> read_provide(const Node& value, const std::string& where, Reading& reading) {
+  Provide out;
+  out.name = {value.key, value.key_mark};
+  const std::string what = in_quotes(value.key) + " in " + where;
+  if (!value.is_map()) {
+    auto text = read_text(value, what, reading);
+    if (!text) return std::nullopt;
+    out.value = std::move(*text);
+    return out;
+  }
+  static constexpr std::array<std::string_view, 2> kProvideKeys{"value", "collect"};
+  static constexpr std::array<std::string_view, 2> kCollects{"one", "all"};
+  const Section section(value, what, reading, {kProvideKeys});
+  if (section.find("value") == nullptr) report_missing(section, "value", "a text such as \"${login.token}\"");
+  auto text = section.text("value");
+  if (const Node* collect = section.find("collect")) {
+    const auto choice = read_choice(*collect, section.what(*collect), kCollects, {}, reading);
+    out.collect_all = choice && *choice == 1;
+  }
+  if (text) out.value = std::move(*text);
+  return out;
+}
+
 // {browse: {token: "${login.token}"}}.
 void read_provides(const Section& section, Workflow& workflow) {
   const Node* provides = section.find("provide");
@@ -216,9 +240,10 @@ void read_provides(const Section& section, Workflow& workflow) {
       continue;
     }
     for (const Node& value : target.items) {
-      auto text = read_text(value, section.what(value), reading);
-      if (!text) continue;
-      workflow.provides.push_back({{target.key, target.key_mark}, {value.key, value.key_mark}, std::move(*text)});
+      auto one = read_provide(value, section.where(), reading);
+      if (!one) continue;
+      one->to = {target.key, target.key_mark};
+      workflow.provides.push_back(std::move(*one));
     }
   }
   if (workflow.provides.size() <= kProvidesMax) return;

@@ -108,6 +108,10 @@ std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
     for (const auto& one : run->provided) {
       if (one) out.push_back(*one);
     }
+    for (std::size_t i = 0; i < run->lists.size(); ++i) {
+      const std::vector<plan::Provided> list = run->lists[i].provided(static_cast<uint16_t>(i));
+      out.insert(out.end(), list.begin(), list.end());
+    }
   }
   return out;
 }

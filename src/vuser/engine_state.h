@@ -3,8 +3,10 @@
 
 #include <memory>
 #include <optional>
+#include <string>
 #include <vector>
 
+#include "plan/collection.h"
 #include "runtime/event.h"
 #include "vuser/engine.h"
 
@@ -33,7 +35,8 @@ struct Engine::WorkflowRun {
         handing_over(&WorkflowRun::taken_over, this),
         cancel(killed),
         overtime(&WorkflowRun::out_of_time, this),
-        provided(workflow_.provides.size()) {}
+        provided(workflow_.provides.size()),
+        lists(workflow_.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
   static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
   // The last moment of what begins here.
@@ -54,6 +57,8 @@ struct Engine::WorkflowRun {
   runtime::Cancellation cancel;                         // ends every iteration of this workflow
   runtime::Timer overtime;                              // fires when graceful_stop is over
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
+  std::vector<plan::Collection> lists;                  // the same of those that are lists
+  std::string providing;                                // the value in the making
 
   // Arrival-rate executors.
   std::optional<plan::ArrivalSchedule> schedule;

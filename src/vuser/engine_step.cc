@@ -91,12 +91,18 @@ Engine::Flow Engine::run_action(Vu& vu, PreparedStep& step) {
 
 // What an iteration lacks of it, another one provided, or nobody.
 void Engine::provide(WorkflowRun& run, const Vu& vu) {
-  std::string text;
+  std::string& text = run.providing;
   for (std::size_t i = 0; i < run.workflow.provides.size(); ++i) {
+    const bool collect_all = run.workflow.provides[i].collect_all;
+    if (collect_all && !run.lists[i].takes(vu.number)) continue;
     if (run.provided[i] && run.provided[i]->vu < vu.number) continue;
     const plan::Template& value = run.workflow.provides[i].value;
     text.clear();
     if (!render(value, context_for(vu, mentions_time(value)), text)) continue;
+    if (collect_all) {
+      run.lists[i].add(vu.number, runtime_.now() - run.start, text);
+      continue;
+    }
     auto& kept = run.provided[i];
     if (!kept) kept.emplace().provide = static_cast<uint16_t>(i);
     kept->vu = vu.number;

@@ -109,6 +109,20 @@ void append_builtin(const plan::Piece& piece, const RenderContext& context, std:
   }
 }
 
+// False: the element does not fit its surroundings.
+bool append_list(const plan::Piece& piece, const RenderContext& context, std::string& out) {
+  const auto& elements = piece.list->elements;
+  if (piece.pick == plan::Pick::kWhole) {
+    out += piece.list->whole;
+    return true;
+  }
+  const std::size_t index =
+      piece.pick == plan::Pick::kRandom ? context.prng.below(elements.size()) : (context.vu - 1) % elements.size();
+  if (!elements[index]) return false;
+  out += *elements[index];
+  return true;
+}
+
 }  // namespace
 
 bool render(const plan::Template& source, const RenderContext& context, std::string& out) {
@@ -117,6 +131,9 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
       case plan::Piece::Kind::kLiteral: out += piece.literal; break;
       case plan::Piece::Kind::kBuiltin: append_builtin(piece, context, out); break;
       case plan::Piece::Kind::kGiven: return false;  // nobody provided it
+      case plan::Piece::Kind::kList:
+        if (!append_list(piece, context, out)) return false;
+        break;
       case plan::Piece::Kind::kSlot:
         if (!context.values.has(piece.slot)) return false;
         if (!append_escaped(context.values.get(piece.slot), piece.escape, out)) return false;

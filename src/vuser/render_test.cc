@@ -1,6 +1,9 @@
 #include "vuser/render.h"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <memory>
+#include <optional>
 
 namespace bellwether::vuser {
 namespace {
@@ -45,6 +48,33 @@ TEST_F(Render, literals_and_values_stand_side_by_side) {
   values_.set(1, "x y");
   EXPECT_EQ(text({{literal("a="), slot(1, plan::Escape::kNone), literal(";")}}), "a=x y;");
   EXPECT_TRUE(rendered_);
+}
+
+plan::Piece list(plan::Pick pick, std::vector<std::optional<std::string>> elements) {
+  plan::Piece piece;
+  piece.kind = plan::Piece::Kind::kList;
+  piece.pick = pick;
+  piece.list = std::make_shared<plan::GivenList>(plan::GivenList{"[all]", std::move(elements)});
+  return piece;
+}
+
+TEST_F(Render, a_user_has_its_element_of_a_list_and_the_first_again_after_the_last) {
+  EXPECT_EQ(text({{list(plan::Pick::kVu, {"1", "2", "3", "4", "5", "6", "7", "8"})}}), "7");
+  EXPECT_EQ(text({{list(plan::Pick::kVu, {"1", "2", "3", "4"})}}), "3");
+  EXPECT_EQ(text({{list(plan::Pick::kVu, {"1"})}}), "1");
+  EXPECT_EQ(text({{list(plan::Pick::kWhole, {"1", "2"})}}), "[all]");
+}
+
+TEST_F(Render, any_element_of_a_list_comes_by_chance) {
+  std::map<std::string, int> times;
+  for (int i = 0; i < 3'000; ++i) ++times[text({{list(plan::Pick::kRandom, {"1", "2", "3"})}})];
+  ASSERT_EQ(times.size(), 3u);
+  for (const auto& [element, count] : times) EXPECT_GT(count, 800) << element;
+}
+
+TEST_F(Render, an_element_that_does_not_fit_its_place_is_not_sent) {
+  text({{list(plan::Pick::kVu, {"1", "2", std::nullopt, "4"})}});
+  EXPECT_FALSE(rendered_);
 }
 
 TEST_F(Render, a_value_is_escaped_for_where_it_stands) {

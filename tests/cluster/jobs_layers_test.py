@@ -62,6 +62,46 @@ class Layers(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_all_checked(result, 360)
 
+    def listing(self, cluster, users=60, first=4):
+        """Each user leaves its token; those that come after it ask the target to echo what they got."""
+        echo = {"http": {"post": cluster.url + "/echo", "body": "${tokens[vu]}"}}
+        return {"workflows": {
+            "auth": {"vus": users, "duration": f"{first}s", "pacing": "500ms",
+                     "steps": {"s": {"http": {"get": cluster.url + "/"}}},
+                     "provide": {"browse": {"tokens": {"value": "user ${vu}", "collect": "all"}},
+                                 "one": {"tokens": {"value": "user ${vu}", "collect": "all"}}}},
+            "browse": {"vus": 2 * users, "duration": "2s", "pacing": "500ms", "depends": "auth",
+                       "use": {"auth": ["tokens"]},
+                       "steps": {"e": {**echo, "check": {"body": {"matches": "^user [0-9]+$"}}}}},
+            "one": {"vus": 1, "duration": "1s", "pacing": "500ms", "depends": "auth", "use": {"auth": ["tokens"]},
+                    "steps": {"e": {"http": {"post": cluster.url + "/echo", "body": "${tokens}"},
+                                    "check": {"json": {f"$[{i}]": f"user {i + 1}" for i in range(users)},
+                                              "body": {"contains": f'"user {users}"]'}}}}}}}
+
+    def assert_listed(self, result):
+        self.assertEqual([one["status"] for one in result["workflows"]], ["completed"] * 3)
+        self.assertEqual({one["fails"] for one in result["checks"]}, {0})
+        self.assertTrue(all(one["passes"] > 0 for one in result["checks"]))
+        self.assertEqual([one["kind"] for one in result["events"] if one["kind"] in ("list_cut", "value_missing")], [])
+
+    def test_a_list_has_the_values_of_the_users_of_all_workers(self):
+        cluster = self.cluster(1, workers=3)
+        cluster.at_work()
+        code, result = cluster.run(self.listing(cluster)).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_listed(result)
+
+    def test_a_list_is_whole_although_a_worker_and_the_owner_die(self):
+        cluster = self.cluster(3, workers=3)
+        cluster.at_work()
+        client = cluster.run(self.listing(cluster, first=10))
+        cluster.under_load(client, 2)
+        cluster.running["w2"].kill()
+        cluster.under_load(client, 5)
+        cluster.running[cluster.status(client.job)["manager"]].kill()
+        _, result = client.finish()
+        self.assert_listed(result)
+
     def test_a_value_that_is_too_long_is_told(self):
         cluster = self.cluster(1, workers=1)
         cluster.at_work()

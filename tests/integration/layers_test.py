@@ -89,6 +89,70 @@ class Layers(product.Test):
         self.assertEqual([event["kind"] for event in run.result["events"]], ["value_too_large", "value_missing"])
         self.assertEqual(self.asked("/items"), [])
 
+    def lists(self, users, token="${login.json.$.token}", browse="vus: 7", user="${tokens[vu]}"):
+        """Each user of the first workflow leaves a token; those of the second send what they are told of the list."""
+        url = self.server.url
+        return f"""\
+workflows:
+  auth:
+    vus: {users}
+    duration: 400ms
+    pacing: 200ms
+    steps: {{login: {{http: {{post: "{url}/login", json: {{user: "u${{vu}}"}}}}}}}}
+    provide: {{browse: {{tokens: {{value: "u${{vu}} {token}", collect: all}}}}}}
+  browse:
+    depends: [auth]
+    use: {{auth: [tokens]}}
+    {browse}
+    duration: 300ms
+    pacing: 100ms
+    steps:
+      list: {{http: {{post: "{url}/items/${{vu}}", body: '{user}'}}}}
+"""
+
+    def sent(self):
+        """What each user of the second workflow sent, all the same."""
+        out = {}
+        for request in self.server.requests:
+            if not request.path.startswith("/items/"):
+                continue
+            out.setdefault(int(request.path.removeprefix("/items/")), set()).add(request.body.decode())
+        return out
+
+    def test_a_list_has_the_last_value_of_every_user_and_each_user_gets_one(self):
+        last = {}
+        respond = self.respond
+
+        def remember(request, connection):
+            answer = respond(request, connection)
+            if request.path == "/login":
+                last[json.loads(request.body)["user"]] = f"t{self.logins}"
+            return answer
+        self.server.respond = remember
+        run = self.load(self.lists(4), "--cores", "2")
+        self.assertEqual(run.result["events"], [])
+        expected = [f"u{i} {last[f'u{i}']}" for i in range(1, 5)]
+        self.assertEqual(self.sent(), {vu: {expected[(vu - 1) % 4]} for vu in range(1, 8)})
+
+    def test_the_whole_list_is_json(self):
+        self.load(self.lists(3, token="\\\"x", browse="vus: 1", user="{\"all\": ${tokens}}"))
+        [body] = self.sent()[1]
+        self.assertEqual(json.loads(body), {"all": [f'u{i} "x' for i in range(1, 4)]})
+
+    def test_a_list_that_is_too_long_is_cut_and_told(self):
+        run = self.load(self.lists(30, token="${random_hex(1024)}" * 16, browse="vus: 1", user="${tokens[-1]}"))
+        [event] = run.result["events"]
+        self.assertEqual(event["kind"], "list_cut")
+        self.assertIn("'tokens' of workflow 'auth' has the values of its first 7 virtual users", event["detail"])
+        [body] = self.sent()[1]
+        self.assertTrue(body.startswith("u7 "), body[:20])
+
+    def test_a_list_of_nobody_is_missing(self):
+        self.broken = True
+        run = self.load(self.lists(2), code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual([event["kind"] for event in run.result["events"]], ["value_missing"])
+        self.assertEqual(self.sent(), {})
+
     def test_what_comes_after_an_end_before_time_is_skipped(self):
         file = self.write("s.yaml", scenario(self.server.url, auth="graceful_stop: 1s").replace("400ms", "60s"))
         out = self.folder / "result.json"

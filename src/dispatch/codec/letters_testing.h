@@ -70,7 +70,8 @@ class AnyLetter {
     ShareEnd out = end();
     for (std::size_t i = few(); i > 0; --i) {
       const bool too_large = flip();
-      out.provided.push_back({static_cast<uint16_t>(small(99)), small(9), span(), too_large ? "" : bytes(), too_large});
+      out.provided.push_back(
+          {static_cast<uint16_t>(small(99)), small(9), span(), too_large ? "" : bytes(), too_large, flip()});
     }
     return out;
   }
@@ -124,7 +125,13 @@ inline ShareOrder AnyLetter::order() {
   out.isolation_limit = std::min(some_span(), kLongestSpan);
   out.execution_limit = std::min(some_span(), kLongestSpan);
   out.context_version = prng_.next();
-  for (std::size_t i = few(); i > 0; --i) out.given.push_back({static_cast<uint16_t>(small(99)), bytes()});
+  for (std::size_t i = few(); i > 0; --i) {
+    if (flip()) {
+      out.given.push_back({static_cast<uint16_t>(small(99)), bytes()});
+    } else {
+      out.given.push_back({static_cast<uint16_t>(small(99)), {}, {bytes(), bytes()}});
+    }
+  }
   out.on_overtime = any<plan::OnOvertime>(plan::kOnOvertimes);
   return out;
 }

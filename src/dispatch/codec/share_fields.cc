@@ -29,7 +29,7 @@ ShareEnd read_end(FieldReader& reader, const wire::DispatchEnd& from) {
   out.detail = reader.text(from.detail());
   out.last_number = reader.second(from.last_number());
   out.ran = reader.span(std::max<int64_t>(from.ran_ns(), 0));
-  if (!reader.fits(from.provided_size(), plan::kMostProvided)) return out;
+  if (!reader.fits(from.provided_size(), plan::kMostTold)) return out;
   for (const auto& one : from.provided()) {
     if (!read(one, out.provided.emplace_back())) reader.refuse("a value for other workflows that cannot be");
   }

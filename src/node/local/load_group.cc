@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "plan/collection.h"
 
 namespace bellwether::node {
 
@@ -78,10 +79,21 @@ vuser::Tally LoadGroup::tally() const {
 
 std::vector<plan::Provided> LoadGroup::provided(uint16_t workflow) const {
   std::vector<plan::Provided> out;
+  std::map<uint16_t, plan::Collection> lists;
   for (const auto& thread : threads_) {
-    for (const plan::Provided& one : thread->provided(workflow)) plan::merge(out, one);
+    for (const plan::Provided& one : thread->provided(workflow)) {
+      if (one.listed) {
+        lists[one.provide].add(one);
+      } else {
+        plan::merge(out, one);
+      }
+    }
   }
   plan::cut_to_size(out);
+  for (const auto& [provide, list] : lists) {
+    const std::vector<plan::Provided> values = list.provided(provide);
+    out.insert(out.end(), values.begin(), values.end());
+  }
   return out;
 }
 

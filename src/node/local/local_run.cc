@@ -100,13 +100,7 @@ Status LocalRun::give_values(Stage& stage) {
     std::vector<plan::Given> given;
     const std::vector<plan::Use>& wanted = plan_.workflows[w].uses;
     for (std::size_t u = 0; u < wanted.size(); ++u) {
-      const auto value = context_.find({wanted[u].from, wanted[u].provide});
-      if (value != context_.end()) {
-        given.push_back({static_cast<uint16_t>(u), value->second});
-      } else if (!wanted[u].fallback) {
-        note("value_missing", "workflow '" + plan_.workflows[wanted[u].from].name + "' provided no '" + wanted[u].name +
-                                  "' for '" + plan_.workflows[w].name + "'");
-      }
+      if (auto value = given_for(w, static_cast<uint16_t>(u))) given.push_back(std::move(*value));
     }
     plan = plan::with_given(std::move(plan), w, given);
   }
@@ -115,12 +109,32 @@ Status LocalRun::give_values(Stage& stage) {
   return stage.group->prepare();
 }
 
+// Says so when there is none, or not all of it.
+std::optional<plan::Given> LocalRun::given_for(uint16_t workflow, uint16_t use) {
+  const plan::Use& wanted = plan_.workflows[workflow].uses[use];
+  const std::string& maker = plan_.workflows[wanted.from].name;
+  const std::pair<uint16_t, uint16_t> key{wanted.from, wanted.provide};
+  std::optional<plan::Given> given;
+  if (const auto value = context_.find(key); value != context_.end()) given.emplace(plan::Given{use, value->second});
+  if (const auto list = lists_.find(key); list != lists_.end()) {
+    given = list->second.given(use);
+    if (list->second.cut()) note("list_cut", plan::cut_text(wanted.name, maker, list->second));
+  }
+  if (!given && !wanted.fallback) {
+    note("value_missing",
+         "workflow '" + maker + "' provided no '" + wanted.name + "' for '" + plan_.workflows[workflow].name + "'");
+  }
+  return given;
+}
+
 void LocalRun::end_stage(const Stage& stage) {
   for (const uint16_t w : stage.workflows) {
     workflows_[w].elapsed = elapsed_ - *workflows_[w].began;
     for (plan::Provided& one : stage.group->provided(w)) {
       const std::string& name = plan_.workflows[w].provides[one.provide].name;
-      if (one.too_large) {
+      if (one.listed) {
+        lists_[{w, one.provide}].add(one);
+      } else if (one.too_large) {
         note("value_too_large", "'" + name + "' of workflow '" + plan_.workflows[w].name + "' is longer than " +
                                     std::to_string(plan::kMostContextText >> 10) + " KiB, and is left out");
       } else {

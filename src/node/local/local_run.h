@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "metrics/window.h"
 #include "node/local/load_group.h"
+#include "plan/collection.h"
 #include "plan/plan.h"
 #include "report/run_report.h"
 #include "runtime/epoll_runtime.h"
@@ -71,6 +72,7 @@ class LocalRun final : public LoadGroup::Listener {
 
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
   Status give_values(Stage& stage);
+  std::optional<plan::Given> given_for(uint16_t workflow, uint16_t use);
   void end_stage(const Stage& stage);
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
@@ -86,6 +88,7 @@ class LocalRun final : public LoadGroup::Listener {
   const Stage* stage_ = nullptr;  // that runs, or ran last
   std::vector<Ran> workflows_;
   std::map<std::pair<uint16_t, uint16_t>, std::string> context_;  // by workflow and index of its provides
+  std::map<std::pair<uint16_t, uint16_t>, plan::Collection> lists_;
   std::vector<report::Event> events_;
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
   bool going_ = false;

@@ -141,7 +141,7 @@ Result<FromChild> take(const wire::FromShare::Ended& from) {
   if (from.step().size() > kMostShareText) return refuse("too long a name");
   if (!is_span(from.elapsed_ns())) return refuse("a time that cannot be");
   ChildEnded to{static_cast<ChildEnded::How>(from.how()), from.step(), Duration::nanos(from.elapsed_ns()), {}};
-  if (static_cast<std::size_t>(from.provided_size()) > plan::kMostProvided) return refuse("too many values");
+  if (static_cast<std::size_t>(from.provided_size()) > plan::kMostTold) return refuse("too many values");
   for (const auto& one : from.provided()) {
     if (!dispatch::read(one, to.provided.emplace_back())) return refuse("a value that cannot be");
   }

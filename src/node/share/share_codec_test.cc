@@ -34,7 +34,7 @@ TEST(ShareCodec, messages_arrive_as_they_were_sent) {
     order.count = *rc::gen::inRange<uint32_t>(1, std::min(order.of - order.first, 1024u) + 1);
     order.cpus = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1024));
     order.seed = *rc::gen::arbitrary<uint64_t>();
-    order.given = {{99, *rc::gen::string<std::string>()}, {0, ""}};
+    order.given = {{99, *rc::gen::string<std::string>()}, {0, ""}, {1, "", {"a", *rc::gen::string<std::string>()}}};
     travels(order);
     const auto span = rc::gen::inRange<int64_t>(0, int64_t{1} << 60);
     travels(ChildBegin{Instant::from_ns(*span), Duration::nanos(*span)});
@@ -50,7 +50,9 @@ TEST(ShareCodec, messages_arrive_as_they_were_sent) {
         ChildEnded{*rc::gen::element(ChildEnded::How::kCompleted, ChildEnded::How::kStopped, ChildEnded::How::kAborted),
                    *rc::gen::string<std::string>(),
                    Duration::nanos(*span),
-                   {{99, 3, Duration::seconds(1), *rc::gen::string<std::string>(), false}, {0, 1, {}, "", true}}});
+                   {{99, 3, Duration::seconds(1), *rc::gen::string<std::string>(), false},
+                    {0, 1, {}, "", true},
+                    {2, 5, {}, "", true, true}}});
   }));
 }
 
