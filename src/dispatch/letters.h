@@ -345,13 +345,13 @@ struct Refusal {
   Kind kind = Kind::kInvalid;
   std::string why;       // for people
   std::string owner;     // its name
-  std::string owner_at;  // its address, HOST:PORT
   JobFence fence;        // the newest that is known
   Duration again_after;  // zero: it does not say
   bool operator==(const Refusal&) const = default;
 };
 inline constexpr std::size_t kRefusalKinds = 9;
 std::string_view to_string(Refusal::Kind kind);
+Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero());
 
 using Letter = std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter,
                             StopLetter, AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle,

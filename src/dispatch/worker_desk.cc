@@ -30,13 +30,6 @@ WorkerDesk::WorkerDesk(WorkerDeskConfig config)
   check(config.cores > 0 && config.jobs_most > config.shares_most, "a worker can remember more jobs than it runs");
 }
 
-Refusal WorkerDesk::refusal(Refusal::Kind kind, std::string why) {
-  Refusal made;
-  made.kind = kind;
-  made.why = std::move(why);
-  return made;
-}
-
 std::string WorkerDesk::named(ShareId share, const std::string& job) {
   return "share " + std::to_string(share.value()) + " of job '" + job + "'";
 }

@@ -281,7 +281,6 @@ class WorkerDesk {
     std::map<uint16_t, Workflow> workflows;
     std::map<ShareId, Share> shares;
   };
-  static Refusal refusal(Refusal::Kind kind, std::string why);
   static std::string named(ShareId share, const std::string& job);
 
   // --- worker_desk.cc, worker_desk_begin.cc: what it is asked. Nothing: it will be answered later.

@@ -217,8 +217,8 @@ inline Response AnyLetter::response(std::size_t kind) {
   switch (kind) {
     case 0: return Noted{pressure()};
     case 1:
-      return Refusal{any<Refusal::Kind>(kRefusalKinds), text(), flip() ? name() : "", flip() ? "[::1]:9000" : "",
-                     flip() ? fence() : JobFence(),     span()};
+      return Refusal{any<Refusal::Kind>(kRefusalKinds), text(), flip() ? name() : "", flip() ? fence() : JobFence(),
+                     span()};
     case 2: {
       const uint64_t applied = second();
       return Applied{applied, number(applied), flip(), pressure()};

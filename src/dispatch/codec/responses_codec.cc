@@ -2,7 +2,6 @@
 #include <optional>
 
 #include "account/window_codec.h"
-#include "base/host_port.h"
 #include "dispatch/codec/letters_codec.h"
 #include "dispatch/codec/share_fields.h"
 #include "dispatch/codec/sheet_codec.h"
@@ -24,7 +23,6 @@ struct Writer {
     refused.set_kind(static_cast<uint32_t>(from.kind));
     refused.set_why(fit_text(from.why));
     refused.set_owner(from.owner);
-    refused.set_owner_at(from.owner_at);
     refused.set_fence(from.fence.value());
     refused.set_again_after_ns(from.again_after.ns());
   }
@@ -139,11 +137,6 @@ class Reader : public FieldReader {
     out.kind = from.kind() < kRefusalKinds ? static_cast<Refusal::Kind>(from.kind()) : Refusal::Kind::kUnavailable;
     out.why = text(from.why());
     out.owner = node_or_none(from.owner());
-    out.owner_at = from.owner_at();
-    if (!out.owner_at.empty()) {
-      const auto place = parse_host_port(out.owner_at, 0);
-      if (!place || place->port == 0 || fit_text(out.owner_at) != out.owner_at) refuse("an address that is none");
-    }
     out.fence = known_fence(from.fence());
     out.again_after = span(from.again_after_ns());
     return out;

@@ -14,6 +14,7 @@
 namespace bellwether::node {
 
 using dispatch::Refusal;
+using dispatch::refusal;
 using runtime::task;
 
 namespace {
@@ -22,14 +23,6 @@ constexpr Duration kForwardMost = Duration::seconds(40);  // a watcher may be ke
 constexpr Duration kFetchMost = Duration::seconds(10);
 constexpr std::size_t kListMost = 1'000;
 constexpr Duration kSoon = Duration::millis(200);
-
-Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero()) {
-  Refusal out;
-  out.kind = kind;
-  out.why = std::move(why);
-  out.again_after = again_after;
-  return out;
-}
 
 struct JobOf {
   std::string operator()(const dispatch::Submit& letter) const { return letter.job; }

@@ -12,6 +12,7 @@
 namespace bellwether::node {
 
 using dispatch::Refusal;
+using dispatch::refusal;
 using runtime::task;
 
 namespace {
@@ -23,13 +24,6 @@ bool is_of_worker(const dispatch::Letter& letter) {
   return std::holds_alternative<dispatch::WorkerReport>(letter) ||
          std::holds_alternative<dispatch::WindowLetter>(letter) ||
          std::holds_alternative<dispatch::EndLetter>(letter) || std::holds_alternative<dispatch::ExtendLetter>(letter);
-}
-
-Refusal refusal(Refusal::Kind kind, std::string why) {
-  Refusal out;
-  out.kind = kind;
-  out.why = std::move(why);
-  return out;
 }
 
 }  // namespace
@@ -122,7 +116,6 @@ Steward* ManagerService::owned(const std::string& job) {
 Refusal ManagerService::not_mine(const std::string& job) {
   Refusal out = refusal(Refusal::Kind::kNotOwner, "this manager does not have job '" + job + "'");
   out.owner = owner_of(job);
-  if (const auto at = parts_.surroundings.find(out.owner)) out.owner_at = at->endpoint.to_string();
   if (const auto* record = parts_.view.find(job)) out.fence = record->accepted.fence;
   return out;
 }

@@ -13,6 +13,7 @@ namespace bellwether::node {
 
 using dispatch::JobEffects;
 using dispatch::Refusal;
+using dispatch::refusal;
 using runtime::task;
 
 namespace {
@@ -34,19 +35,10 @@ Steward::Steward(Parts parts, StewardSettings settings, std::string id)
 
 Steward::~Steward() = default;
 
-Refusal Steward::refuse(Refusal::Kind kind, std::string why) const {
-  Refusal refusal;
-  refusal.kind = kind;
-  refusal.why = std::move(why);
-  return refusal;
-}
-
 // What a quorum did not confirm: nobody was there to be asked, or those who were did not answer in time.
 Refusal Steward::no_quorum(const std::string& what, const Error& error) const {
   const std::string_view name = error.code == Errc::kTimeout ? kQuorumTimeout : kQuorumUnavailable;
-  Refusal refusal = refuse(Refusal::Kind::kUnavailable, std::string(name) + ": " + what + ": " + error.message);
-  refusal.again_after = kQuorumAgain;
-  return refusal;
+  return refusal(Refusal::Kind::kUnavailable, std::string(name) + ": " + what + ": " + error.message, kQuorumAgain);
 }
 
 void Steward::say(const std::string& event, const std::string& text, bool warning) {
@@ -73,14 +65,14 @@ dispatch::JobRules Steward::rules() const {
 
 task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   const Status planned = make_plan(std::move(letter.bundle));
-  if (!planned) co_return refuse(Refusal::Kind::kBroken, planned.error().message);
+  if (!planned) co_return refusal(Refusal::Kind::kBroken, planned.error().message);
   const Instant deadline = now() + settings_.submit_limit;
   auto opened = parts_.store.open(id_, *this);
   if (!opened) co_return no_quorum("the job's register", opened.error());
   handle_ = std::move(*opened);
   auto taken = co_await handle_->take(deadline, scope_.cancellation());
   if (!taken && taken.error().code == Errc::kNotFound) {
-    co_return refuse(Refusal::Kind::kConflict, "there was a job '" + id_ + "': give this one another id");
+    co_return refusal(Refusal::Kind::kConflict, "there was a job '" + id_ + "': give this one another id");
   }
   if (!taken) co_return no_quorum("the job's register", taken.error());
   owned_ = true;
@@ -90,7 +82,7 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
     if (before && before->bundle == dispatch::bundle_hash(bundle_)) {
       co_return dispatch::Submitted{id_, before->state, 0};
     }
-    co_return refuse(Refusal::Kind::kConflict, "there is another job '" + id_ + "'");
+    co_return refusal(Refusal::Kind::kConflict, "there is another job '" + id_ + "'");
   }
   const copies::Version first{handle_->fence(), 1};
   const Status kept = co_await parts_.copies.put({id_, kBundleCopy}, first, bundle_, deadline, scope_.cancellation());
@@ -105,10 +97,10 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   sheet.revision = 1;
   sheet.workflows.resize(plan_->workflows.size());
   auto bytes = dispatch::encode_sheet(sheet);
-  if (!bytes) co_return refuse(Refusal::Kind::kBroken, bytes.error().message);
+  if (!bytes) co_return refusal(Refusal::Kind::kBroken, bytes.error().message);
   const auto written = co_await handle_->write(std::move(*bytes), deadline, scope_.cancellation());
   if (!written) co_return no_quorum("the job's register", written.error().error);
-  if (!owned_) co_return refuse(Refusal::Kind::kUnavailable, "the job's register was lost");
+  if (!owned_) co_return refusal(Refusal::Kind::kUnavailable, "the job's register was lost");
   account_ = std::make_unique<account::RunAccount>(*plan_);
   job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
                                          parts_.runtime.prng().fork());

@@ -131,7 +131,6 @@ class Steward final : private jobs::JobHandle::Listener {
   Status make_plan(std::string bundle);
   dispatch::JobRules rules() const;
   void start();
-  dispatch::Refusal refuse(dispatch::Refusal::Kind kind, std::string why) const;
   dispatch::Refusal no_quorum(const std::string& what, const Error& error) const;
   // Around each call of the kernel.
   Instant before();

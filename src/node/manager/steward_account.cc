@@ -14,6 +14,7 @@ namespace bellwether::node {
 using account::StreamId;
 using dispatch::JobEffects;
 using dispatch::Refusal;
+using dispatch::refusal;
 using runtime::task;
 
 namespace {
@@ -37,12 +38,12 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
     return dispatch::Applied{known, 0, false};
   }
   if (hearing == Hearing::kUnknown) {
-    return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
+    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' knows no such stream of '" + worker + "'");
   }
   const StreamId stream(letter.share.value());
   const uint64_t excess = account_->excess();
   const auto heard = account_->hear(now(), stream, letter.first, letter.last, letter.window);
-  if (!heard) return refuse(Refusal::Kind::kInvalid, heard.error().message);
+  if (!heard) return refusal(Refusal::Kind::kInvalid, heard.error().message);
   dispatch::Applied answer;
   answer.applied = account_->applied(stream);
   const auto durable = durable_.find(stream);
@@ -201,7 +202,7 @@ void Steward::watch(link::Connection& connection, wire::RequestId id, const disp
   if (has_news(letter) || letter.wait <= Duration::zero())
     return respond(parts_.switchboard, connection, id, view(letter));
   if (watchers_.size() >= settings_.watchers_most) {
-    Refusal full = refuse(Refusal::Kind::kBusy, "too many clients watch this job");
+    Refusal full = refusal(Refusal::Kind::kBusy, "too many clients watch this job");
     full.again_after = Duration::seconds(2);
     return respond(parts_.switchboard, connection, id, full);
   }
@@ -223,7 +224,7 @@ void Steward::answer_watchers(Instant now, bool all) {
   live_told_ = false;
   for (auto at = watchers_.begin(); at != watchers_.end();) {
     if (all) {
-      Refusal moved = refuse(Refusal::Kind::kNotOwner, "another manager goes on with job '" + id_ + "'");
+      Refusal moved = refusal(Refusal::Kind::kNotOwner, "another manager goes on with job '" + id_ + "'");
       respond(parts_.switchboard, *at->connection, at->id, moved);
     } else if ((due && has_news(at->letter)) || at->until <= now || (at->live_at <= now && has_counters(*at))) {
       respond(parts_.switchboard, *at->connection, at->id, view(at->letter));

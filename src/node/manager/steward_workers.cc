@@ -11,6 +11,7 @@ namespace bellwether::node {
 using dispatch::JobEffects;
 using dispatch::OfferAnswer;
 using dispatch::Refusal;
+using dispatch::refusal;
 using dispatch::ShareId;
 using runtime::task;
 
@@ -245,7 +246,7 @@ void Steward::reported(const std::string& worker, const dispatch::WorkerReport& 
 dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLetter& letter) {
   const dispatch::ShareSheet* share = job_->find(letter.share);
   if (share == nullptr || share->worker != worker) {
-    return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
+    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
   }
   live_.ended(letter.share);
   if (!job_->over()) {
@@ -260,7 +261,7 @@ dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLe
 dispatch::Response Steward::more_time(const std::string& worker, const dispatch::ExtendLetter& letter) {
   const dispatch::ShareSheet* share = job_->find(letter.share);
   if (share == nullptr || share->worker != worker) {
-    return refuse(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
+    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
   }
   JobEffects out;
   const dispatch::MoreTime answer = job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
@@ -270,15 +271,16 @@ dispatch::Response Steward::more_time(const std::string& worker, const dispatch:
 
 task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   if (job_->over() || dispatch::is_final(job_->sheet().state)) {
-    co_return refuse(Refusal::Kind::kConflict,
-                     "job '" + id_ + "' has ended: it is " + std::string(to_string(job_->sheet().state)));
+    co_return refusal(Refusal::Kind::kConflict,
+                      "job '" + id_ + "' has ended: it is " + std::string(to_string(job_->sheet().state)));
   }
   std::set<uint16_t> which;
   for (const std::string& name : letter.workflows) {
     const auto& spec = job_->spec();
     const auto at =
         std::find_if(spec.begin(), spec.end(), [&](const dispatch::WorkflowSpec& one) { return one.name == name; });
-    if (at == spec.end()) co_return refuse(Refusal::Kind::kInvalid, "job '" + id_ + "' has no workflow '" + name + "'");
+    if (at == spec.end())
+      co_return refusal(Refusal::Kind::kInvalid, "job '" + id_ + "' has no workflow '" + name + "'");
     which.insert(static_cast<uint16_t>(at - spec.begin()));
   }
   dispatch::JobStop stop;
@@ -296,8 +298,8 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
     co_await parts_.runtime.sleep(Duration::millis(2), scope_.cancellation());
   }
   if (written_ < revision) {
-    co_return refuse(Refusal::Kind::kUnavailable,
-                     "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");
+    co_return refusal(Refusal::Kind::kUnavailable,
+                      "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");
   }
   say("job_cancel", "'" + letter.by + "' cancels job '" + id_ + "'" + (letter.why.empty() ? "" : ": " + letter.why));
   co_return dispatch::Noted{};

@@ -241,8 +241,7 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
   }
   waiting_[++ticket_] = {&connection, request.id};
   const auto refuse = [&](std::string why) {
-    effect::Answer answer{ticket_,
-                          dispatch::Refusal{dispatch::Refusal::Kind::kInvalid, std::move(why), {}, {}, {}, {}}};
+    effect::Answer answer{ticket_, dispatch::refusal(dispatch::Refusal::Kind::kInvalid, std::move(why))};
     act(answer);
   };
   auto letter = dispatch::decode_letter(as_text(request.body));
