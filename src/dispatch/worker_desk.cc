@@ -91,6 +91,13 @@ WorkerDesk::Job& WorkerDesk::job_at(const std::string& id) {
   return job;
 }
 
+WorkerDesk::Share* WorkerDesk::share_of(Job& job, const std::string& id, ShareId share, Response& answer) {
+  const auto found = job.shares.find(share);
+  if (found != job.shares.end() && !found->second.gone) return &found->second;
+  answer = refusal(Refusal::Kind::kUnknown, named(share, id) + " is not here");
+  return nullptr;
+}
+
 void WorkerDesk::follow(const std::string& id, Job& job, const std::string& owner, DeskEffects& out) {
   job.owner = owner;
   if (!job.shares.empty()) out.push_back(Follow{id});
@@ -235,15 +242,14 @@ WorkerDesk::Answered WorkerDesk::ask(const StopLetter& letter, const desk_event:
   Refusal stale;
   Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
-  const auto found = job->shares.find(letter.share);
-  if (found == job->shares.end() || found->second.gone) {
-    return refusal(Refusal::Kind::kUnknown, named(letter.share, letter.job) + " is not here");
-  }
+  Response answer;
+  Share* const share = share_of(*job, letter.job, letter.share, answer);
+  if (share == nullptr) return answer;
   const ShareKey key{letter.job, letter.share};
-  if (found->second.phase == SharePhase::kPreparing || found->second.phase == SharePhase::kReady) {
-    drop(key, found->second, Refusal::Kind::kStale, "was told to stop: " + letter.why, out);
+  if (share->phase == SharePhase::kPreparing || share->phase == SharePhase::kReady) {
+    drop(key, *share, Refusal::Kind::kStale, "was told to stop: " + letter.why, out);
   } else {
-    stop(key, found->second, letter.how, ShareOutcome::kStopped, letter.why, out);
+    stop(key, *share, letter.how, ShareOutcome::kStopped, letter.why, out);
   }
   return Noted{};
 }

@@ -297,8 +297,10 @@ class WorkerDesk {
   Answered ask(const Other& letter, const desk_event::Asked& asked, DeskEffects& out);
   // The job, if whoever writes may speak for it; else why not is in `stale`.
   Job* listen(const std::string& id, JobFence fence, const std::string& from, Refusal& stale, DeskEffects& out);
+  // The share; else, that it is not here is in `answer`.
+  static Share* share_of(Job& job, const std::string& id, ShareId share, Response& answer);
   // The share that is to begin; else why it does not, or that it has, is in `answer`.
-  Share* to_begin(Job* job, const std::string& id, ShareId share, Response& answer);
+  Share* to_begin(Job& job, const std::string& id, ShareId share, Response& answer);
   void begin(Job& job, const desk_effect::Begin& begin, Share& share, DeskEffects& out);
   Answered known(Job& job, Share& share, const ShareOrder& order, uint64_t ticket);
   Answered admit(Job& job, const ShareOrder& order, uint64_t ticket, DeskEffects& out);

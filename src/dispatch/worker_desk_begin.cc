@@ -16,24 +16,20 @@ constexpr Duration kLongestClock = Duration::hours(24 * 365);
 
 }  // namespace
 
-WorkerDesk::Share* WorkerDesk::to_begin(Job* job, const std::string& id, ShareId number, Response& answer) {
-  const auto found = job->shares.find(number);
-  if (found == job->shares.end() || found->second.gone) {
-    answer = refusal(Refusal::Kind::kUnknown, named(number, id) + " is not here");
-    return nullptr;
-  }
-  Share& share = found->second;
+WorkerDesk::Share* WorkerDesk::to_begin(Job& job, const std::string& id, ShareId number, Response& answer) {
+  Share* const share = share_of(job, id, number, answer);
+  if (share == nullptr) return nullptr;
   answer = Noted{};
-  if (share.has_begun) return nullptr;
-  if (share.phase == SharePhase::kPreparing) {
+  if (share->has_begun) return nullptr;
+  if (share->phase == SharePhase::kPreparing) {
     answer = refusal(Refusal::Kind::kBusy, named(number, id) + " is still being prepared");
     return nullptr;
   }
-  if (share.phase == SharePhase::kEnded) {
-    answer = refusal(Refusal::Kind::kUnknown, named(number, id) + " ended before it began: " + share.end.detail);
+  if (share->phase == SharePhase::kEnded) {
+    answer = refusal(Refusal::Kind::kUnknown, named(number, id) + " ended before it began: " + share->end.detail);
     return nullptr;
   }
-  return &share;
+  return share;
 }
 
 void WorkerDesk::begin(Job& job, const desk_effect::Begin& begin, Share& share, DeskEffects& out) {
@@ -54,7 +50,7 @@ WorkerDesk::Answered WorkerDesk::ask(const BeginLetter& letter, const desk_event
   Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
   Response answer;
-  Share* const share = to_begin(job, letter.job, letter.share, answer);
+  Share* const share = to_begin(*job, letter.job, letter.share, answer);
   if (share == nullptr) return answer;
   const bool before = letter.resumes && letter.from < share->order.base_second;
   if (before || letter.from >= kMostSeconds || letter.clock > kLongestClock || letter.clock < -kLongestClock) {
@@ -71,7 +67,7 @@ WorkerDesk::Answered WorkerDesk::ask(const TakeOverLetter& letter, const desk_ev
   Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
   Response answer;
-  Share* const share = to_begin(job, letter.job, letter.share, answer);
+  Share* const share = to_begin(*job, letter.job, letter.share, answer);
   if (share == nullptr) return answer;
   const uint64_t base = share->order.base_second;
   if (letter.from <= base || letter.from >= kMostSeconds || letter.clock > kLongestClock ||
@@ -92,11 +88,10 @@ WorkerDesk::Answered WorkerDesk::ask(const HandOverLetter& letter, const desk_ev
   Refusal stale;
   Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
   if (job == nullptr) return stale;
-  const auto found = job->shares.find(letter.share);
-  if (found == job->shares.end() || found->second.gone) {
-    return refusal(Refusal::Kind::kUnknown, named(letter.share, letter.job) + " is not here");
-  }
-  Share& share = found->second;
+  Response answer;
+  Share* const found = share_of(*job, letter.job, letter.share, answer);
+  if (found == nullptr) return answer;
+  Share& share = *found;
   if (share.until != 0 && share.until == letter.until) return Noted{};
   const uint64_t base = share.order.base_second;
   if (share.until != 0 || share.phase != SharePhase::kRunning || share.stopping || letter.until <= base ||
