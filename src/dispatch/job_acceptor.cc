@@ -42,12 +42,6 @@ const JobRecord* JobAcceptor::find(const std::string& key) const {
   return slot == slots_.end() ? nullptr : &slot->second.record;
 }
 
-std::vector<std::string> JobAcceptor::keys() const {
-  std::vector<std::string> out;
-  for (const auto& [key, slot] : slots_) out.push_back(key);
-  return out;
-}
-
 bool JobAcceptor::is_leased(Instant now, const std::string& key) const {
   const auto slot = slots_.find(key);
   return slot != slots_.end() && now < slot->second.leased_until;

@@ -85,7 +85,11 @@ class JobAcceptor {
   void step(Instant now, const AcceptorEvent& event, AcceptorEffects& out);
 
   std::size_t jobs() const { return slots_.size(); }
-  std::vector<std::string> keys() const;
+  // Says each key, in order, to `visit`, which does nothing that could change them.
+  template <class Visit>
+  void for_each_key(Visit visit) const {
+    for (const auto& [key, slot] : slots_) visit(key);
+  }
   // Somebody holds the job, as far as this peer has promised it.
   bool is_leased(Instant now, const std::string& key) const;
   // Nothing when it has never heard of it.

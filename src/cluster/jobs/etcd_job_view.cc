@@ -19,11 +19,8 @@ EtcdJobView::EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, cons
       listener_(listener),
       names_every_(names_every) {}
 
-std::vector<std::string> EtcdJobView::keys() const {
-  std::vector<std::string> out;
-  out.reserve(records_.size());
-  for (const auto& [key, record] : records_) out.push_back(key);
-  return out;
+void EtcdJobView::for_each_key(const VisitKey& visit) const {
+  for (const auto& [key, record] : records_) visit(key);
 }
 
 const dispatch::JobRecord* EtcdJobView::find(const std::string& key) const {

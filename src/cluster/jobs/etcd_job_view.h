@@ -38,7 +38,7 @@ class EtcdJobView final : public JobView {
   runtime::task<Status> look(runtime::Cancellation* cancel);
 
   bool has_read() const override { return has_read_; }
-  std::vector<std::string> keys() const override;
+  void for_each_key(const VisitKey& visit) const override;
   const dispatch::JobRecord* find(const std::string& key) const override;
   bool is_leased(const std::string& key) const override { return owned_.contains(key); }
   // Empty while etcd answers, else what is wrong.

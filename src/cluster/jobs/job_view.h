@@ -3,8 +3,8 @@
 // whoever acts takes the job (job_store.h). One thread, that of its owner.
 #pragma once
 
+#include <functional>
 #include <string>
-#include <vector>
 
 #include "dispatch/job_acceptor.h"
 
@@ -15,8 +15,9 @@ class JobView {
   virtual ~JobView() = default;
   // Whether it has seen anything yet. Before it has, there seem to be no jobs.
   virtual bool has_read() const = 0;
-  // Of all jobs, the retired ones with them.
-  virtual std::vector<std::string> keys() const = 0;
+  // Of all jobs, the retired ones with them. The visit must not lead to a change of the registers.
+  using VisitKey = std::function<void(const std::string& key)>;
+  virtual void for_each_key(const VisitKey& visit) const = 0;
   // What is in the register of one (job_content.h says what its value is); nullptr: no such job is seen. Good until
   // the next turn of the loop.
   virtual const dispatch::JobRecord* find(const std::string& key) const = 0;

@@ -54,35 +54,42 @@ uint32_t ManagerService::rank(const std::string& job) const {
   return before;
 }
 
+ManagerService::Due ManagerService::due(Instant now, const std::string& job, bool forgetting) {
+  if (stewards_.contains(job) || busy_.contains(job)) return Due::kNothing;
+  const Known* const one = known(job);
+  if (one == nullptr || (one->readable && dispatch::is_final(one->sheet.state))) {
+    unowned_since_.erase(job);
+    if (!forgetting || one == nullptr) return Due::kNothing;
+    const int64_t age = parts_.runtime.wall_now().unix_ns - one->sheet.ended.unix_ns;
+    return age < settings_.result_retention.ns() ? Due::kNothing : Due::kForget;
+  }
+  if (parts_.view.is_leased(job)) {
+    unowned_since_.erase(job);
+    return Due::kNothing;
+  }
+  const Instant since = unowned_since_.try_emplace(job, now).first->second;
+  return now - since < settings_.claim_stagger * int64_t{rank(job)} ? Due::kNothing : Due::kClaim;
+}
+
 task<void> ManagerService::look_for_jobs(ManagerService* self) {
   runtime::Runtime& runtime = self->parts_.runtime;
   runtime::Cancellation* cancel = self->scope_.cancellation();
   Instant forget_at = runtime.now() + kForgetEvery;
+  std::vector<std::pair<std::string, Due>> found;
   while (!cancel->cancelled()) {
     co_await runtime.sleep(kLookEvery, cancel);
     if (self->closing_ || cancel->cancelled()) co_return;
     const Instant now = runtime.now();
     const bool forgetting = now >= forget_at && self->parts_.surroundings.leads();
     if (now >= forget_at) forget_at = now + kForgetEvery;
-    for (const std::string& job : self->parts_.view.keys()) {
-      if (self->stewards_.contains(job) || self->busy_.contains(job)) continue;
-      const Known* const known = self->known(job);
-      if (known == nullptr || (known->readable && dispatch::is_final(known->sheet.state))) {
-        self->unowned_since_.erase(job);
-        if (!forgetting || known == nullptr) continue;
-        const int64_t age = runtime.wall_now().unix_ns - known->sheet.ended.unix_ns;
-        if (age < self->settings_.result_retention.ns() || !self->busy_.insert(job).second) continue;
-        self->scope_.spawn(forget(self, job));
-        continue;
-      }
-      if (self->parts_.view.is_leased(job)) {
-        self->unowned_since_.erase(job);
-        continue;
-      }
-      const Instant since = self->unowned_since_.try_emplace(job, now).first->second;
-      if (now - since < self->settings_.claim_stagger * int64_t{self->rank(job)}) continue;
-      if (!self->busy_.insert(job).second) continue;
-      self->scope_.spawn(claim(self, job));
+    self->parts_.view.for_each_key([&](const std::string& job) {
+      const Due due = self->due(now, job, forgetting);
+      if (due != Due::kNothing) found.emplace_back(job, due);
+    });
+    // What is begun here may change the keys.
+    for (const auto& [job, due] : std::exchange(found, {})) {
+      self->busy_.insert(job);
+      self->scope_.spawn(due == Due::kClaim ? claim(self, job) : forget(self, job));
     }
   }
 }

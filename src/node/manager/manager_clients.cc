@@ -299,12 +299,12 @@ std::string ManagerService::last_owner_of(const std::string& job) {
 
 dispatch::JobList ManagerService::list() {
   dispatch::JobList out;
-  for (const std::string& job : parts_.view.keys()) {
+  parts_.view.for_each_key([&](const std::string& job) {
     const Steward* const steward = owned(job);
     const Known* const sheet = steward == nullptr ? known(job) : nullptr;
-    if (steward == nullptr && (sheet == nullptr || !sheet->readable)) continue;
+    if (steward == nullptr && (sheet == nullptr || !sheet->readable)) return;
     out.jobs.push_back(line_of(steward != nullptr ? steward->sheet() : sheet->sheet, last_owner_of(job)));
-  }
+  });
   std::sort(out.jobs.begin(), out.jobs.end(), [](const dispatch::JobLine& a, const dispatch::JobLine& b) {
     return std::pair(a.submitted.unix_ns, a.id) > std::pair(b.submitted.unix_ns, b.id);
   });

@@ -18,6 +18,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kShareOutEvery = Duration::millis(500);
+constexpr Duration kRetireMost = Duration::seconds(2);
 constexpr std::size_t kCallersMost = 16'384;
 
 bool is_of_worker(const dispatch::Letter& letter) {
@@ -45,7 +46,7 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   closing_ = true;
   leave();
   for (const std::shared_ptr<Steward>& steward : claiming_) steward->abandon();
-  for (const auto& [id, steward] : std::map(stewards_)) drop(id);
+  for (const auto& [id, steward] : stewards_) drop(id);
   while (!stewards_.empty() || !busy_.empty()) co_await parts_.runtime.sleep(Duration::millis(5));
   scope_.cancel();
   co_await scope_.join();
@@ -160,27 +161,30 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
     parts_.listener.on_job_says({}, "worker_registered",
                                 "worker '" + worker + "' has " + format_count(told.cores, "core"), false);
   }
-  for (const auto& [id, steward] : std::map(stewards_)) steward->reported(worker, told);
+  for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could say so.
     const Known* sheet = parts_.surroundings.leads() && !stewards_.contains(one.job) ? known(one.job) : nullptr;
     if (sheet == nullptr || !sheet->readable || !dispatch::is_final(sheet->sheet.state)) continue;
     const auto at = parts_.surroundings.find(worker);
     if (!at) continue;
-    scope_.spawn([](ManagerService* self, cluster::PeerAddress to, dispatch::RetireLetter letter) -> task<void> {
-      const auto told_so =
-          co_await ask(self->parts_.links, to, letter, Duration::seconds(2), self->scope_.cancellation());
-      static_cast<void>(told_so);
-    }(this, *at, {one.job, std::max(one.fence, parts_.view.find(one.job)->promised.fence)}));
+    const dispatch::JobFence fence = std::max(one.fence, parts_.view.find(one.job)->promised.fence);
+    scope_.spawn(retire(this, *at, {one.job, fence}));
   }
   if (is_new && !closing_) look_around();
   if (changed) on_cores_changed();
   return dispatch::Noted{pressure()};
 }
 
+// Whether it was heard shows in the next report.
+task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter) {
+  const auto answer = co_await ask(self->parts_.links, worker, letter, kRetireMost, self->scope_.cancellation());
+  static_cast<void>(answer);
+}
+
 void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {
   registry_.gone(name);
-  for (const auto& [id, steward] : std::map(stewards_)) steward->worker_gone(name, why);
+  for (const auto& [id, steward] : stewards_) steward->worker_gone(name, why);
   on_cores_changed();
 }
 
@@ -268,7 +272,7 @@ void ManagerService::drop(const std::string& job) {
 
 task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Steward> steward) {
   const std::string id = steward->id();
-  co_await self->parts_.runtime.yield();
+  co_await self->parts_.runtime.yield();  // whoever drops it may be going through all of them
   co_await steward->close();
   self->stewards_.erase(id);
   self->busy_.erase(id);
@@ -278,7 +282,7 @@ task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Ste
 void ManagerService::sweep() {
   const Instant now = parts_.runtime.now();
   registry_.sweep(now);
-  for (const auto& [id, steward] : std::map(stewards_)) {
+  for (const auto& [id, steward] : stewards_) {
     if (!steward->over()) continue;
     const bool completed = steward->sheet().state == dispatch::JobState::kCompleted;
     if (now - steward->over_since() > (completed ? settings_.tracking : settings_.tracking_failed)) drop(id);

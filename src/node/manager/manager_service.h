@@ -109,6 +109,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   void answer(Ticket ticket, const dispatch::Response& response);
   dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
   dispatch::Response report(const std::string& worker, const dispatch::WorkerReport& report);
+  static runtime::task<void> retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter);
   dispatch::Refusal not_mine(const std::string& job);
   Steward* owned(const std::string& job);
   static runtime::task<void> share_out(ManagerService* self);
@@ -133,6 +134,8 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
 
   // --- manager_claims.cc
   static runtime::task<void> look_for_jobs(ManagerService* self);
+  enum class Due : uint8_t { kNothing, kClaim, kForget };
+  Due due(Instant now, const std::string& job, bool forgetting);
   static runtime::task<void> claim(ManagerService* self, std::string job);
   static runtime::task<void> forget(ManagerService* self, std::string job);
   const Known* known(const std::string& job);

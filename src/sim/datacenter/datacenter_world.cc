@@ -15,6 +15,12 @@
 namespace bellwether::sim {
 namespace {
 
+std::vector<std::string> keys_of(const jobs::JobKeeper& keeper) {
+  std::vector<std::string> keys;
+  keeper.for_each_key([&](const std::string& key) { keys.push_back(key); });
+  return keys;
+}
+
 constexpr uint16_t kPort = 7400;
 constexpr int64_t kVusOfFew = 40;  // at most, of a workflow
 constexpr int64_t kVusOfMany = 400;
@@ -138,7 +144,7 @@ void DatacenterWorld::look_at_registers() {
   for (std::size_t i = 0; i < managers_; ++i) {
     SimManager* const manager = places_[i]->process == nullptr ? nullptr : places_[i]->process->manager();
     if (manager == nullptr) continue;
-    for (const std::string& job : manager->keeper().keys()) {
+    for (const std::string& job : keys_of(manager->keeper())) {
       const dispatch::JobRecord* record = manager->keeper().find(job);
       auto& looked_at = looked_at_[{i, job}];
       if (record == nullptr || record->accepted == looked_at) continue;
@@ -240,7 +246,7 @@ void DatacenterWorld::expect_kept(const JobStory& job) {
 void DatacenterWorld::expect_no_others() {
   for (std::size_t i = 0; i < managers_; ++i) {
     const jobs::JobKeeper& keeper = places_[i]->process->manager()->keeper();
-    for (const std::string& id : keeper.keys()) {
+    for (const std::string& id : keys_of(keeper)) {
       const auto content = jobs::parse_content(keeper.find(id)->value);
       if (!content || !content->value) continue;
       const auto followed = [&id](const auto& job) { return job->id == id; };
