@@ -80,6 +80,16 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool open_mod
   return prepared;
 }
 
+Status try_to_prepare(const plan::Workflow& workflow) {
+  http1::OriginTable origins;
+  JsonReader json;
+  for (const plan::Step& step : workflow.steps) {
+    const auto prepared = PreparedStep::prepare(step, false, origins, json);
+    if (!prepared) return tl::unexpected(prepared.error());
+  }
+  return {};
+}
+
 bool PreparedStep::build(const RenderContext& context, http1::OriginTable& origins, RequestText& text,
                          http1::Request& out) const {
   const plan::HttpCall& call = *call_;

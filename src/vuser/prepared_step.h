@@ -59,4 +59,7 @@ class PreparedStep {
   Evaluator evaluator_;
 };
 
+// Whether all steps of a workflow can be prepared, for one that cannot be yet: values of others are missing.
+Status try_to_prepare(const plan::Workflow& workflow);
+
 }  // namespace bellwether::vuser

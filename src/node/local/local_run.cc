@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "plan/context.h"
 #include "runtime/scope.h"
+#include "vuser/prepared_step.h"
 
 namespace bellwether::node {
 namespace {
@@ -50,10 +51,21 @@ std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::P
 
 Status LocalRun::prepare() {
   for (Stage& stage : stages_) {
+    if (uses_values(stage)) {
+      for (const uint16_t w : stage.workflows) {
+        if (auto prepared = vuser::try_to_prepare(plan_.workflows[w]); !prepared) return prepared;
+      }
+      continue;
+    }
     stage.group = group_for(stage, plan_);
     if (auto prepared = stage.group->prepare(); !prepared) return prepared;
   }
   return {};
+}
+
+bool LocalRun::uses_values(const Stage& stage) const {
+  return std::any_of(stage.workflows.begin(), stage.workflows.end(),
+                     [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
 }
 
 runtime::task<void> LocalRun::run() {
@@ -91,10 +103,9 @@ runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellatio
   if (self->stage_ != nullptr) self->stage_->group->kill();
 }
 
-// What the workflows of a stage take from those before them is put into their plan; it is prepared anew with that.
+// What the workflows of a stage take from those before them is put into their plan, with which it is prepared.
 Status LocalRun::give_values(Stage& stage) {
-  const auto uses = [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); };
-  if (std::none_of(stage.workflows.begin(), stage.workflows.end(), uses)) return {};
+  if (!uses_values(stage)) return {};
   plan::Plan plan = plan_;
   for (const uint16_t w : stage.workflows) {
     std::vector<plan::Given> given;

@@ -63,7 +63,7 @@ class LocalRun final : public LoadGroup::Listener {
   struct Stage {
     std::vector<uint16_t> workflows;
     std::unique_ptr<plan::Plan> plan;  // with values that were not known before; else that of the run
-    std::unique_ptr<LoadGroup> group;
+    std::unique_ptr<LoadGroup> group;  // of one that uses values: from its begin on
   };
   struct Ran {
     std::optional<Duration> began;  // since the start of the run
@@ -71,6 +71,7 @@ class LocalRun final : public LoadGroup::Listener {
   };
 
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
+  bool uses_values(const Stage& stage) const;
   Status give_values(Stage& stage);
   std::optional<plan::Given> given_for(uint16_t workflow, uint16_t use);
   void end_stage(const Stage& stage);
