@@ -44,7 +44,7 @@ struct JobRules {
   uint32_t dispatch_attempts = 5;                     // of a group of workflows, before they fail
   Duration dispatch_pause = Duration::millis(500);    // after the first of them; it doubles with each
   Duration exclusion = Duration::seconds(10);         // of a worker that died, refused, or was not reached
-  uint32_t retries_most = 3;                          // of a workflow, because its workers died
+  uint32_t retries_most = 3;                          // of a part, because its workers died
   Duration offer_limit = Duration::seconds(15);       // for the answer to an offer
   Duration adopt_limit = Duration::seconds(5);        // a new owner waits so long for what workers say
   Duration head_start = Duration::millis(25);         // from the last share's being ready to the begin of all
