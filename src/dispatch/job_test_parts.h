@@ -57,6 +57,30 @@ struct TestPart {
   std::map<uint64_t, int> by_second;
 };
 
+// What the job's owner has counted.
+struct TestAccount {
+  void count(const TestShare& share, uint64_t second) {
+    for (uint32_t i = 0; i < share.parts.count; ++i) ++seconds[{share.workflow, share.parts.first + i}][second];
+  }
+  // Every part of a workflow.
+  std::vector<TestPart> measured(uint16_t workflow, uint32_t parts) const {
+    std::vector<TestPart> out(parts);
+    for (uint32_t part = 0; part < parts; ++part) {
+      const auto found = seconds.find({workflow, part});
+      if (found == seconds.end()) continue;
+      out[part].by_second = found->second;
+      for (const auto& [second, times] : found->second) {
+        ++out[part].seconds;
+        if (times > 1) ++out[part].twice;
+      }
+    }
+    return out;
+  }
+
+  std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>> seconds;  // of parts: how often each
+  std::map<ShareId, uint64_t> told;                                          // numbers of each share
+};
+
 inline uint64_t measured_of(const TestShare& share, Instant now) {
   if (share.end) return share.end->last_number;
   const Duration ran = now - std::max(share.began, share.clock);
@@ -80,6 +104,35 @@ inline std::vector<ShareSight> sights_of(const TestWorker& worker, Instant now) 
   return sights;
 }
 
+// What they report of themselves.
+inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>& workers) {
+  std::vector<WorkerSight> pool;
+  for (const auto& [name, worker] : workers) {
+    if (!worker.alive) continue;
+    const uint32_t used = std::min(worker.used(), worker.cores);
+    pool.push_back({name, worker.life, worker.cores, worker.cores - used, !worker.leaves, true, worker.leaves});
+  }
+  return pool;
+}
+
+inline OfferAnswer answer_of(const TestWorker& worker, const ShareSheet& share) {
+  if (worker.refuses) return OfferAnswer::kNotNow;
+  if (worker.busy || (!share.squeeze && worker.used() + share.cores > worker.cores)) return OfferAnswer::kBusy;
+  return worker.breaks ? OfferAnswer::kBroken : OfferAnswer::kReady;
+}
+
+// What a share leaves for others: "NAME of part N" for each value, of a list one for each part.
+inline std::vector<plan::Provided> provided_by(const WorkflowSpec& spec, const TestShare& share, Duration ran) {
+  std::vector<plan::Provided> out;
+  for (uint16_t i = 0; i < spec.provides.size(); ++i) {
+    const bool listed = std::find(spec.lists.begin(), spec.lists.end(), i) != spec.lists.end();
+    for (uint32_t part = share.parts.first; part < share.parts.first + (listed ? share.parts.count : 1); ++part) {
+      out.push_back({i, part + 1, ran, spec.provides[i] + " of part " + std::to_string(part), false, listed});
+    }
+  }
+  return out;
+}
+
 // As the worker's desk does it: whether it takes over, or hands over, at that second.
 inline bool take_over(TestShare& share, Instant now, Instant clock, Instant at, uint64_t from) {
   if (share.phase == SharePhase::kReady && now < at) {
@@ -96,6 +149,13 @@ inline bool hand_over(TestShare& share, Instant now, Instant at, uint64_t until)
   return share.until == until;
 }
 
+// Whether it has begun, and runs parts that are the other one's, too.
+inline bool overlaps(const TestShare& one, const ShareSheet& other) {
+  return one.phase == SharePhase::kRunning && one.workflow == other.workflow &&
+         one.parts.first < other.parts.first + other.parts.count &&
+         other.parts.first < one.parts.first + one.parts.count;
+}
+
 // How many run a part.
 inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now, uint16_t workflow, uint32_t part) {
   int runs = 0;
@@ -110,5 +170,11 @@ inline int runs_of(const std::map<std::string, TestWorker>& workers, Instant now
 
 // What happens to a letter to a worker.
 enum class Fate : uint8_t { kArrives, kIsLost, kAnswerIsLost };
+
+inline std::vector<std::string> kinds(const JobSheet& sheet) {
+  std::vector<std::string> out;
+  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
+  return out;
+}
 
 }  // namespace bellwether::dispatch

@@ -79,15 +79,14 @@ class JobWorld {
     to_hand_over_.clear();
     // The account is that of the last copy; workers tell again what came after it.
     account_ = copied_;
-    told_ = copied_told_;
     for (auto& [name, worker] : workers_) {
-      for (auto& [id, one] : worker.shares) one.told = told_[id];
+      for (auto& [id, one] : worker.shares) one.told = account_.told[id];
     }
     Duration ago;
     if (durable_.started.unix_ns != 0) ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns);
     job_->restore(durable_context_);
     writing_context_.reset();
-    job_->adopt(now_, ago, told_, out);
+    job_->adopt(now_, ago, account_.told, out);
     closed_.clear();
     for (const ShareSheet& share : sheet().shares) {
       if (!is_live(share)) closed_.insert(share.id);
@@ -118,15 +117,11 @@ class JobWorld {
     if (register_stands) {
       for (const JobSheet& sheet : std::exchange(writing_, {})) {
         durable_ = sheet;
-        JobEffects out;
-        job_->kept(now_, sheet.revision, out);
-        carry_out(out);
+        tell_job([&](JobEffects& out) { job_->kept(now_, sheet.revision, out); });
       }
       if (const auto context = std::exchange(writing_context_, std::nullopt); context && !loses_context) {
         durable_context_ = *context;
-        JobEffects out;
-        job_->context_kept(now_, context->version, out);
-        carry_out(out);
+        tell_job([&](JobEffects& out) { job_->context_kept(now_, context->version, out); });
       }
       // Never of shares that no durable sheet knows.
       if (now_ >= next_copy_ && durable_.revision == sheet().revision) copy();
@@ -162,17 +157,7 @@ class JobWorld {
 
   // Every part of a workflow and what the account has of it.
   std::vector<Measured> measured(uint16_t workflow) const {
-    std::vector<Measured> out(sheet().workflows[workflow].parts);
-    for (std::size_t part = 0; part < out.size(); ++part) {
-      const auto found = account_.find({workflow, static_cast<uint32_t>(part)});
-      if (found == account_.end()) continue;
-      out[part].by_second = found->second;
-      for (const auto& [second, times] : found->second) {
-        ++out[part].seconds;
-        if (times > 1) ++out[part].twice;
-      }
-    }
-    return out;
+    return account_.measured(workflow, sheet().workflows[workflow].parts);
   }
   bool all_cores_free() const {
     return std::all_of(workers_.begin(), workers_.end(),
@@ -182,31 +167,28 @@ class JobWorld {
   // What the shares of each workflow were given when they were offered.
   const std::map<ShareId, ShareOrder>& orders() const { return orders_; }
   bool loses_context = false;  // no quorum ever hears of values between workflows
-  bool provides = true;        // each share that ends says "NAME of share N" for each value
+  bool provides = true;        // shares that end leave values for others
   void carry_out(const JobEffects& effects) {
     for (const JobEffect& effect : effects) carry_out(effect);
   }
 
  private:
+  template <class Tell>
+  void tell_job(Tell tell) {
+    JobEffects out;
+    tell(out);
+    carry_out(out);
+  }
   void copy() {
     copied_ = account_;
-    copied_told_ = told_;
     next_copy_ = now_ + Duration::seconds(2);
   }
   void tell_gone(const std::string& name, uint64_t life) {
-    JobEffects out;
-    job_->worker_gone(now_, name, life, "it does not answer", out);
-    carry_out(out);
+    tell_job([&](JobEffects& out) { job_->worker_gone(now_, name, life, "it does not answer", out); });
   }
   void report() {
-    std::vector<WorkerSight> pool;
-    for (const auto& [name, worker] : workers_) {
-      if (!worker.alive) continue;
-      const uint32_t used = std::min(worker.used(), worker.cores);
-      pool.push_back({name, worker.life, worker.cores, worker.cores - used, !worker.leaves, true, worker.leaves});
-    }
     JobEffects out;
-    job_->pool(now_, pool, out);
+    job_->pool(now_, pool_of(workers_), out);
     carry_out(out);
   }
 
@@ -235,8 +217,8 @@ class JobWorld {
       if (hearing == Job::Hearing::kWaits || hearing == Job::Hearing::kUnknown) return;
       ++one.told;
       if (hearing == Job::Hearing::kExcess || closed_.contains(id)) continue;
-      count(one, one.from + one.told - 1);
-      told_[id] = one.told;
+      account_.count(one, one.from + one.told - 1);
+      account_.told[id] = one.told;
     }
   }
   Instant second_of(uint64_t second) const { return *job_->zero() + Duration::seconds(static_cast<int64_t>(second)); }
@@ -276,13 +258,9 @@ class JobWorld {
         to_take_over_.insert(id);
         continue;
       }
-      JobEffects out;
-      if (taken) {
-        job_->taken_over(now_, id, out);
-      } else {
-        job_->not_begun(now_, id, "too late", out);
-      }
-      carry_out(out);
+      tell_job([&](JobEffects& out) {
+        taken ? job_->taken_over(now_, id, out) : job_->not_begun(now_, id, "too late", out);
+      });
     }
     for (const ShareId id : std::exchange(to_hand_over_, {})) hand_over(id);
   }
@@ -301,13 +279,9 @@ class JobWorld {
       to_hand_over_.insert(id);
       return;
     }
-    JobEffects out;
-    if (done) {
-      job_->handed_over(now_, id, until, out);
-    } else {
-      job_->kept_on(now_, id, "it was told too late", out);
-    }
-    carry_out(out);
+    tell_job([&](JobEffects& out) {
+      done ? job_->handed_over(now_, id, until, out) : job_->kept_on(now_, id, "it was told too late", out);
+    });
   }
 
   void end(Running& share, ShareOutcome outcome) {
@@ -315,23 +289,9 @@ class JobWorld {
     end.outcome = outcome;
     end.ran = now_ - share.clock;
     end.last_number = measured_of(share, now_);
-    if (provides) provide(share, end);
+    if (provides) end.provided = provided_by(spec_[share.workflow], share, end.ran);
     share.phase = SharePhase::kEnded;
     share.end = end;
-  }
-  // As if each part had one user.
-  void provide(const Running& share, ShareEnd& end) const {
-    const WorkflowSpec& spec = spec_[share.workflow];
-    for (uint16_t i = 0; i < spec.provides.size(); ++i) {
-      const bool listed = std::find(spec.lists.begin(), spec.lists.end(), i) != spec.lists.end();
-      for (uint32_t part = share.parts.first; part < share.parts.first + (listed ? share.parts.count : 1); ++part) {
-        end.provided.push_back(
-            {i, part + 1, end.ran, spec.provides[i] + " of part " + std::to_string(part), false, listed});
-      }
-    }
-  }
-  void count(const Running& share, uint64_t second) {
-    for (uint32_t i = 0; i < share.parts.count; ++i) ++account_[{share.workflow, share.parts.first + i}][second];
   }
 
   void carry_out(const JobEffect& effect) {
@@ -354,9 +314,7 @@ class JobWorld {
     } else if (std::holds_alternative<job_effect::Conclude>(effect)) {
       ++concludes;
       copy();
-      JobEffects out;
-      job_->concluded(now_, out);
-      carry_out(out);
+      tell_job([&](JobEffects& out) { job_->concluded(now_, out); });
     } else if (std::holds_alternative<job_effect::KeepContext>(effect)) {
       writing_context_ = job_->context();
     } else if (std::holds_alternative<job_effect::Over>(effect)) {
@@ -368,19 +326,11 @@ class JobWorld {
     orders_[id] = job_->order(id, JobFence(1));
     Worker& worker = workers_.at(share.worker);
     if (share.state != ShareState::kOffered || !worker.alive || worker.life != share.life) return;
-    OfferAnswer answer = OfferAnswer::kReady;
-    if (worker.refuses) {
-      answer = OfferAnswer::kNotNow;
-    } else if (worker.busy || (!share.squeeze && worker.used() + share.cores > worker.cores)) {
-      answer = OfferAnswer::kBusy;
-    } else if (worker.breaks) {
-      answer = OfferAnswer::kBroken;
-    } else {
+    const OfferAnswer answer = answer_of(worker, share);
+    if (answer == OfferAnswer::kReady) {
       worker.shares[id] = {share.workflow, share.parts, share.cores, SharePhase::kReady, {}, {}, 0, 0, 0, {}};
     }
-    JobEffects out;
-    job_->offered(now_, id, answer, "as the test says", out);
-    carry_out(out);
+    tell_job([&](JobEffects& out) { job_->offered(now_, id, answer, "as the test says", out); });
   }
   void begun(const job_effect::Begin& begin) {
     const ShareSheet share = *job_->find(begin.share);
@@ -392,11 +342,8 @@ class JobWorld {
     // No part is run by two workers that are both alive.
     for (const auto& [name, other] : workers_) {
       for (const auto& [id, one] : other.shares) {
-        const bool overlaps = one.phase == SharePhase::kRunning && one.began <= now_ && now_ < end_of(one) &&
-                              one.workflow == share.workflow &&
-                              one.parts.first < share.parts.first + share.parts.count &&
-                              share.parts.first < one.parts.first + one.parts.count;
-        EXPECT_FALSE(overlaps && other.alive) << "share " << id.value() << " and " << share.id.value();
+        const bool runs = other.alive && one.began <= now_ && now_ < end_of(one);
+        EXPECT_FALSE(runs && overlaps(one, share)) << "share " << id.value() << " and " << share.id.value();
       }
     }
     Running& one = at->second;
@@ -434,22 +381,13 @@ class JobWorld {
   std::vector<std::pair<std::string, uint64_t>> gone_;
   std::vector<std::pair<std::string, uint64_t>> everybody_dead_;
   std::set<ShareId> closed_;
-  std::map<ShareId, uint64_t> told_;
-  using Account = std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>>;  // of parts: how often each second
-  Account account_;
-  Account copied_;
+  TestAccount account_;
+  TestAccount copied_;
   Instant next_copy_;
-  std::map<ShareId, uint64_t> copied_told_;
   std::vector<std::string> moves_;
   bool retired_ = false;
   bool owner_is_there_ = true;
 };
-
-inline std::vector<std::string> kinds(const JobSheet& sheet) {
-  std::vector<std::string> out;
-  for (const JobEvent& event : sheet.events) out.push_back(event.kind);
-  return out;
-}
 
 // Of all parts of a workflow, in the account.
 inline uint64_t seconds_of(const JobWorld& world, uint16_t workflow = 0) {

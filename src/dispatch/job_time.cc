@@ -1,6 +1,7 @@
-// Shares that run for longer than they may: their workers ask for more time, which is given a few times, and less each
-// time. What then becomes of them their workers do by themselves; here it is written down, and what is paused is ended
-// with the rest of the job. And the timeout of the whole.
+// What happens to a job because time passes. Shares that do not answer are lost. Those that run for longer than they
+// may: their workers ask for more time, which is given a few times, and less each time. What then becomes of them their
+// workers do by themselves; here it is written down, and what is paused is ended with the rest of the job. And the
+// timeout of the whole.
 
 #include <algorithm>
 #include <set>
@@ -114,6 +115,55 @@ void Job::end_paused(Instant now, JobEffects& out) {
   for (const uint16_t w : paused) {
     fail_workflow(now, w, WorkflowState::kTimedOut, "ran for longer than it may, and was paused", out);
   }
+}
+
+void Job::tick(Instant now, JobEffects& out) {
+  if (!owned_ || over_) return;
+  std::vector<ShareId> late;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (is_live(share) && share_since_[share.id] + limit_of(share) <= now) late.push_back(share.id);
+  }
+  look_for_overdue(now);
+  for (const ShareId id : late) {
+    ShareSheet* share = find_share(id);
+    if (share == nullptr || !is_live(*share)) continue;
+    if (share->state == ShareState::kOffered) {
+      offered(now, id, OfferAnswer::kNotNow, "it did not answer an offer in time", out);
+      continue;
+    }
+    const uint16_t workflow = share->workflow;
+    const bool asked_to_stop = share->state == ShareState::kStopping || share->handed_over || is_spare(*share);
+    lose(now, *share, "it gave no result in time", out);
+    if (!asked_to_stop && !is_final(sheet_.workflows[workflow].state)) {
+      fail_workflow(now, workflow, WorkflowState::kFailed,
+                    "no result of '" + spec_[workflow].name + "' from worker '" + share->worker + "'", out);
+    }
+  }
+  look_at_timeout(now, out);
+  advance(now, out);
+}
+
+Instant Job::wake() const {
+  if (!owned_ || over_ || is_final(sheet_.state)) return Instant::never();
+  Instant next = std::min(next_move(), timeout_at());
+  if (!asking_.empty()) next = std::min(next, asked_until_);
+  if (border_since_) next = std::min(next, *border_since_ + rules_.layer_sync_limit);
+  for (const ShareSheet& share : sheet_.shares) {
+    const auto since = share_since_.find(share.id);
+    if (!is_live(share) || since == share_since_.end()) continue;
+    next = std::min({next, since->second + limit_of(share), overdue_at(share)});
+  }
+  bool active = false;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    active = active || is_active(w);
+    const auto since = gap_since_.find(w);
+    if (since == gap_since_.end()) continue;
+    next = std::min(next, since->second + rules_.dispatch_limit);
+    if (zero_ && spec_[w].length > Duration::zero()) next = std::min(next, clock_of(w) + spec_[w].length);
+  }
+  if (!active && group_again_) next = std::min(next, *group_again_);
+  if (!active && no_workers_since_) next = std::min(next, *no_workers_since_ + rules_.worker_wait);
+  return next;
 }
 
 }  // namespace bellwether::dispatch

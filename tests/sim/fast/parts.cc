@@ -1,0 +1,143 @@
+#include "tests/sim/fast/parts.h"
+
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "plan/load_testing.h"
+#include "runtime/scope.h"
+#include "runtime/stream_testing.h"
+
+namespace bellwether::sim {
+
+using runtime::Runtime;
+using runtime::task;
+using vuser::Tally;
+
+plan::Plan plan_of(const std::string& yaml) {
+  plan::TestSources sources(yaml);
+  auto plan = sources.load();
+  check(plan.has_value(), "the test's scenario is right");
+  return std::move(*plan);
+}
+
+namespace {
+
+// --- the server, which notes what comes ------------------------------------------------------------------------------
+
+task<void> answer(Runtime* runtime, Ground* ground, std::unique_ptr<runtime::Stream> stream) {
+  const std::string reply = "HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n";
+  std::string text;
+  std::vector<std::byte> room(4096);
+  while (true) {
+    const Errc ready = co_await stream->readable();
+    if (ready != Errc::kOk) co_return;
+    const runtime::Io io = stream->try_read(room);
+    if (io.kind == runtime::Io::Kind::kWouldBlock) continue;
+    if (io.kind != runtime::Io::Kind::kDone) co_return;
+    text += as_text(Bytes(room).first(io.count));
+    if (!text.ends_with("\r\n\r\n")) continue;
+    const std::size_t from = text.find(' ') + 1;
+    ground->requests.emplace_back(text.substr(from, text.find(' ', from) - from), ground->world.now() - ground->start);
+    text.clear();
+    if (ground->answers_after > Duration::zero()) co_await runtime->sleep(ground->answers_after);
+    const Errc sent = co_await runtime::send_all(*stream, reply);
+    if (sent != Errc::kOk) co_return;
+  }
+}
+
+task<void> noting_server(Runtime& runtime, void* context) {
+  auto* ground = static_cast<Ground*>(context);
+  auto listener = runtime.listen({runtime::IpAddress::any(), 80}, {});
+  runtime::Scope connections;
+  while (true) {
+    auto stream = co_await (*listener)->accept(nullptr);
+    if (stream) connections.spawn(answer(&runtime, ground, std::move(*stream)));
+  }
+}
+
+// --- the engines -----------------------------------------------------------------------------------------------------
+
+class Sink final : public vuser::WindowSink {
+ public:
+  Sink(const plan::Plan& plan, Piece& piece) : plan_(plan), piece_(piece) {}
+  metrics::Window* exchange(metrics::Window* full) override {
+    piece_.seconds.push_back(full->second);
+    for (std::size_t i = 0; i < full->steps.size(); ++i) {
+      piece_.counted.requests += full->steps[i].count;
+      piece_.counted.failed += full->steps[i].failed;
+      if (is_foreign(plan_.steps[i].workflow)) piece_.foreign += full->steps[i].count;
+    }
+    for (std::size_t i = 0; i < full->workflows.size(); ++i) {
+      piece_.counted.iterations += full->workflows[i].iterations;
+      piece_.counted.dropped += full->workflows[i].dropped;
+      piece_.scheduled += full->workflows[i].scheduled;
+      piece_.users = std::max(piece_.users, full->workflows[i].vus_allocated);
+      if (is_foreign(i)) piece_.foreign += full->workflows[i].scheduled + full->workflows[i].iterations;
+    }
+    full->clear();
+    return full;
+  }
+  void abort_run(std::string_view) override {}
+
+ private:
+  bool is_foreign(std::size_t workflow) const {
+    return !piece_.share.workflows.empty() && piece_.share.workflows.front() != workflow;
+  }
+  const plan::Plan& plan_;
+  Piece& piece_;
+};
+
+task<void> kill_at(Runtime* runtime, vuser::Engine* engine, Instant when, runtime::Cancellation* cancel) {
+  const bool time_came = co_await runtime->sleep_until(when, cancel);
+  if (time_came) engine->kill();
+}
+
+task<void> hand_over_at(Runtime* runtime, vuser::Engine* engine, Duration at, Instant when,
+                        runtime::Cancellation* cancel) {
+  const bool time_came = co_await runtime->sleep_until(when, cancel);
+  if (time_came) engine->hand_over(at);
+}
+
+task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, Instant start) {
+  const Duration early = piece->hands_over_at ? Duration::zero() : piece->told;
+  const bool time_came = co_await runtime->sleep_until(start + piece->resume_at - early);
+  check(time_came, "nobody cancels that");
+  metrics::PagePool pool;
+  metrics::Window window(plan->steps.size(), plan->workflows.size(), plan->checks.size(), &pool);
+  Sink sink(*plan, *piece);
+  vuser::Engine engine(*runtime, *plan, piece->share, sink, pool, &window);
+  const Status prepared = engine.prepare();
+  check(prepared.has_value(), "this plan is right");
+  runtime::Scope killing;
+  if (piece->killed_at) killing.spawn(kill_at(runtime, &engine, start + *piece->killed_at, killing.cancellation()));
+  if (piece->hands_over_at) {
+    const Instant when = start + *piece->hands_over_at - piece->told;
+    killing.spawn(hand_over_at(runtime, &engine, *piece->hands_over_at, when, killing.cancellation()));
+  }
+  co_await engine.run(start, piece->resume_at);
+  killing.cancel();
+  co_await killing.join();
+  piece->tally = engine.tally();
+  piece->ended = runtime->now() - start;
+}
+
+task<void> generate(Runtime& runtime, void* context) {
+  auto* ground = static_cast<Ground*>(context);
+  ground->start = ground->world.now();
+  runtime::Scope engines;
+  for (Piece& piece : ground->pieces) engines.spawn(live_piece(&runtime, &ground->plan, &piece, runtime.now()));
+  co_await engines.join();
+}
+
+}  // namespace
+
+void Ground::live(Duration at_most) {
+  world.network().set_links({.latency_min = Duration::micros(50), .latency_max = Duration::micros(100)});
+  world.add_node("server").start(&noting_server, this);
+  world.run_for(Duration::millis(1));
+  Node& generator = world.add_node("generator");
+  generator.start(&generate, this);
+  ASSERT_TRUE(world.run_while_waiting(at_most, [&] { return generator.ended() == 1; }));
+}
+
+}  // namespace bellwether::sim

@@ -1,0 +1,54 @@
+// The parts of a plan as engines run them, in one process or in many, and a server that tells which arrivals and which
+// virtual users reached it.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "plan/plan.h"
+#include "sim/world.h"
+#include "vuser/engine.h"
+
+namespace bellwether::sim {
+
+// One engine's life, and what it counted.
+struct Piece {
+  vuser::EngineShare share;
+  Duration resume_at;
+  std::optional<Duration> killed_at;
+  std::optional<Duration> hands_over_at;
+  Duration told;  // so long before it takes over, or hands over
+
+  std::vector<uint64_t> seconds;  // of its windows
+  uint64_t scheduled = 0;
+  uint64_t foreign = 0;  // samples of other workflows than its own
+  int64_t users = 0;     // that there were at most
+  vuser::Tally counted;  // in all windows
+  vuser::Tally tally;    // as it says itself at its end
+  Duration ended;        // since the start of the run
+};
+
+plan::Plan plan_of(const std::string& yaml);
+
+struct Ground {
+  Ground(uint64_t seed, const std::string& yaml) : world(seed), plan(plan_of(yaml)) {}
+  // To the end of all engines.
+  void live(Duration at_most);
+
+  Duration answers_after;
+  World world;
+  plan::Plan plan;
+  std::vector<Piece> pieces;
+  Instant start;                                                    // world time
+  std::vector<std::pair<std::string, Duration>> requests;           // target of each, and when it came
+  std::map<std::string, std::vector<Duration>> by_target() const {  // in the order of their coming
+    std::map<std::string, std::vector<Duration>> sorted;
+    for (const auto& [target, at] : requests) sorted[target].push_back(at);
+    return sorted;
+  }
+};
+
+}  // namespace bellwether::sim
