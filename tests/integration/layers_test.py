@@ -134,6 +134,21 @@ workflows:
         expected = [f"u{i} {last[f'u{i}']}" for i in range(1, 5)]
         self.assertEqual(self.sent(), {vu: {expected[(vu - 1) % 4]} for vu in range(1, 8)})
 
+    def test_layers_of_one_seed_draw_different_random_values(self):
+        one = '{vus: 1, duration: 100ms, pacing: 50ms, steps: {s: {http: {get: "%s/%s/${random(1, 1000000000)}"}}}%s}'
+        url = self.server.url
+        text = f"workflows:\n  a: {one % (url, 'a', '')}\n  b: {one % (url, 'b', ', depends: [a]')}\n"
+
+        def drawn(seed):
+            del self.server.requests[:]
+            self.load(text, "--cores", "1", "--seed", seed)
+            paths = [request.path for request in self.server.requests]
+            return {layer: [path[3:] for path in paths if path.startswith(f"/{layer}/")] for layer in "ab"}
+        first, again, other = drawn("7"), drawn("7"), drawn("8")
+        self.assertNotEqual(first["a"][0], first["b"][0])
+        self.assertEqual([first[layer][0] for layer in "ab"], [again[layer][0] for layer in "ab"])
+        self.assertNotEqual(first["a"][0], other["a"][0])
+
     def test_the_whole_list_is_json(self):
         self.load(self.lists(3, token="\\\"x", browse="vus: 1", user="{\"all\": ${tokens}}"))
         [body] = self.sent()[1]

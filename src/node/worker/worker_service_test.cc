@@ -165,6 +165,52 @@ TEST_F(WorkerServiceTest, pressure_makes_it_refuse_work_and_say_why) {
   EXPECT_THAT(refusal(ask(one_, dispatch::Offer{test_order(1)})).why, HasSubstr("draining, memory"));
 }
 
+runtime::task<void> leaving(WorkerService* service, Instant deadline, runtime::Scope* scope,
+                            std::optional<Status>* out) {
+  Status left = co_await service->leave(deadline, scope->cancellation());
+  *out = std::move(left);
+}
+
+TEST_F(WorkerServiceTest, a_worker_that_leaves_waits_until_others_have_gone_on_and_all_is_delivered) {
+  FakeProcess& process = *run_share(1);
+  Asking offer;
+  running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(2)}, &offer));
+  until([&] { return shares_.of(2) != nullptr; });
+  std::optional<Status> left;
+  running_.spawn(leaving(service_.get(), runtime_->now() + Duration::hours(1), &running_, &left));
+  EXPECT_EQ(shares_.of(2)->kills, 1) << "what has not begun is dropped";
+  until([&] { return offer.answer.has_value(); });
+  EXPECT_THAT(refusal(*offer.answer).why, HasSubstr("its worker leaves"));
+  shares_.of(2)->to.on_ended({ShareEnd::How::kKilled, "", {}});
+  until([&] { return one_.reports.back().leaves; });
+  EXPECT_FALSE(one_.reports.back().takes_work);
+  EXPECT_TRUE(process.stops.empty()) << "what runs goes on";
+
+  const dispatch::ShareId share(1);
+  EXPECT_TRUE(noted(ask(one_, dispatch::HandOverLetter{"j1", dispatch::JobFence(1), share, 1'000})));
+  EXPECT_EQ(process.handed_over, Duration::seconds(1'000));
+  measure(process, 0);
+  process.to.on_ended({ShareEnd::How::kCompleted, "", Duration::millis(700)});
+  until([&] { return one_.ends.size() == 1; });
+  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kCompleted);
+  EXPECT_FALSE(left) << "what it measured would be lost with its owner";
+  expect_all_counted(one_);
+  until([&] { return left.has_value(); });
+  EXPECT_TRUE(*left) << "it has nothing left to do";
+}
+
+TEST_F(WorkerServiceTest, what_nobody_goes_on_with_is_stopped_when_a_worker_has_to_be_gone) {
+  FakeProcess& process = *run_share(1);
+  std::optional<Status> left;
+  running_.spawn(leaving(service_.get(), runtime_->now(), &running_, &left));
+  ASSERT_TRUE(left.has_value());
+  EXPECT_EQ(left->error().code, Errc::kTimeout);
+  EXPECT_THAT(process.stops, ElementsAre(false));
+  process.to.on_ended({ShareEnd::How::kStopped, "", Duration::millis(700)});
+  until([&] { return !one_.ends.empty(); });
+  EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kLeft);
+}
+
 TEST_F(WorkerServiceTest, who_is_no_manager_is_not_listened_to) {
   TestNode somebody(*runtime_, "o1", wire::Role::kOperator, kAnyPort);
   FakeManager as_manager(somebody, safe_);
