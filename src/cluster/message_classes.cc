@@ -51,6 +51,7 @@ Row row_of_letter(DispatchLetter::BodyCase letter) {
     case DispatchLetter::kOffer:
     case DispatchLetter::kBundle: return {{Urgency::kHigh, Operation::kDispatch}, kNodes};
     case DispatchLetter::kSubmit: return {{Urgency::kHigh, Operation::kSubmit}, kAsking};
+    case DispatchLetter::kWatchLive: return {{Urgency::kNormal, Operation::kStatistics}, kAsking};
     case DispatchLetter::kLive: return {{Urgency::kNormal, Operation::kProgress}, kNodes};
     case DispatchLetter::kWatch: return {{Urgency::kNormal, Operation::kStatus}, kAsking};
     case DispatchLetter::kFetchBundle: return {{Urgency::kNormal, Operation::kFetch}, kAsking};
@@ -82,7 +83,7 @@ Row row_of(uint16_t type, Bytes body) {
   }
 }
 
-constexpr uint32_t kLastLetter = DispatchLetter::kExtend;
+constexpr uint32_t kLastLetter = DispatchLetter::kWatchLive;
 constexpr int kFieldsMost = 16;  // a letter has one, and later versions may add some
 
 // Nothing when it does not end within the bytes.

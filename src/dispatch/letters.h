@@ -24,6 +24,7 @@ inline constexpr std::size_t kMostWorkerLines = 10'000;
 inline constexpr std::size_t kMostDatacenterLines = 1'000;
 inline constexpr uint32_t kMostCores = 65'536;  // of one worker
 inline constexpr std::size_t kMostTotalsBytes = std::size_t{64} << 20;
+inline constexpr std::size_t kMostLiveWindows = 64;  // in one answer
 
 // --- a worker to managers --------------------------------------------------------------------------------------------
 
@@ -107,6 +108,7 @@ struct LiveLetter {
   };
   uint64_t number = 0;  // grows, within a life of the worker
   std::vector<Share> shares;
+  Instant collected;  // when it was, on the worker's monotonic clock; zero: it does not say
   bool operator==(const LiveLetter&) const = default;
 };
 
@@ -247,6 +249,31 @@ struct Watched {
   bool operator==(const Watched&) const = default;
 };
 
+// For screens only: the live windows of a job (metrics/live_windows.h) that were closed or amended after a place that
+// an earlier answer gave. Answered by LiveNews, at once when there are such, else within `wait`.
+struct WatchLive {
+  std::string job;
+  uint64_t life = 0;    // of the windows that the client has; 0: it has none
+  uint64_t change = 0;  // up to which it has them
+  Duration wait;
+  bool operator==(const WatchLive&) const = default;
+};
+struct LiveWindow {
+  uint64_t number = 0;    // of its length, from the begin of the run
+  uint32_t revision = 0;  // how often it was amended
+  uint32_t told = 0;      // shares that told something in it
+  LiveSum done;           // in it; the virtual users at its end; no age
+  bool operator==(const LiveWindow&) const = default;
+};
+struct LiveNews {
+  uint64_t life = 0;                // another one when the job goes on elsewhere: its windows begin anew
+  uint64_t change = 0;              // up to which these are; to be asked with next
+  std::vector<LiveWindow> windows;  // in their order, each once
+  LiveSum total;                    // as the shares told last, whatever of it is in windows
+  bool final = false;               // nothing will change any more
+  bool operator==(const LiveNews&) const = default;
+};
+
 struct ListJobs {
   bool operator==(const ListJobs&) const = default;
 };
@@ -355,8 +382,8 @@ Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Dura
 
 using Letter = std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter,
                             StopLetter, AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle,
-                            ListWorkers, ListDatacenters, TakeOverLetter, HandOverLetter, ExtendLetter>;
+                            ListWorkers, ListDatacenters, TakeOverLetter, HandOverLetter, ExtendLetter, WatchLive>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList,
-                              DatacenterList, MoreTime>;
+                              DatacenterList, MoreTime, LiveNews>;
 
 }  // namespace bellwether::dispatch

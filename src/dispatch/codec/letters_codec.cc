@@ -53,6 +53,7 @@ struct Writer {
   }
   void operator()(const LiveLetter& from) const {
     to.mutable_live()->set_number(from.number);
+    to.mutable_live()->set_collected_ns(from.collected.ns());
     for (const LiveLetter::Share& one : from.shares) {
       Wire::Live::Share& share = *to.mutable_live()->add_shares();
       share.set_job(one.job);
@@ -148,6 +149,13 @@ struct Writer {
     watch.set_wait_ns(from.wait.ns());
     watch.set_live_every_ns(from.live_every.ns());
   }
+  void operator()(const WatchLive& from) const {
+    Wire::WatchLive& watch = *to.mutable_watch_live();
+    watch.set_job(from.job);
+    watch.set_life(from.life);
+    watch.set_change(from.change);
+    watch.set_wait_ns(from.wait.ns());
+  }
   void operator()(const ListJobs&) const { to.mutable_list_jobs(); }
   void operator()(const Cancel& from) const {
     Wire::Cancel& cancel = *to.mutable_cancel();
@@ -215,6 +223,7 @@ class Reader : public FieldReader {
   LiveLetter live(const Wire::Live& from) {
     LiveLetter out;
     out.number = from.number();
+    out.collected = Instant() + span(from.collected_ns());
     if (!fits(from.shares_size(), kMostHeldShares)) return out;
     std::vector<std::pair<std::string_view, ShareId>> distinct;
     for (const auto& one : from.shares()) {
@@ -342,6 +351,9 @@ std::optional<Letter> Reader::letter(Wire& from) {
     case Wire::kTakeOver: return take_over(from.take_over());
     case Wire::kHandOver: return hand_over(from.hand_over());
     case Wire::kExtend: return extend(from.extend());
+    case Wire::kWatchLive:
+      return WatchLive{job(from.watch_live().job()), from.watch_live().life(), from.watch_live().change(),
+                       span(from.watch_live().wait_ns())};
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

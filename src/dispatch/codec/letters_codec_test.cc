@@ -96,7 +96,7 @@ TEST(LettersCodec, what_no_share_could_have_told_is_refused) {
 TEST(LettersCodec, live_figures_that_cannot_be_are_refused) {
   const LiveLetter::Share good{"job", ShareId(1), 1, 2, 3, 4, 5};
   const auto shows = [&](auto spoil, const char* says) {
-    LiveLetter live{1, {good}};
+    LiveLetter live{1, {good}, {}};
     spoil(live.shares[0]);
     return refused(live, says);
   };
@@ -107,8 +107,11 @@ TEST(LettersCodec, live_figures_that_cannot_be_are_refused) {
   EXPECT_TRUE(shows([](auto& s) { s.iterations = UINT64_MAX; }, "a count"));
   EXPECT_TRUE(shows([](auto& s) { s.dropped = UINT64_MAX; }, "a count"));
   EXPECT_TRUE(shows([](auto& s) { s.vus = -1; }, "a count"));
-  EXPECT_TRUE(refused(LiveLetter{1, {good, good}}, "the same share twice"));
-  EXPECT_TRUE(refused(LiveLetter{1, std::vector(kMostHeldShares + 1, good)}, "more of something"));
+  EXPECT_TRUE(refused(LiveLetter{1, {good, good}, {}}, "the same share twice"));
+  EXPECT_TRUE(refused(LiveLetter{1, std::vector(kMostHeldShares + 1, good), {}}, "more of something"));
+  EXPECT_TRUE(refused(LiveLetter{1, {good}, Instant::from_ns(-1)}, "a span"));
+  EXPECT_TRUE(refuses<WatchLive>([](auto& w) { w.job = "?"; }, "an id of a job"));
+  EXPECT_TRUE(refuses<WatchLive>([](auto& w) { w.wait = Duration::nanos(-1); }, "a span"));
 }
 
 TEST(LettersCodec, orders_that_no_owner_gives_are_refused) {

@@ -176,7 +176,7 @@ inline Letter AnyLetter::letter(std::size_t kind) {
     }
     case 2: return EndLetter{id(), share(), told_end(), flip() ? second() : 0};
     case 3: {
-      LiveLetter out{prng_.next(), {}};
+      LiveLetter out{prng_.next(), {}, Instant() + span()};
       for (std::size_t i = few(); i > 0; --i) {
         out.shares.push_back({id(), next_share(), second(), second(), second(), second(), int64_t{7}});
       }
@@ -205,11 +205,12 @@ inline Letter AnyLetter::letter(std::size_t kind) {
     case 16: return ListDatacenters{};
     case 17: return TakeOverLetter{id(), fence(), share(), flip() ? span() : -span(), second()};
     case 18: return HandOverLetter{id(), fence(), share(), std::max<uint64_t>(second(), 1)};
-    default: {
+    case 19: {
       using Reason = resilience::ExtensionRequest::Reason;
       const Reason reason = any<Reason>(resilience::kExtensionReasons);
       return ExtendLetter{id(), share(), span(), {reason, prng_.unit(), span(), small(UINT32_MAX)}};
     }
+    default: return WatchLive{id(), prng_.next(), prng_.next(), span()};
   }
 }
 
@@ -253,6 +254,15 @@ inline Response AnyLetter::response(std::size_t kind) {
       return out;
     }
     case 10: return MoreTime{span(), small(UINT32_MAX), flip(), flip(), text()};
+    case 11: {
+      LiveNews out{prng_.next(), prng_.next(), {}, live_sum(), flip()};
+      uint64_t number = small(1'000'000);
+      for (std::size_t i = few(); i > 0; --i) {
+        number += 1 + small(5);
+        out.windows.push_back({number, small(UINT32_MAX), small(UINT32_MAX), live_sum()});
+      }
+      return out;
+    }
     default: {
       WorkerList out;
       for (std::size_t i = few(); i > 0; --i) {

@@ -14,6 +14,15 @@ using Wire = wire::DispatchResponse;
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
+void put(const LiveSum& from, wire::LiveSum& to) {
+  to.set_requests(from.requests);
+  to.set_failed(from.failed);
+  to.set_iterations(from.iterations);
+  to.set_dropped(from.dropped);
+  to.set_vus(static_cast<uint64_t>(from.vus));
+  to.set_age_ns(from.age.ns());
+}
+
 struct Writer {
   Wire& to;
 
@@ -65,14 +74,21 @@ struct Writer {
       second.set_window(one.window);
     }
     watched.set_final(from.final);
-    if (from.live == LiveSum()) return;
-    Wire::Watched::Live& live = *watched.mutable_live();
-    live.set_requests(from.live.requests);
-    live.set_failed(from.live.failed);
-    live.set_iterations(from.live.iterations);
-    live.set_dropped(from.live.dropped);
-    live.set_vus(static_cast<uint64_t>(from.live.vus));
-    live.set_age_ns(from.live.age.ns());
+    if (from.live != LiveSum()) put(from.live, *watched.mutable_live());
+  }
+  void operator()(const LiveNews& from) const {
+    Wire::LiveNews& news = *to.mutable_live_news();
+    news.set_life(from.life);
+    news.set_change(from.change);
+    for (const LiveWindow& one : from.windows) {
+      Wire::LiveNews::Window& window = *news.add_windows();
+      window.set_number(one.number);
+      window.set_revision(one.revision);
+      window.set_told(one.told);
+      put(one.done, *window.mutable_done());
+    }
+    put(from.total, *news.mutable_total());
+    news.set_final(from.final);
   }
   void operator()(const JobList& from) const {
     to.mutable_jobs()->set_cut(from.cut);
@@ -169,7 +185,7 @@ class Reader : public FieldReader {
     require_distinct(*this, std::move(distinct));
     return out;
   }
-  LiveSum live(const Wire::Watched::Live& from) {
+  LiveSum live(const wire::LiveSum& from) {
     return {sum(from.requests()),
             sum(from.failed()),
             sum(from.iterations()),
@@ -201,6 +217,16 @@ class Reader : public FieldReader {
     if (!fits(from.news_size(), kMostNews)) return out;
     for (auto& one : *from.mutable_news()) {
       out.news.push_back({span(one.covered_ns()), one.amends(), bulk(one.mutable_window(), account::kMostWindowBytes)});
+    }
+    return out;
+  }
+  LiveNews live_news(const Wire::LiveNews& from) {
+    LiveNews out{from.life(), from.change(), {}, live(from.total()), from.final()};
+    if (!fits(from.windows_size(), kMostLiveWindows)) return out;
+    for (const auto& one : from.windows()) {
+      if (!out.windows.empty() && one.number() <= out.windows.back().number) refuse("windows that are not in order");
+      if (one.number() > kMostSeconds * 10) refuse("a window that cannot be");
+      out.windows.push_back({one.number(), one.revision(), one.told(), live(one.done())});
     }
     return out;
   }
@@ -274,6 +300,7 @@ std::optional<Response> Reader::response(Wire& from) {
       const Wire::MoreTime& more = from.more_time();
       return MoreTime{span(more.granted_ns()), more.remaining(), more.warning(), more.over(), text(more.why())};
     }
+    case Wire::kLiveNews: return live_news(from.live_news());
     case Wire::BODY_NOT_SET: break;
   }
   return std::nullopt;

@@ -109,6 +109,16 @@ TEST(ResponsesCodec, what_nobody_could_have_watched_is_refused) {
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.live.requests = UINT64_MAX; }, "a sum"));
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.live.vus = -1; }, "a sum"));
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.live.age = Duration::nanos(-1); }, "a span"));
+  EXPECT_TRUE(refuses<LiveNews>([](auto& n) { n.total.requests = UINT64_MAX; }, "a sum"));
+  const auto windows = [](std::size_t number) {
+    std::vector<LiveWindow> out(number);
+    for (std::size_t i = 0; i < number; ++i) out[i].number = i;
+    return out;
+  };
+  EXPECT_TRUE(refuses<LiveNews>([&](auto& n) { n.windows = windows(kMostLiveWindows + 1); }, "more of something"));
+  EXPECT_TRUE(refuses<LiveNews>([&](auto& n) { n.windows.assign(2, windows(1)[0]); }, "not in order"));
+  EXPECT_TRUE(refuses<LiveNews>([&](auto& n) { (n.windows = windows(1))[0].number = UINT64_MAX; }, "a window"));
+  EXPECT_TRUE(refuses<LiveNews>([&](auto& n) { (n.windows = windows(1))[0].done.vus = -1; }, "a sum"));
   EXPECT_TRUE(refuses<Watched>([](auto& w) { w.news.assign(1, {-Duration::seconds(1), false, ""}); }, "a span"));
   AnyLetter any(3);
   Watched large = std::get<Watched>(any.response(Response(Watched()).index()));

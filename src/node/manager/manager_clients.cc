@@ -27,6 +27,7 @@ constexpr Duration kSoon = Duration::millis(200);
 struct JobOf {
   std::string operator()(const dispatch::Submit& letter) const { return letter.job; }
   std::string operator()(const dispatch::Watch& letter) const { return letter.job; }
+  std::string operator()(const dispatch::WatchLive& letter) const { return letter.job; }
   std::string operator()(const dispatch::Cancel& letter) const { return letter.job; }
   std::string operator()(const dispatch::FetchBundle& letter) const { return letter.job; }
   template <class Other>
@@ -90,6 +91,12 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
       if (const Ticket ticket = keep(caller)) scope_.spawn(show_finished(this, ticket, *watched));
       return;
     }
+    if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) {
+      if (steward != nullptr) return steward->watch_live(*caller.connection, caller.id, *live);
+      dispatch::LiveNews nothing;
+      nothing.final = true;
+      return now_answer(nothing);
+    }
     if (std::holds_alternative<dispatch::Cancel>(letter)) {
       const dispatch::JobState state = steward != nullptr ? steward->sheet().state : sheet->sheet.state;
       return now_answer(
@@ -106,6 +113,9 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   if (steward != nullptr && steward->owned()) {
     if (const auto* watched = std::get_if<dispatch::Watch>(&letter)) {
       return steward->watch(*caller.connection, caller.id, *watched);
+    }
+    if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) {
+      return steward->watch_live(*caller.connection, caller.id, *live);
     }
     if (const Ticket ticket = keep(caller)) {
       scope_.spawn(cancel(this, ticket, std::move(std::get<dispatch::Cancel>(letter))));

@@ -80,13 +80,17 @@ void ManagerService::on_message(link::Connection& connection, const wire::Inboun
   const auto letter = dispatch::decode_letter(as_text(message.body));
   const auto* live = letter ? std::get_if<dispatch::LiveLetter>(&*letter) : nullptr;
   if (live == nullptr) return;
+  const Instant now = parts_.runtime.now();
+  const bool is_dated = live->collected > Instant();
+  const Instant collected = is_dated ? clocks_[&connection].heard(now, live->collected) : now;
   for (const dispatch::LiveLetter::Share& one : live->shares) {
-    if (Steward* const steward = owned(one.job)) steward->live(from.node, live->number, one);
+    if (Steward* const steward = owned(one.job)) steward->live(from.node, collected, live->number, one);
   }
 }
 
 void ManagerService::on_closed(link::Connection& connection) {
   std::erase_if(callers_, [&](const auto& one) { return one.second.connection == &connection; });
+  clocks_.erase(&connection);
   for (const auto& [id, steward] : stewards_) steward->forget(connection);
 }
 

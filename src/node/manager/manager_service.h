@@ -17,6 +17,7 @@
 #include "cluster/jobs/job_view.h"
 #include "cluster/switchboard.h"
 #include "health/manager_state.h"
+#include "metrics/clock_offset.h"
 #include "node/manager/steward.h"
 #include "node/manager/worker_registry.h"
 #include "resilience/breaker.h"
@@ -152,6 +153,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   std::map<std::string, Known> known_;
   std::map<std::string, Instant> unowned_since_;
   std::map<Ticket, Caller> callers_;
+  std::map<const link::Connection*, metrics::ClockOffset> clocks_;  // of workers, by what they tell for screens
   Ticket ticket_ = 0;
   bool sharing_out_ = false;
   bool closing_ = false;

@@ -170,6 +170,7 @@ task<Status> Steward::take_over(Instant deadline) {
     static_cast<void>(account_->open(account::StreamId(share.id.value()), share.from));
     if (!dispatch::is_live(share)) account_->close(account::StreamId(share.id.value()));
   }
+  if (job_->zero()) live_.set_zero(*job_->zero());
   for (const std::string& worker : job_->workers_to_ask()) scope_.spawn(adopt(this, worker));
   after(out);
   co_return Status{};
@@ -188,6 +189,7 @@ void Steward::abandon() {
 task<void> Steward::close() {
   closing_ = true;
   answer_watchers(now(), true);
+  answer_live_watchers(now(), true);
   scope_.cancel();
   co_await scope_.join();
   if (handle_ != nullptr && handle_->held(parts_.runtime.boot_now())) {
@@ -222,28 +224,26 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
   } else if (const auto* offering = std::get_if<fx::Offer>(&effect)) {
     scope_.spawn(offer(this, offering->share));
   } else if (const auto* beginning = std::get_if<fx::Begin>(&effect)) {
-    const dispatch::ShareSheet* share = job_->find(beginning->share);
-    const Status opened = account_->open(account::StreamId(share->id.value()), share->from);
-    if (!opened) say("account", opened.error().message, true);
+    open_stream(*job_->find(beginning->share));
     scope_.spawn(begin(this, *beginning));
   } else if (const auto* taking = std::get_if<fx::TakeOver>(&effect)) {
     scope_.spawn(take_over(this, *taking));
   } else if (const auto* handing = std::get_if<fx::HandOver>(&effect)) {
     scope_.spawn(hand_over(this, handing->share));
   } else if (const auto* open = std::get_if<fx::OpenStream>(&effect)) {
-    const Status opened = account_->open(account::StreamId(open->share.value()), job_->find(open->share)->from);
-    if (!opened) say("account", opened.error().message, true);
+    open_stream(*job_->find(open->share));
   } else if (const auto* stopping = std::get_if<fx::Stop>(&effect)) {
     scope_.spawn(stop(this, *stopping));
   } else if (const auto* closed = std::get_if<fx::CloseStream>(&effect)) {
     account_->close(account::StreamId(closed->share.value()));
-    live_.ended(closed->share);
+    live_.ended(now(), closed->share);
   } else if (std::holds_alternative<fx::Conclude>(effect)) {
     scope_.spawn(conclude(this));
   } else if (std::holds_alternative<fx::KeepContext>(effect)) {
     if (!std::exchange(keeping_context_, true)) scope_.spawn(keep_context(this));
   } else if (std::holds_alternative<fx::Over>(effect)) {
     over_since_ = parts_.runtime.now();
+    live_.finish(now());
     say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
     retire_all();
     scope_.spawn(let_go(this));
@@ -261,7 +261,7 @@ void Steward::poke() {
 }
 
 Instant Steward::next_deadline() const {
-  Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_due_});
+  Instant next = std::min({job_->wake(), account_->next_deadline(), watchers_due_, next_live_deadline()});
   if (!copied_all_ && !copying_ && owned_) next = std::min(next, next_copy_);
   for (const Watcher& one : watchers_) {
     next = std::min({next, one.until, has_counters(one) ? one.live_at : Instant::never()});
@@ -296,6 +296,7 @@ task<void> Steward::keep_time(Steward* self) {
       self->scope_.spawn(copy_on(self));
     }
     self->answer_watchers(at, false);
+    self->answer_live_watchers(at, false);
   }
 }
 

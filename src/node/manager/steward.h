@@ -6,6 +6,7 @@
 //   steward_moves.cc    the same, of shares that are handed over
 //   steward_account.cc  what was measured: told, copied, watched
 //   steward_context.cc  what workflows leave for others
+//   steward_live.cc     counters and windows for screens
 //
 // One thread, that of its runtime.
 #pragma once
@@ -37,6 +38,8 @@ inline constexpr const char* kContextCopy = "context";
 inline constexpr std::string_view kQuorumUnavailable = "QuorumUnavailable";
 inline constexpr std::string_view kQuorumTimeout = "QuorumTimeout";
 inline constexpr std::string_view kQuorumCircuitOpen = "QuorumCircuitOpen";
+
+inline constexpr Duration kWatchMost = Duration::seconds(30);  // a watcher is kept waiting for at most so long
 
 struct StewardSettings {
   dispatch::JobRules rules;
@@ -103,11 +106,13 @@ class Steward final : private jobs::JobHandle::Listener {
   dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
   dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);
   dispatch::Response more_time(const std::string& worker, const dispatch::ExtendLetter& letter);
-  // Part of a LiveLetter of that number. Dropped unless the worker was given that share, and runs it.
-  void live(const std::string& worker, uint64_t number, const dispatch::LiveLetter::Share& told);
+  // Part of a LiveLetter of that number, collected then (on this clock). Dropped unless the worker was given that
+  // share, and runs it.
+  void live(const std::string& worker, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
   // Answers at once, or when there is news.
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
+  void watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
   void forget(const link::Connection& connection);
   void set_position(uint32_t position) { position_ = position; }
   const std::string& bundle() const { return bundle_; }
@@ -123,6 +128,12 @@ class Steward final : private jobs::JobHandle::Listener {
     Instant until;
     Instant live_at = Instant::never();  // from then on counters that have changed are news
     uint64_t live_version = 0;           // of the counters, when it asked
+  };
+  struct LiveWatcher {
+    link::Connection* connection;
+    wire::RequestId id;
+    dispatch::WatchLive letter;
+    Instant until;
   };
 
   void on_lost(const jobs::LostJob& lost) override;
@@ -159,6 +170,7 @@ class Steward final : private jobs::JobHandle::Listener {
   runtime::task<Result<dispatch::Response>> tell(std::string worker, dispatch::Letter letter, Duration timeout);
 
   // --- steward_account.cc
+  void open_stream(const dispatch::ShareSheet& share);
   void settle(Instant now);
   void say_pressure();
   static runtime::task<void> copy_on(Steward* self);
@@ -167,6 +179,14 @@ class Steward final : private jobs::JobHandle::Listener {
   dispatch::Watched view(const dispatch::Watch& letter) const;
   bool has_news(const dispatch::Watch& letter) const;
   bool has_counters(const Watcher& one) const { return one.live_version != live_.version(); }
+  dispatch::Refusal moved() const;
+  static dispatch::Refusal too_many_watch();
+
+  // --- steward_live.cc
+  dispatch::LiveNews live_view(Instant now, const dispatch::WatchLive& letter) const;
+  bool has_live_news(const dispatch::WatchLive& letter) const;
+  Instant next_live_deadline() const;
+  void answer_live_watchers(Instant now, bool all);
 
   Parts parts_;
   StewardSettings settings_;
@@ -194,6 +214,7 @@ class Steward final : private jobs::JobHandle::Listener {
   std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
   std::set<dispatch::ShareId> beginning_;
   std::list<Watcher> watchers_;
+  std::list<LiveWatcher> live_watchers_;
   Instant watchers_due_ = Instant::never();
   uint32_t position_ = 0;
   bool excess_told_ = false;

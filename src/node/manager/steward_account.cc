@@ -20,11 +20,17 @@ using runtime::task;
 namespace {
 
 constexpr Duration kCopyLimit = Duration::seconds(10);
-constexpr Duration kWatchMost = Duration::seconds(30);
 // Of the seconds in one answer to a watcher; the rest comes with the next.
 constexpr std::size_t kNewsBytesMost = std::size_t{512} << 10;
 
 }  // namespace
+
+void Steward::open_stream(const dispatch::ShareSheet& share) {
+  const Status opened = account_->open(account::StreamId(share.id.value()), share.from);
+  if (!opened) say("account", opened.error().message, true);
+  if (job_->zero()) live_.set_zero(*job_->zero());
+  live_.begins(now(), share.id);
+}
 
 dispatch::Response Steward::window(const std::string& worker, const dispatch::WindowLetter& letter) {
   const dispatch::ShareSheet* share = job_->find(letter.share);
@@ -149,19 +155,6 @@ task<Status> Steward::copy_account(Instant deadline) {
   co_return put;
 }
 
-// --- counters for screens --------------------------------------------------------------------------------------------
-
-void Steward::live(const std::string& worker, uint64_t number, const dispatch::LiveLetter::Share& told) {
-  if (job_ == nullptr || !owned_ || job_->over()) return;
-  const dispatch::ShareSheet* share = job_->find(told.share);
-  if (share == nullptr || share->worker != worker || !share->streams || !dispatch::is_live(*share) || share->end)
-    return;
-  if (!live_.heard(parts_.runtime.now(), number, told) || live_told_) return;
-  live_told_ = std::any_of(watchers_.begin(), watchers_.end(),
-                           [](const Watcher& one) { return one.live_at != Instant::never(); });
-  if (live_told_) poke();
-}
-
 // --- those who watch -------------------------------------------------------------------------------------------------
 
 bool Steward::has_news(const dispatch::Watch& letter) const {
@@ -201,10 +194,8 @@ dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
 void Steward::watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter) {
   if (has_news(letter) || letter.wait <= Duration::zero())
     return respond(parts_.switchboard, connection, id, view(letter));
-  if (watchers_.size() >= settings_.watchers_most) {
-    Refusal full = refusal(Refusal::Kind::kBusy, "too many clients watch this job");
-    full.again_after = Duration::seconds(2);
-    return respond(parts_.switchboard, connection, id, full);
+  if (watchers_.size() + live_watchers_.size() >= settings_.watchers_most) {
+    return respond(parts_.switchboard, connection, id, too_many_watch());
   }
   Watcher one{&connection, id, letter, now() + std::min(letter.wait, kWatchMost)};
   one.live_version = live_.version();
@@ -213,8 +204,17 @@ void Steward::watch(link::Connection& connection, wire::RequestId id, const disp
   poke();
 }
 
+Refusal Steward::too_many_watch() {
+  return refusal(Refusal::Kind::kBusy, "too many clients watch this job", Duration::seconds(2));
+}
+
+Refusal Steward::moved() const {
+  return refusal(Refusal::Kind::kNotOwner, "another manager goes on with job '" + id_ + "'");
+}
+
 void Steward::forget(const link::Connection& connection) {
   watchers_.remove_if([&](const Watcher& one) { return one.connection == &connection; });
+  live_watchers_.remove_if([&](const LiveWatcher& one) { return one.connection == &connection; });
 }
 
 void Steward::answer_watchers(Instant now, bool all) {
@@ -224,8 +224,7 @@ void Steward::answer_watchers(Instant now, bool all) {
   live_told_ = false;
   for (auto at = watchers_.begin(); at != watchers_.end();) {
     if (all) {
-      Refusal moved = refusal(Refusal::Kind::kNotOwner, "another manager goes on with job '" + id_ + "'");
-      respond(parts_.switchboard, *at->connection, at->id, moved);
+      respond(parts_.switchboard, *at->connection, at->id, moved());
     } else if ((due && has_news(at->letter)) || at->until <= now || (at->live_at <= now && has_counters(*at))) {
       respond(parts_.switchboard, *at->connection, at->id, view(at->letter));
     } else {

@@ -248,7 +248,7 @@ dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLe
   if (share == nullptr || share->worker != worker) {
     return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
   }
-  live_.ended(letter.share);
+  live_.ended(now(), letter.share);
   if (!job_->over()) {
     JobEffects out;
     if (letter.until != 0) job_->handed_over(before(), letter.share, letter.until, out);

@@ -13,6 +13,12 @@ void LiveRound::changed() {
   if (nap_ != nullptr) nap_->cancel();
 }
 
+void LiveRound::at_once() {
+  at_once_ = true;
+  changed();
+  if (pause_ != nullptr) pause_->cancel();
+}
+
 runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
   while (!cancel->cancelled()) {
     if (!changed_) {
@@ -23,24 +29,29 @@ runtime::task<void> LiveRound::run(runtime::Cancellation* cancel) {
       continue;
     }
     changed_ = false;
-    say();
-    co_await runtime_.sleep(kApart, cancel);
+    say(std::exchange(at_once_, false));
+    runtime::Cancellation pause(cancel);
+    pause_ = &pause;
+    co_await runtime_.sleep(kApart, &pause);
+    pause_ = nullptr;
   }
 }
 
-void LiveRound::say() {
+void LiveRound::say(bool at_once) {
   const Instant now = runtime_.now();
   std::map<std::string, Instant> before = std::exchange(said_, {});
   for (Host::Letter& one : host_.live()) {
     const auto last = before.find(one.to.name);
     if (last != before.end()) said_.insert(*last);
     if (one.letter.shares.empty() || !is_clear(one.to.name)) continue;
-    if (last != before.end() && now < last->second + one.apart) {
+    const bool is_urgent = at_once && one.apart <= kApart;
+    if (!is_urgent && last != before.end() && now < last->second + one.apart) {
       changed_ = true;  // what is newest then is said when it is time
       continue;
     }
     said_[one.to.name] = now;
     one.letter.number = ++number_;
+    one.letter.collected = now;
     links_.send(one.to, cluster::message_type::kDispatch, wire::Priority::kBulk, dispatch::encode(one.letter),
                 Duration::zero());
   }

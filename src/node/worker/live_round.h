@@ -35,18 +35,22 @@ class LiveRound {
   // Until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
   void changed();
+  // Something has ended: what there is is said now, unless the manager wants to hear less.
+  void at_once();
 
  private:
-  void say();
+  void say(bool at_once);
   bool is_clear(const std::string& manager) const;
 
   runtime::Runtime& runtime_;
   cluster::PeerLinks& links_;
   const Host& host_;
   bool changed_ = false;
+  bool at_once_ = false;
   uint64_t number_ = 0;
-  std::map<std::string, Instant> said_;  // to managers, last
-  runtime::Cancellation* nap_ = nullptr;
+  std::map<std::string, Instant> said_;     // to managers, last
+  runtime::Cancellation* nap_ = nullptr;    // until something changes
+  runtime::Cancellation* pause_ = nullptr;  // after something was said
 };
 
 }  // namespace bellwether::node

@@ -154,6 +154,26 @@ TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
   EXPECT_TRUE(two_.lives.empty()) << "who does not own the job";
 }
 
+TEST_F(WorkerDelivery, the_last_counters_of_a_share_are_told_when_it_has_ended_before_its_end_is) {
+  FakeProcess& process = *run_share(1);
+  measure(process, 0);
+  until([&] { return applied(1) == 1; });
+  vuser::Tally tally;
+  tally.requests = 12;
+  tally.vus_active = 3;
+  process.to.on_counters({tally});
+  until([&] { return one_.lives.size() == 1; });
+  tally.requests = 20;
+  process.to.on_counters({tally});
+  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  until([&] { return !one_.ends.empty(); });
+  ASSERT_GE(one_.lives.size(), 2u);
+  EXPECT_EQ(one_.lives[1].shares.at(0).requests, 20u);
+  EXPECT_EQ(one_.lives[1].shares.at(0).vus, 0);
+  EXPECT_GE(one_.lives[1].collected, one_.lives[0].collected);
+  EXPECT_GT(one_.lives[0].collected, Instant());
+}
+
 TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
   FakeProcess& process = *run_share(1);
   measure(process, 0);

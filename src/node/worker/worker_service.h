@@ -81,7 +81,13 @@ class WorkerService final : public cluster::Service,
   void tell(dispatch::DeskEvent event) override;
   std::vector<cluster::PeerAddress> ways(const std::string& job) const override;
   bool may_own(const std::string& job, const std::string& manager) const override;
-  void on_counters() override { live_.changed(); }
+  void on_counters(bool last) override {
+    if (last) {
+      live_.at_once();
+    } else {
+      live_.changed();
+    }
+  }
   dispatch::WorkerReport report() override;
   void on_report_noted(const std::string& manager) override;
   std::vector<LiveRound::Host::Letter> live() const override;

@@ -17,6 +17,8 @@ namespace event = dispatch::desk_event;
 
 constexpr Duration kAnswerMost = Duration::seconds(2);
 constexpr Duration kEstimateMost = Duration::hours(24);
+// After its end counters are told for so long, for what came last may find the way taken at first.
+constexpr Duration kLastWords = Duration::millis(200);
 constexpr Duration kProveEvery = Duration::seconds(2);
 // For an owner that takes only batches: so many seconds make one, and it has at most so many.
 constexpr uint64_t kBatchLeast = 3;
@@ -137,7 +139,7 @@ void WorkerShare::on_second(uint64_t second, std::string window, Duration) {
 
 void WorkerShare::on_counters(const ChildCounters& counters) {
   tally_ = counters.tally;
-  host_.on_counters();
+  host_.on_counters(false);
 }
 
 void WorkerShare::on_ended(const ShareEnd& ended) {
@@ -145,14 +147,18 @@ void WorkerShare::on_ended(const ShareEnd& ended) {
   dispatch::ShareEnd end{outcome_of(ended.how), ended.detail, 0, ended.elapsed, ended.provided};
   if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}, {}};
   process_.reset();
+  ended_at_ = runtime_.now();
+  host_.on_counters(true);
   host_.tell(event::Ended{key_, std::move(end)});
 }
 
 std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const {
-  if (!begun_ || process_ == nullptr) return std::nullopt;
+  const bool has_ended = process_ == nullptr;
+  if (!begun_ || (has_ended && now - ended_at_ > kLastWords)) return std::nullopt;
   if (!pacer_.may_send(now, resilience::Pacer::Kind::kBatch)) return std::nullopt;
-  return dispatch::LiveLetter::Share{key_.job,          key_.share,     tally_.requests,  tally_.failed,
-                                     tally_.iterations, tally_.dropped, tally_.vus_active};
+  const int64_t vus = has_ended ? 0 : tally_.vus_active;
+  return dispatch::LiveLetter::Share{key_.job,       key_.share, tally_.requests, tally_.failed, tally_.iterations,
+                                     tally_.dropped, vus};
 }
 
 // --- what it says to the owner ---------------------------------------------------------------------------------------

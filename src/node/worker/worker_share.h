@@ -29,7 +29,8 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
     virtual std::vector<cluster::PeerAddress> ways(const std::string& job) const = 0;
     // Whether this manager may answer for the owner: it is the one that is known, or none is known that lives.
     virtual bool may_own(const std::string& job, const std::string& manager) const = 0;
-    virtual void on_counters() = 0;
+    // Counters for screens are others; `last`: the share has ended.
+    virtual void on_counters(bool last) = 0;
     virtual void on_note(bool warning, const std::string& text) = 0;
   };
 
@@ -60,7 +61,8 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   void close() { over_.cancel(); }
 
   const ShareStream& stream() const { return stream_; }
-  // What it has done so far, for screens; nothing before its begin and after its end, and while the owner drops it.
+  // What it has done so far, for screens; nothing before its begin, some time after its end, and while the owner drops
+  // it.
   std::optional<dispatch::LiveLetter::Share> live(Instant now) const;
   // What the owner said of its buffer.
   const resilience::Pacer& pacer() const { return pacer_; }
@@ -100,6 +102,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   bool begun_ = false;
   uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
   Instant begun_at_;
+  Instant ended_at_;
   vuser::Tally tally_;
 
   resilience::Pacer pacer_;
