@@ -56,6 +56,11 @@ class Listener {
   // One that has grown since is told again, with the same begin.
   virtual void on_loss(const Loss& /*loss*/) {}
   virtual void on_window(const Window& /*window*/) {}
+  // Whether on_live() is wanted, asked once. It costs up to twenty questions a second.
+  virtual bool wants_live() const { return false; }
+  // For screens: closed windows of a tenth of a second, a little after they have closed; at most 20 calls a second, and
+  // 5 at once. What changes between two calls is told in one. Never after the calls that end a job.
+  virtual void on_live(const LiveNews& /*news*/) {}
   // As soon as it has ended and all of it is counted; each workflow once.
   virtual void on_workflow(const WorkflowResult& /*result*/) {}
   // False: no manager answers, or none has the job at the moment; the workers go on. True: one does again.
@@ -86,6 +91,8 @@ class Job {
   const std::string& id() const;
   // How it stands, asked now.
   Outcome<Status> status();
+  // All that was measured up to now, with each step and the past seconds; asked now. It may be some megabytes.
+  Outcome<History> history();
   // Waits for its end.
   Outcome<Result> wait();
   Outcome<Result> wait_for(std::chrono::milliseconds most);

@@ -191,6 +191,22 @@ struct Live {
   Span age{};
 };
 
+// What the shares did in a tenth of a second, all together, as their workers told for screens. Letters may be lost, and
+// are made up for by the next one, so something may be in a later window than it was done in; nothing is computed from
+// it. What is late amends its window, which is told again.
+struct LiveWindow {
+  Span at{};              // its begin, since the start of the run
+  uint32_t revision = 0;  // one more each time it was amended
+  uint32_t told = 0;      // shares that told something in it
+  Live done;              // in it; the virtual users at its end; no age
+};
+struct LiveNews {
+  bool anew = false;     // another manager goes on with the job: windows before these are not amended any more
+  uint64_t skipped = 0;  // windows before the first new one that are forgotten; what was done is in `total`
+  std::vector<LiveWindow> windows;  // closed or amended since the last call, in their order, each once
+  Live total;                       // since the begin
+};
+
 struct Status {
   std::string job;
   std::string scenario;
@@ -256,6 +272,25 @@ struct Figures {
   Times response;
   std::vector<StepFigures> steps;  // those that make requests
   std::vector<WorkflowFigures> workflows;
+};
+
+// A stretch of the run: a second at first, several once the run is longer than an hour.
+struct SeriesPoint {
+  Span from{};     // since the start of the run
+  Span covered{};  // measured time in it
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  int64_t vus = 0;  // at its end
+  double rate_per_s = 0;
+  Span service_p99{};  // of its worst second, as the next one
+  Span response_p99{};
+};
+// All that was measured up to now.
+struct History {
+  Figures figures;
+  std::vector<SeriesPoint> series;
 };
 
 struct Window {

@@ -31,6 +31,9 @@ struct Given {
   std::string timeout;
   std::string ui = "ci";
   uint64_t seed = 0;
+  std::string windows;
+  bool steps = false;
+  bool series = false;
   bool graceful = false;
   bool json = false;
 };
@@ -79,9 +82,23 @@ int submit(const Given& given) {
   return kExitOk;
 }
 
+// With what was measured so far.
+int status_in_detail(const Given& given, client::Client& client) {
+  auto job = client.attach(given.job);
+  if (!job) return refused(job.error().message);
+  const auto status = job->status();
+  if (!status) return refused(status.error().message);
+  const auto history = job->history();
+  if (!history) return refused(history.error().message);
+  const Detail detail{&*history, given.steps, given.series};
+  std::fputs((given.json ? json_of(*status, detail) : text_of(*status, detail)).c_str(), stdout);
+  return kExitOk;
+}
+
 int status(const Given& given) {
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
+  if (given.steps || given.series) return status_in_detail(given, *client);
   if (given.json) return show(given, client->status(given.job));
   // Names of workflows are in the scenario.
   auto job = client->attach(given.job);
@@ -109,6 +126,7 @@ int watch(const Given& given) {
   options.json_files = std::move(*files);
   options.cancel_on_signal = false;
   options.verb = "job watch";
+  options.windows_file = given.windows;
   return watch_job(*client, given.job, options);
 }
 
@@ -178,11 +196,15 @@ void add_job(CLI::App& app, int& exit_code) {
 
   CLI::App* showing = verb(job, given, "status", "How it stands: its workflows, workers, losses", true);
   showing->add_flag("--json", given->json, "As JSON, with its events");
+  showing->add_flag("--steps", given->steps, "With each step, as measured so far");
+  showing->add_flag("--series", given->series, "With each past second");
   showing->callback([given, &exit_code] { exit_code = status(*given); });
 
   CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
   add_out_option(watching, given->outs);
   watching->add_option("--ui", given->ui, "none, or ci: a line every few seconds")->capture_default_str();
+  watching->add_option("--windows", given->windows, "Writes each tenth of a second as it closes, a JSON line each")
+      ->type_name("FILE");
   watching->callback([given, &exit_code] { exit_code = watch(*given); });
 
   CLI::App* showing_results = verb(job, given, "results", "The result of one that has ended", true);
@@ -214,6 +236,7 @@ void add_job(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  bellwether job submit scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
       "  bellwether job watch 5f0c2a9e11d04b7a --cluster-config client.yaml\n"
+      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
       "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster-config client.yaml\n"
       "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json --cluster-config client.yaml\n\n"
       "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"

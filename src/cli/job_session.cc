@@ -1,8 +1,10 @@
 #include "cli/job_session.h"
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 
 #include "base/check.h"
 #include "base/printable.h"
@@ -30,7 +32,8 @@ int complain(std::string_view verb, const std::string& text) {
 // What of a job is told to the person who watches it, on the client's thread.
 class Watcher final : public client::Listener, public client::detail::TotalsListener {
  public:
-  explicit Watcher(bool progress) : screen_(progress) {}
+  // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
+  explicit Watcher(bool progress, std::FILE* windows = nullptr) : screen_(progress), windows_(windows) {}
   // `ended` is set on this runtime's thread when there is nothing more to come. Both outlive the job's following.
   void tell_the_end(runtime::EpollRuntime& runtime, runtime::Event& ended) {
     runtime_ = &runtime;
@@ -65,6 +68,12 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
     screen_.tell(Duration::nanos(event.at.count()), event.kind + ": " + event.detail);
   }
 
+  bool wants_live() const override { return windows_ != nullptr; }
+  void on_live(const client::LiveNews& news) override {
+    std::fputs(json_lines_of(news).c_str(), windows_);
+    std::fflush(windows_);
+  }
+
   void on_contact(bool answers, const client::Error& why) override {
     if (answers) {
       std::fputs("the managers answer again\n", stderr);
@@ -95,6 +104,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
   }
 
   RunScreen screen_;
+  std::FILE* windows_;
   runtime::EpollRuntime* runtime_ = nullptr;
   runtime::Event* ended_ = nullptr;
   Duration at_;
@@ -196,7 +206,15 @@ std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::
 }
 
 int watch_job(client::Client& client, const std::string& job, const FollowOptions& options) {
-  Watcher watcher(options.progress);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> windows(nullptr, &std::fclose);
+  if (!options.windows_file.empty()) {
+    windows.reset(std::fopen(options.windows_file.c_str(), "we"));
+    if (!windows) {
+      return complain(options.verb, "--windows '" + options.windows_file + "': " + std::strerror(errno) +
+                                        "; name a file that can be written");
+    }
+  }
+  Watcher watcher(options.progress, windows.get());
   auto attached = Inside::attach(client, job, &watcher, &watcher);
   if (attached) return see_through(std::move(*attached), watcher, options);
   complain(options.verb, attached.error().message);

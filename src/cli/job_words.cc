@@ -58,9 +58,98 @@ Json shares_json(const client::Status& status) {
   return out;
 }
 
+double millis(client::Span span) { return seconds(span) * 1'000; }
+
+Json counts_json(const client::Live& live) {
+  return {{"requests", live.requests},
+          {"failed", live.failed},
+          {"iterations", live.iterations},
+          {"dropped", live.dropped},
+          {"vus", live.vus}};
+}
+
+Json times_json(const client::Times& times) {
+  return {{"mean", millis(times.mean)},
+          {"p50", millis(times.p50)},
+          {"p95", millis(times.p95)},
+          {"p99", millis(times.p99)},
+          {"max", millis(times.max)}};
+}
+
+Json steps_json(const client::History& history) {
+  Json out = Json::array();
+  for (const client::StepFigures& one : history.figures.steps) {
+    out.push_back({{"workflow", one.workflow},
+                   {"step", one.name},
+                   {"requests", one.requests},
+                   {"failed", one.failed},
+                   {"rate_per_s", one.rate_per_s},
+                   {"bytes_sent", one.bytes_sent},
+                   {"bytes_received", one.bytes_received},
+                   {"service_ms", times_json(one.service)},
+                   {"response_ms", times_json(one.response)}});
+  }
+  return out;
+}
+
+Json series_json(const client::History& history) {
+  Json out = Json::array();
+  for (const client::SeriesPoint& one : history.series) {
+    out.push_back({{"t", seconds(one.from)},
+                   {"covered_s", seconds(one.covered)},
+                   {"requests", one.requests},
+                   {"failed", one.failed},
+                   {"iterations", one.iterations},
+                   {"dropped", one.dropped},
+                   {"vus", one.vus},
+                   {"rate_per_s", one.rate_per_s},
+                   {"service_p99_ms", millis(one.service_p99)},
+                   {"response_p99_ms", millis(one.response_p99)}});
+  }
+  return out;
+}
+
+std::string fixed(double value, int digits) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.*f", digits, value);
+  return text;
+}
+
+std::string steps_text(const client::History& history) {
+  Table table({"STEP", "REQUESTS", "FAILED", "PER SECOND", "P50 MS", "P95 MS", "P99 MS", "MAX MS"});
+  for (const client::StepFigures& one : history.figures.steps) {
+    table.add({one.name, format_count(one.requests), format_count(one.failed), fixed(one.rate_per_s, 1),
+               fixed(millis(one.response.p50), 2), fixed(millis(one.response.p95), 2),
+               fixed(millis(one.response.p99), 2), fixed(millis(one.response.max), 2)});
+  }
+  return "\n" + table.text();
+}
+
+std::string series_text(const client::History& history) {
+  Table table({"SECOND", "REQUESTS", "FAILED", "PER SECOND", "USERS", "P99 MS"});
+  for (const client::SeriesPoint& one : history.series) {
+    table.add({fixed(seconds(one.from), 0), format_count(one.requests), format_count(one.failed),
+               fixed(one.rate_per_s, 1), std::to_string(one.vus), fixed(millis(one.response_p99), 2)});
+  }
+  return "\n" + table.text();
+}
+
 }  // namespace
 
-std::string json_of(const client::Status& status) {
+std::string json_lines_of(const client::LiveNews& news) {
+  const auto line_of = [](const Json& json) { return json.dump() + "\n"; };
+  std::string out;
+  if (news.anew) out += line_of({{"anew", true}});
+  if (news.skipped > 0) out += line_of({{"skipped", news.skipped}});
+  for (const client::LiveWindow& one : news.windows) {
+    Json window = {{"t", seconds(one.at)}, {"revision", one.revision}, {"shares", one.told}};
+    window.update(counts_json(one.done));
+    out += line_of(window);
+  }
+  return out + line_of({{"total", counts_json(news.total)}});
+}
+
+std::string json_of(const client::Status& status, const Detail& detail) {
   Json out = {{"job", status.job},
               {"name", status.scenario},
               {"by", status.by},
@@ -74,8 +163,8 @@ std::string json_of(const client::Status& status) {
               {"elapsed_s", seconds(status.elapsed)}};
   if (status.live) {
     const client::Live& live = *status.live;
-    out["live"] = {{"requests", live.requests}, {"failed", live.failed}, {"iterations", live.iterations},
-                   {"dropped", live.dropped},   {"vus", live.vus},       {"age_s", seconds(live.age)}};
+    out["live"] = counts_json(live);
+    out["live"]["age_s"] = seconds(live.age);
   }
   Json events = Json::array();
   for (const client::Event& one : status.events) {
@@ -89,6 +178,8 @@ std::string json_of(const client::Status& status) {
   out["shares"] = shares_json(status);
   out["events"] = std::move(events);
   out["lost"] = std::move(lost);
+  if (detail.history != nullptr && detail.steps) out["steps"] = steps_json(*detail.history);
+  if (detail.history != nullptr && detail.series) out["series"] = series_json(*detail.history);
   return text_of(out);
 }
 
@@ -101,7 +192,7 @@ std::string workers_of(const client::Status& status, std::size_t workflow) {
   return who;
 }
 
-std::string text_of(const client::Status& status) {
+std::string text_of(const client::Status& status, const Detail& detail) {
   std::string out = line("job", status.job) + line("scenario", status.scenario) + line("by", status.by) +
                     line("state", word(status.state) + (status.why.empty() ? "" : " (" + status.why + ")"));
   if (status.queue_position > 0) out += line("queue", std::to_string(status.queue_position) + ". in it");
@@ -127,6 +218,8 @@ std::string text_of(const client::Status& status) {
     std::snprintf(text, sizeof text, "%.1f s to %.1f s, %.0f%%: ", seconds(one.from), seconds(one.to), one.share * 100);
     out += line("lost", text + one.cause);
   }
+  if (detail.history != nullptr && detail.steps) out += steps_text(*detail.history);
+  if (detail.history != nullptr && detail.series) out += series_text(*detail.history);
   return out;
 }
 

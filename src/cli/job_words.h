@@ -7,8 +7,16 @@
 
 namespace bellwether::cli {
 
-std::string text_of(const client::Status& status);
-std::string json_of(const client::Status& status);
+// What of a history is wanted beside a status.
+struct Detail {
+  const client::History* history = nullptr;  // nullptr: nothing
+  bool steps = false;
+  bool series = false;
+};
+std::string text_of(const client::Status& status, const Detail& detail = {});
+std::string json_of(const client::Status& status, const Detail& detail = {});
+// One line for each window; before them {"anew": true} or {"skipped": N} where that is so, after them {"total": {…}}.
+std::string json_lines_of(const client::LiveNews& news);
 std::string text_of(const client::JobList& list);
 std::string json_of(const client::JobList& list);
 std::string text_of(const std::vector<client::Worker>& workers);

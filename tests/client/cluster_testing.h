@@ -119,13 +119,15 @@ class Noting : public Listener {
   std::vector<WorkflowResult> workflows;
   std::set<std::thread::id> threads;
 
- private:
+ protected:
   void note(std::string text) {
     threads.insert(std::this_thread::get_id());
     notes.push_back(std::move(text));
     changed_.notify_all();
   }
   std::mutex mutex_;
+
+ private:
   std::condition_variable changed_;
 };
 

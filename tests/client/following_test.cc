@@ -54,6 +54,93 @@ TEST(ClientOnCluster, tells_each_second_and_each_workflow_as_it_ends) {
   EXPECT_EQ(job->failed_callbacks(), 0U);
 }
 
+// Windows of the live channel, as a screen keeps them: the newest of each.
+class LiveNoting : public Noting {
+ public:
+  bool wants_live() const override { return true; }
+  void on_live(const LiveNews& live) override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_FALSE(live.windows.empty());
+    anew = anew || live.anew;
+    skipped += live.skipped;
+    for (const LiveWindow& one : live.windows) {
+      const auto before = live_windows.find(one.at);
+      if (before != live_windows.end()) {
+        EXPECT_GT(one.revision, before->second.revision) << "told again without an amendment";
+      } else if (!live_windows.empty()) {
+        EXPECT_EQ(one.at - live_windows.rbegin()->first, 100ms) << "neither in order nor contiguous";
+      }
+      live_windows[one.at] = one;
+    }
+    total = live.total;
+    note("live");
+  }
+  std::map<Span, LiveWindow> live_windows;
+  Live total;
+  uint64_t skipped = 0;
+  bool anew = false;
+};
+
+TEST(ClientOnCluster, live_windows_come_closed_and_in_order_and_sum_up_to_what_the_shares_told) {
+  const auto client = connect();
+  ASSERT_NE(client, nullptr);
+  LiveNoting heard;
+  auto job = client->submit(scenario({{"short", 2}, {"long", 5}}), {}, &heard);
+  ASSERT_TRUE(job) << job.error().message;
+  const auto result = job->wait();
+  ASSERT_TRUE(result) << result.error().message;
+  heard.wait_for("result pass");
+  EXPECT_EQ(heard.notes.back(), "result pass") << "nothing comes after it";
+  std::set<std::string> workers;
+  for (const ShareStatus& share : result->status.shares) workers.insert(share.worker);
+  EXPECT_EQ(workers.size(), 2U);
+
+  EXPECT_FALSE(heard.anew);
+  EXPECT_EQ(heard.skipped, 0U);
+  EXPECT_GE(heard.live_windows.size(), 50U);
+  Live sum;
+  uint32_t told_most = 0;
+  for (const auto& [begin, one] : heard.live_windows) {
+    sum.requests += one.done.requests;
+    sum.iterations += one.done.iterations;
+    told_most = std::max(told_most, one.told);
+  }
+  EXPECT_GE(told_most, 2U) << "of shares of both workers";
+  EXPECT_EQ(sum.requests, heard.total.requests);
+  EXPECT_EQ(sum.iterations, heard.total.iterations);
+  // What was told last may be lost, and nothing is told that was not done.
+  EXPECT_LE(sum.requests, result->totals.requests);
+  EXPECT_GE(sum.requests, result->totals.requests / 2);
+  EXPECT_EQ(heard.live_windows.rbegin()->second.done.vus, 0);
+  EXPECT_GE(std::count(heard.notes.begin(), heard.notes.end(), "live"), 10);
+}
+
+TEST(ClientOnCluster, gives_each_step_and_each_past_second_when_asked) {
+  const auto client = connect();
+  ASSERT_NE(client, nullptr);
+  Noting heard;
+  auto job = client->submit(scenario({{"short", 2}, {"long", 5}}), {}, &heard);
+  ASSERT_TRUE(job) << job.error().message;
+  heard.wait_for("workflow short");
+  const auto early = job->history();
+  ASSERT_TRUE(early) << early.error().message;
+  ASSERT_EQ(early->figures.steps.size(), 2U);
+  EXPECT_EQ(early->figures.steps[0].workflow, "short");
+  EXPECT_EQ(early->figures.steps[0].requests, 40U);
+  EXPECT_EQ(early->figures.steps[0].service.count, 40U);
+  EXPECT_LT(early->figures.requests, 140U);
+  ASSERT_TRUE(job->wait());
+  const auto history = job->history();
+  ASSERT_TRUE(history) << history.error().message;
+  EXPECT_EQ(history->figures.requests, 140U);
+  uint64_t requests = 0;
+  for (std::size_t i = 0; i < history->series.size(); ++i) {
+    EXPECT_EQ(history->series[i].from, std::chrono::seconds(i));
+    requests += history->series[i].requests;
+  }
+  EXPECT_EQ(requests, 140U);
+}
+
 TEST(ClientOnCluster, comes_back_to_a_job_by_its_id) {
   std::string id;
   {

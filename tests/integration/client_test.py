@@ -36,6 +36,10 @@ class Library(local_nodes.Test):
         self.library("tells_each_second_and_each_workflow_as_it_ends", "comes_back_to_a_job_by_its_id",
                      "the_same_id_twice_is_one_job", "letting_go_of_a_job_leaves_it_alone_and_tells_nothing_more")
 
+    def test_what_is_told_for_screens_and_on_demand(self):
+        self.library("live_windows_come_closed_and_in_order_and_sum_up_to_what_the_shares_told",
+                     "gives_each_step_and_each_past_second_when_asked")
+
     def test_what_is_asked_and_what_goes_wrong(self):
         self.library("one_workflow_is_cancelled_and_the_other_goes_on", "lists_what_there_is",
                      "a_mistake_in_a_scenario_comes_back_with_its_place", "with_a_wrong_secret_nobody_answers")
@@ -60,6 +64,34 @@ class Library(local_nodes.Test):
         done = self.run_program(programs[1], self.dir / "client.yaml", wrong)
         self.assertEqual(done.returncode, 1)
         self.assertIn("wrong.yaml:1:22: ", done.stderr)
+
+    def test_the_command_line_shows_windows_steps_and_seconds(self):
+        options = ["--cluster-config", self.dir / "client.yaml"]
+        scenario = self.write("load.yaml", "workflows: {w: {executor: constant-arrival-rate, rate: 40/s, duration: 3s, "
+                              f"vus: {{preallocated: 20}}, steps: {{get: {{http: {{get: '{self.url}/json'}}}}}}}}}}\n")
+        submitted = self.bellwether("job", "submit", scenario, *options)
+        self.assertEqual(submitted.code, 0, submitted)
+        job = submitted.out.strip()
+        watched = self.bellwether("job", "watch", job, *options, "--ui", "none", "--windows", self.dir / "windows")
+        self.assertEqual(watched.code, 0, watched)
+        lines = [json.loads(line) for line in (self.dir / "windows").read_text().splitlines()]
+        windows = {round(one["t"] * 10): one for one in lines if "t" in one}
+        self.assertEqual(list(windows), list(range(min(windows), max(windows) + 1)))
+        self.assertEqual(sum(one["requests"] for one in windows.values()), lines[-1]["total"]["requests"])
+        self.assertLessEqual(lines[-1]["total"]["requests"], 120)
+        self.assertGreaterEqual(len(windows), 25)
+        status = self.bellwether("job", "status", job, *options, "--steps", "--series", "--json")
+        self.assertEqual(status.code, 0, status)
+        shown = json.loads(status.out)
+        [step] = shown["steps"]
+        self.assertEqual((step["workflow"], step["step"], step["requests"], step["failed"]), ("w", "w.get", 120, 0))
+        self.assertEqual(sum(one["requests"] for one in shown["series"]), 120)
+        status = self.bellwether("job", "status", job, *options, "--steps", "--series")
+        self.assertRegex(status.out, r"(?m)^w\.get +120 +0 +\d")
+        self.assertRegex(status.out, r"(?m)^2 +\d+ +0 +\d")
+        wrong = self.bellwether("job", "watch", job, *options, "--windows", self.dir / "no/such")
+        self.assertEqual(wrong.code, 104, wrong)
+        self.assertIn("no/such", wrong.err)
 
     def test_the_command_line_tells_of_datacenters(self):
         deadline = time.monotonic() + PATIENCE

@@ -3,6 +3,8 @@
 #include <cstdio>
 #include <utility>
 
+#include "account/totals_codec.h"
+#include "aggregate/totals.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "node/client/client_engine.h"
 #include "node/client/client_inside.h"
@@ -102,6 +104,18 @@ Job::~Job() {
 const std::string& Job::id() const { return following_->job(); }
 
 Outcome<Status> Job::status() { return status_of(*engine_, id(), &following_->plan()); }
+
+Outcome<History> Job::history() {
+  dispatch::Watch letter;
+  letter.job = id();
+  const auto watched = ask<dispatch::Watched>(*engine_, letter, engine_->patience());
+  if (!watched) return watched.error();
+  const plan::Plan& plan = following_->plan();
+  if (watched->totals.empty()) return detail::history_of(aggregate::Totals(plan));
+  auto state = account::decode_totals(watched->totals, plan);
+  if (!state) return error_of(state.error());
+  return detail::history_of(aggregate::Totals::restore(plan, std::move(*state)));
+}
 
 Outcome<Result> Job::wait() {
   if (engine_->on_own_thread()) return in_callback();

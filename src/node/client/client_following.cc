@@ -4,6 +4,8 @@
 #include <utility>
 
 #include "node/client/client_words.h"
+#include "node/client/live_follower.h"
+#include "runtime/scope.h"
 
 namespace bellwether::client::detail {
 
@@ -12,6 +14,9 @@ using runtime::task;
 namespace {
 
 constexpr Duration kWatchWait = Duration::seconds(10);
+constexpr Duration kLiveAgain = Duration::seconds(1);  // nobody answers, or can
+constexpr Duration kLiveRest = Duration::millis(500);  // for the last windows of a job that has ended
+constexpr Duration kLiveRestStep = Duration::millis(10);
 
 bool says_no(Errc code) { return code == Errc::kRefused || code == Errc::kNotFound || code == Errc::kExists; }
 
@@ -25,6 +30,8 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   stop_ = &stop;
   if (quiet_) stop.cancel();
   follower_.emplace(*client, plan_, job_, static_cast<node::JobFollower::Observer*>(this));
+  runtime::Scope beside(&stop);
+  if (listener_ != nullptr && wants_live()) beside.spawn(follow_live(this, client, runtime, beside.cancellation()));
   Instant heard = runtime->read_clock();
   bool away = false;
   bellwether::Error trouble{Errc::kCancelled, "job '" + job_ + "' is not followed any more"};
@@ -45,6 +52,12 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
     if (std::exchange(away, false)) tell_contact(true, {});
     tell_news();
   }
+  const Instant rest = runtime->read_clock() + kLiveRest;
+  while (follower_->final() && beside.running() > 0 && runtime->read_clock() < rest && !stop.cancelled()) {
+    co_await runtime->sleep(kLiveRestStep, &stop);
+  }
+  beside.cancel();
+  co_await beside.join();
   if (follower_->final() && !stop.cancelled()) {
     report_ = report::conclude(follower_->totals(), node::course_of(follower_->sheet()));
     const Result result = result_of(*report_, follower_->sheet(), status());
@@ -57,6 +70,37 @@ task<void> Following::run(node::JobClient* client, runtime::Runtime* runtime, Du
   }
   stop_ = nullptr;
   end({});
+}
+
+// What it needs is not there at once, or not any more, and what it tells nobody has to have: it is no reason to give
+// up.
+task<void> Following::follow_live(Following* self, node::JobClient* client, runtime::Runtime* runtime,
+                                  runtime::Cancellation* cancel) {
+  LiveFollower live(self->job_);
+  while (!live.over() && !cancel->cancelled()) {
+    const Instant now = runtime->read_clock();
+    const Instant ready = live.ready(now);
+    if (ready > now) {
+      co_await runtime->sleep_until(ready, cancel);
+      continue;
+    }
+    const dispatch::WatchLive question = live.question(kWatchWait);
+    const auto answer = co_await client->ask(question, now + kWatchWait * 2, cancel);
+    if (cancel->cancelled()) break;
+    const auto* news = answer ? std::get_if<dispatch::LiveNews>(&*answer) : nullptr;
+    if (news == nullptr) {
+      co_await runtime->sleep(kLiveAgain, cancel);
+      continue;
+    }
+    const auto told = live.take(runtime->read_clock(), *news);
+    if (told) self->tell([&](Listener& listener) { listener.on_live(*told); });
+  }
+}
+
+bool Following::wants_live() {
+  bool wants = false;
+  tell([&](Listener& listener) { wants = listener.wants_live(); });
+  return wants;
 }
 
 void Following::stop() {

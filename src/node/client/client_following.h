@@ -71,6 +71,10 @@ class Following final : private node::JobFollower::Observer {
   void tell_contact(bool answers, const bellwether::Error& why);
   void tell_news();
   void tell_workflows();
+  bool wants_live();
+  // The live channel, until the job is over.
+  static runtime::task<void> follow_live(Following* self, node::JobClient* client, runtime::Runtime* runtime,
+                                         runtime::Cancellation* cancel);
   Status status() const;
   void judge(Outcome<Result> outcome);
 

@@ -158,11 +158,15 @@ Status status_of(const dispatch::JobSheet& sheet, uint32_t position, const std::
   return out;
 }
 
+Live live_of(const dispatch::LiveSum& live) {
+  return {live.requests, live.failed, live.iterations, live.dropped, live.vus, span_of(live.age)};
+}
+
 Status status_of(const dispatch::Watched& watched, const plan::Plan* plan) {
   Status out = status_of(watched.sheet, watched.position, watched.owner, plan);
   const dispatch::LiveSum& live = watched.live;
   if (live != dispatch::LiveSum()) {
-    out.live = Live{live.requests, live.failed, live.iterations, live.dropped, live.vus, span_of(live.age)};
+    out.live = live_of(live);
   }
   return out;
 }
@@ -203,6 +207,17 @@ Figures figures_of(const aggregate::Totals& totals) {
   Figures out = figures_of(totals.plan(), totals.sum(), totals.elapsed());
   for (std::size_t w = 0; w < out.workflows.size(); ++w) {
     out.workflows[w].vus = totals.vus(static_cast<uint16_t>(w)).active.peak;
+  }
+  return out;
+}
+
+History history_of(const aggregate::Totals& totals) {
+  History out;
+  out.figures = figures_of(totals);
+  for (const aggregate::SeriesPoint& one : totals.series()) {
+    out.series.push_back({span_of(Duration::seconds(static_cast<int64_t>(one.second))), span_of(one.covered),
+                          one.requests, one.failed, one.iterations, one.dropped, one.vus, one.rate_per_s(),
+                          span_of(one.service.p99), span_of(one.response.p99)});
   }
   return out;
 }
