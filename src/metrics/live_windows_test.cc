@@ -7,6 +7,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/prng.h"
+#include "metrics/clock_offset.h"
 
 namespace bellwether::metrics {
 namespace {
@@ -306,6 +307,37 @@ RC_GTEST_PROP(LiveWindows, whatever_the_order_the_windows_are_the_same_and_their
   RC_ASSERT(sum == expected);
   RC_ASSERT(windows.total() == expected);
   RC_ASSERT(windows.too_old() == 0U);
+}
+
+RC_GTEST_PROP(LiveWindows, whatever_the_clocks_of_machines_show_the_windows_are_those_of_one_clock, ()) {
+  Prng prng(*rc::gen::arbitrary<uint64_t>());
+  constexpr LiveWindows::Source kSources = 3;
+  std::vector<Told> parts = story(prng, kSources, Duration::zero());
+  struct Machine {
+    Duration ahead;
+    ClockOffset offset;
+    int letters = 0;
+  };
+  std::array<Machine, kSources> machines;
+  for (Machine& one : machines) one.ahead = Duration::seconds(static_cast<int64_t>(prng.below(1'000'000)));
+  // The way of a letter is between nothing and what the tolerance bears; of the first ones it is nothing, so that a
+  // clock is known from then on.
+  for (Told& one : parts) {
+    const bool is_first = machines[one.source].letters++ == 0;
+    one.comes = one.collected + (is_first ? Duration::zero() : Duration::millis(static_cast<int64_t>(prng.below(50))));
+  }
+  const std::vector<LiveWindow> expected = told_in_order(parts, kSources);
+  std::stable_sort(parts.begin(), parts.end(), [](const Told& a, const Told& b) { return a.comes < b.comes; });
+  LiveWindows windows(kOrigin);
+  for (LiveWindows::Source i = 0; i < kSources; ++i) windows.open(at(0), true);
+  for (const Told& one : parts) {
+    Machine& machine = machines[one.source];
+    const Instant collected = machine.offset.heard(one.comes, one.collected + machine.ahead);
+    windows.take(one.comes, one.source, collected, one.number, one.counts);
+  }
+  windows.advance(at(5'500));
+  expect_same(all(windows), expected);
+  for (const LiveWindow& one : all(windows)) RC_ASSERT(one.revision == 0U);
 }
 
 RC_GTEST_PROP(LiveWindows, what_comes_within_the_tolerance_amends_nothing, ()) {

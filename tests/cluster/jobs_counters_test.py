@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What a running job tells of itself at the moment: counters for screens, which nothing is computed from."""
 
+import json
+
 from lib import jobs, nodes
 from lib.world import until
 
@@ -26,6 +28,68 @@ class Counters(jobs.Test):
         self.assertRegex(text, r"(?m)^now +[\d,]+ requests?, 0 failed, \d+ users? \(\S+ ago\)$")
         self.assertNotIn("live", cluster.in_state(job, "completed"))
         self.assertEqual(cluster.arrived(), 480)
+
+    def watch_windows(self, cluster, job):
+        file = cluster.folder / "windows"
+        process, out = cluster.follow("job", "watch", job, "--windows", file)
+        return jobs.Client(process, out, job), file
+
+    def contiguous(self, lines):
+        """The newest of each window: {number: window}; none is missing, and none comes before an earlier one."""
+        windows = {}
+        for one in lines:
+            number = round(one["t"] * 10)
+            if number in windows:
+                self.assertGreater(one["revision"], windows[number]["revision"])
+            elif windows:
+                self.assertEqual(number, max(windows) + 1)
+            windows[number] = one
+        return windows
+
+    def test_windows_of_workers_and_managers_whose_clocks_are_hours_apart(self):
+        cluster = self.cluster(3, workers=2)
+        # Workers are behind the managers: by their own clocks, all that they tell is far too old.
+        for hours, name in enumerate(reversed(cluster.names)):
+            program = cluster.write(f"{name}.sh", "#!/bin/sh\nexec unshare --time --monotonic "
+                                    f"{hours * 3600} --boottime {hours * 3600} '{cluster.binary}' \"$@\"\n")
+            program.chmod(0o755)
+            cluster.builds[name] = program
+        cluster.at_work()
+        client, file = self.watch_windows(cluster, cluster.submit(cluster.scenario(seconds=6)))
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 360)
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        self.assertFalse([one for one in lines if "anew" in one or "skipped" in one])
+        windows = self.contiguous([one for one in lines if "t" in one])
+        total = lines[-1]["total"]
+        for name in ("requests", "failed", "iterations", "dropped"):
+            self.assertEqual(sum(one[name] for one in windows.values()), total[name], name)
+        # What is told last may be lost, and nothing is told that was not done.
+        self.assertLessEqual(total["requests"], 360)
+        self.assertGreaterEqual(total["requests"], 300)
+        self.assertGreaterEqual(len(windows), 55)
+        self.assertEqual(max(one["shares"] for one in windows.values()), 2)
+
+    def test_windows_begin_anew_with_the_manager_that_goes_on(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        job = cluster.submit(cluster.scenario(seconds=12))
+        client, file = self.watch_windows(cluster, job)
+        status = cluster.under_load(client, 3)
+        cluster.running[status["manager"]].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        lines = [json.loads(line) for line in file.read_text().splitlines()]
+        [anew] = [i for i, one in enumerate(lines) if "anew" in one]
+        before = self.contiguous([one for one in lines[:anew] if "t" in one])
+        after = self.contiguous([one for one in lines[anew:] if "t" in one])
+        self.assertLess(max(before), min(after), "seconds of the run are the same for both")
+        told = sum(one["requests"] for one in after.values())
+        self.assertGreater(told, 0)
+        self.assertLess(told, lines[-1]["total"]["requests"], "what was done before is in no window of theirs")
+        self.assertLessEqual(lines[-1]["total"]["requests"], 720)
 
 
 if __name__ == "__main__":

@@ -14,11 +14,13 @@ metrics::LiveWindows& LiveBoard::windows(Instant now) {
 }
 
 void LiveBoard::begins(Instant now, dispatch::ShareId share) {
+  if (finished_) return;
   const auto [at, is_new] = told_.try_emplace(share);
   if (is_new) at->second.source = windows(now).open(now, true);
 }
 
 bool LiveBoard::heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told) {
+  if (finished_) return false;
   const auto [at, is_new] = told_.try_emplace(told.share);
   Told& known = at->second;
   if (known.over) return false;
@@ -37,7 +39,7 @@ bool LiveBoard::heard(Instant now, Instant collected, uint64_t number, const dis
 
 void LiveBoard::ended(Instant now, dispatch::ShareId share) {
   const auto at = told_.find(share);
-  if (at == told_.end() || at->second.over) return;
+  if (finished_ || at == told_.end() || at->second.over) return;
   at->second.over = true;
   sum_.vus -= at->second.what.vus;
   at->second.what.vus = 0;
@@ -46,7 +48,8 @@ void LiveBoard::ended(Instant now, dispatch::ShareId share) {
 }
 
 void LiveBoard::finish(Instant now) {
-  if (windows_) windows_->finish(now);
+  if (windows_ && !finished_) windows_->finish(now);
+  finished_ = true;
 }
 
 dispatch::LiveSum LiveBoard::sum(Instant now) const {
@@ -58,7 +61,7 @@ dispatch::LiveSum LiveBoard::sum(Instant now) const {
 }
 
 void LiveBoard::advance(Instant now) {
-  if (windows_) windows_->advance(now);
+  if (windows_ && !finished_) windows_->advance(now);
 }
 
 dispatch::LiveNews LiveBoard::news(Instant now, uint64_t change) const {

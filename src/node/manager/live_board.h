@@ -29,7 +29,7 @@ class LiveBoard {
   bool heard(Instant now, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   // What it has done stays in the sums; it has no virtual users any more.
   void ended(Instant now, dispatch::ShareId share);
-  // The job is over: its last windows are closed. REQUIRES that nothing but what is const is called from now on.
+  // The job is over: its last windows are closed, and what comes from now on changes nothing.
   void finish(Instant now);
 
   dispatch::LiveSum sum(Instant now) const;
@@ -61,6 +61,7 @@ class LiveBoard {
   uint64_t version_ = 0;
   std::optional<Instant> zero_;
   std::optional<metrics::LiveWindows> windows_;  // once there is a share
+  bool finished_ = false;
 };
 
 }  // namespace bellwether::node

@@ -128,6 +128,22 @@ TEST(LiveBoard, WhatAShareDidUnderAnotherOwnerIsInNoWindow) {
   EXPECT_EQ(board.news(at(140), 0).windows[1].done.vus, 0);
 }
 
+TEST(LiveBoard, AfterTheEndOfTheJobNothingChangesAnyMore) {
+  LiveBoard board;
+  board.begins(at(0), ShareId(1));
+  ASSERT_TRUE(board.heard(at(10), at(10), 1, told(1, 100)));
+  board.finish(at(20));
+  const dispatch::LiveNews last = board.news(at(20), 0);
+  EXPECT_EQ(requests(last), (Windows{{0, 100}}));
+  EXPECT_FALSE(board.heard(at(30), at(30), 2, told(1, 110)));
+  board.begins(at(30), ShareId(2));
+  board.ended(at(40), ShareId(1));
+  board.advance(at(5'000));
+  board.finish(at(6'000));
+  EXPECT_EQ(board.change(), last.change);
+  EXPECT_EQ(requests(board.news(at(20), 0)), requests(last));
+}
+
 TEST(LiveBoard, AShareOfWhichNothingWasToldIsOfNoAge) {
   LiveBoard board;
   board.begins(at(0), ShareId(1));

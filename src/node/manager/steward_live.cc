@@ -35,7 +35,7 @@ bool Steward::has_live_news(const dispatch::WatchLive& letter) const {
 
 void Steward::watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter) {
   const Instant at = now();
-  if (!job_->over()) live_.advance(at);
+  live_.advance(at);
   if (has_live_news(letter) || letter.wait <= Duration::zero()) {
     return respond(parts_.switchboard, connection, id, live_view(at, letter));
   }
@@ -54,7 +54,7 @@ Instant Steward::next_live_deadline() const {
 
 void Steward::answer_live_watchers(Instant now, bool all) {
   if (live_watchers_.empty()) return;
-  if (!job_->over()) live_.advance(now);
+  live_.advance(now);
   for (auto at = live_watchers_.begin(); at != live_watchers_.end();) {
     if (all) {
       respond(parts_.switchboard, *at->connection, at->id, moved());
