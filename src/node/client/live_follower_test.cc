@@ -40,7 +40,7 @@ TEST(LiveFollower, says_what_it_missed_and_not_what_is_amended) {
   ASSERT_TRUE(amended);
   EXPECT_EQ(amended->skipped, 0u);
   EXPECT_EQ(amended->windows[0].revision, 1u);
-  EXPECT_EQ(live.take(at(100), {7, 14, {window(5, 11, 1), window(6, 1)}, {}, false})->skipped, 0u);
+  EXPECT_EQ(live.take(at(100), {7, 14, {window(6, 1)}, {}, false})->skipped, 0u);
   EXPECT_EQ(live.take(at(9'000), {7, 90, {window(30, 1), window(31, 1)}, {}, false})->skipped, 23u);
 }
 
@@ -72,7 +72,7 @@ TEST(LiveFollower, asks_twenty_times_a_second_at_most_and_five_times_at_once) {
   uint64_t change = 0;
   int calls = 0;
   for (int64_t ms = 0; ms < 2'000; ++ms) {
-    while (live.ready(at(ms)) <= at(ms)) {
+    while (live.ready(at(ms)) <= at(ms) && calls < 1'000) {
       ++change;
       ASSERT_TRUE(live.take(at(ms), {7, change, {window(change, 1)}, {}, false}));
       ++calls;
