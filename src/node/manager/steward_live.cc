@@ -9,6 +9,7 @@
 namespace bellwether::node {
 
 using dispatch::Refusal;
+using dispatch::refusal;
 
 void Steward::live(const std::string& worker, Instant collected, uint64_t number,
                    const dispatch::LiveLetter::Share& told) {
