@@ -367,6 +367,9 @@ struct Worker {
   std::string state;   // "healthy", "draining", "silent", "gone" …
   std::string reason;  // why it is not healthy
   uint32_t shares = 0;
+  // Of what its schedule lets it do, what it does: "idle", "normal", "slow", "degraded", "stuck". Waiting for the
+  // target is none of these.
+  std::string progress;
 };
 
 }  // namespace bellwether::client

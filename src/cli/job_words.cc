@@ -254,6 +254,7 @@ std::string json_of(const std::vector<client::Worker>& workers) {
                    {"cores", one.cores},
                    {"free", one.free},
                    {"state", one.state},
+                   {"progress", one.progress},
                    {"shares", one.shares},
                    {"why", one.reason}});
   }
@@ -261,10 +262,10 @@ std::string json_of(const std::vector<client::Worker>& workers) {
 }
 
 std::string text_of(const std::vector<client::Worker>& workers) {
-  Table table({"WORKER", "CORES", "FREE", "STATE", "SHARES", "WHY"});
+  Table table({"WORKER", "CORES", "FREE", "STATE", "PROGRESS", "SHARES", "WHY"});
   for (const client::Worker& one : workers) {
-    table.add({one.name, std::to_string(one.cores), std::to_string(one.free), one.state, std::to_string(one.shares),
-               one.reason});
+    table.add({one.name, std::to_string(one.cores), std::to_string(one.free), one.state, one.progress,
+               std::to_string(one.shares), one.reason});
   }
   return table.text();
 }

@@ -161,6 +161,8 @@ class Job {
                JobEffects& out);
   // It is dead, or its process is another one now. `life` 0: whichever it was.
   void worker_gone(Instant now, const std::string& worker, uint64_t life, const std::string& why, JobEffects& out);
+  // Its worker is there, and does nothing of what the share lets it do: it goes on elsewhere, as after a death.
+  void evicted(Instant now, ShareId share, const std::string& why, JobEffects& out);
   // Everything, or only these workflows (of a cancellation).
   void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
   // A worker asks for more time for a share. `suspect`: others doubt that it lives.

@@ -322,6 +322,19 @@ void Job::worker_gone(Instant now, const std::string& worker, uint64_t life, con
   advance(now, out);
 }
 
+void Job::evicted(Instant now, ShareId id, const std::string& why, JobEffects& out) {
+  ShareSheet* const share = find_share(id);
+  if (!owned_ || share == nullptr || !is_live(*share) || !share->streams || share->end) return;
+  BW_PROBE("dispatch: a share that stands still is given to somebody else");
+  exclude(now, *share);
+  add_event(now, "share_evicted",
+            "worker '" + share->worker + "', workflow '" + spec_[share->workflow].name + "': " + why);
+  // At once: a later owner that does not know why it ended gives it to others as well.
+  out.push_back(Stop{id, StopHow::kAtOnce, why});
+  lose(now, *share, why, out);
+  advance(now, out);
+}
+
 // Its parts are nobody's any more.
 void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffects& out) {
   WorkflowSheet& one = sheet_.workflows[share.workflow];

@@ -28,6 +28,19 @@ inline constexpr std::size_t kMostLiveWindows = 64;  // in one answer
 
 // --- a worker to managers --------------------------------------------------------------------------------------------
 
+// How far a share has come with what its schedule lets it do, since its begin. All figures grow; of each pair, by how
+// much the second grows against the first says what was done of the possible. What is waited for, the target above all,
+// is not possible.
+struct Headway {
+  uint64_t could_turn = 0;  // turns of its load loops: one in 100 ms each, by the worker's clock
+  uint64_t turned = 0;
+  uint64_t could_begin = 0;  // iterations
+  uint64_t begun = 0;
+  uint64_t due = 0;  // arrivals
+  uint64_t served = 0;
+  bool operator==(const Headway&) const = default;
+};
+
 // To every manager, at its start and about once a second from then on. Answered by Noted.
 struct WorkerReport {
   uint64_t life = 0;  // another one after each start of its process; never 0
@@ -43,6 +56,7 @@ struct WorkerReport {
     JobFence fence;  // the highest that the worker knows of the job
     ShareId share;
     SharePhase phase = SharePhase::kPreparing;
+    Headway headway = {};  // of one that runs
     bool operator==(const Held&) const = default;
   };
   std::vector<Held> held;
@@ -323,6 +337,7 @@ struct WorkerLine {
   std::string state;
   std::string reason;
   uint32_t shares = 0;
+  std::string progress;  // "idle", "normal", "slow", "degraded", "stuck"
   bool operator==(const WorkerLine&) const = default;
 };
 struct WorkerList {

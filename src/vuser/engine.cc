@@ -19,6 +19,15 @@ Tally& Tally::operator+=(const Tally& other) {
   return *this;
 }
 
+Headway& Headway::operator+=(const Headway& other) {
+  turned += other.turned;
+  could_begin += other.could_begin;
+  begun += other.begun;
+  due += other.due;
+  served += other.served;
+  return *this;
+}
+
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
                metrics::PagePool& pool, metrics::Window* first)
     : runtime_(runtime),
@@ -99,6 +108,29 @@ Tally Engine::tally() const {
   }
   for (const auto& run : runs_) sum.vus_active += run->active;
   return sum;
+}
+
+Headway Engine::look() {
+  const Instant now = runtime_.now();
+  if (now > turned_) {
+    ++headway_.turned;
+    turned_ = now - Duration::nanos(now.ns() % kTurn.ns()) + kTurn - Duration::nanos(1);
+  }
+  Headway seen;
+  for (const auto& run : runs_) {
+    seen.begun += run->begun;
+    const bool closed = std::holds_alternative<plan::ConstantVus>(run->workflow.executor);
+    const uint64_t busy = static_cast<uint64_t>(run->active) + run->pausing + run->left;
+    if (closed && run->vus.size() > busy) headway_.could_begin += run->vus.size() - busy;
+    if (!run->schedule) continue;
+    const uint64_t due = std::min(run->schedule->due_before(now - kTurn - run->start), run->arrivals);
+    seen.due += due - std::min(due, run->first);
+    // Not those that have just come due: a rare one would be served in one second, and due in the next.
+    seen.served += std::min(due, run->arrived) - std::min(due, run->first);
+  }
+  seen.turned = headway_.turned;
+  seen.could_begin = seen.begun + headway_.could_begin;
+  return seen;
 }
 
 std::vector<plan::Provided> Engine::provided(uint16_t workflow) const {
@@ -188,9 +220,12 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pac
     if (at_once) co_await runtime_.yield();
     if (pacing) {
       const Instant next = began + *pacing;
+      ++run.pausing;
       co_await runtime_.sleep_until(std::min(next, run.end), &run.waiting);
+      --run.pausing;
     }
   }
+  ++run.left;
   vu.session.close_idle();
 }
 
@@ -203,6 +238,7 @@ task<void> Engine::once(WorkflowRun& run) {
 task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) {
   const Instant began = runtime_.now();
   run.active_most = std::max(run.active_most, ++run.active);
+  ++run.begun;
   vu.values.clear();
   vu.session.cookies.clear();
   Flow flow = Flow::kGoOn;

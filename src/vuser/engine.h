@@ -53,6 +53,20 @@ struct Tally {
   Tally& operator+=(const Tally& other);
 };
 
+// How far an engine has come with what its schedule lets it do. All figures grow, and what counts is by how much: it
+// did all that was possible when those of a pair grow alike. Waiting for the target, pacing and think time make nothing
+// possible.
+struct Headway {
+  uint64_t turned = 0;       // spans of kTurn in which its loop looked, of those that have passed
+  uint64_t could_begin = 0;  // iterations: `begun`, and at each look the users that could begin one and had not
+  uint64_t begun = 0;
+  uint64_t due = 0;     // arrivals that came due kTurn ago or earlier
+  uint64_t served = 0;  // of these: they were started, dropped, or wait for a user
+  bool operator==(const Headway&) const = default;
+  Headway& operator+=(const Headway& other);
+};
+inline constexpr Duration kTurn = Duration::millis(100);
+
 class Engine {
  public:
   // Everything given must outlive it. `pool` feeds the windows' histograms; `first` is the window to start with.
@@ -83,6 +97,9 @@ class Engine {
 
   // Looks at every step: for a few times a second.
   Tally tally() const;
+  // Looks at every workflow. To be called more often than once in kTurn, by a coroutine of the engine's own loop: that
+  // this is done says that the loop turns.
+  Headway look();
 
   // What a workflow that it runs has left for others so far (plan::Workflow::provides).
   std::vector<plan::Provided> provided(uint16_t workflow) const;
@@ -123,10 +140,12 @@ class Engine {
   metrics::PagePool& pool_;
   metrics::Window* window_;
   Instant start_;
-  Tally handed_over_;              // of all windows before
-  runtime::Cancellation killed_;   // ends everything at once
-  runtime::Cancellation stopped_;  // ends waiting between iterations, and think time
-  runtime::Cancellation ended_;    // ends the ticker
+  Tally handed_over_;                      // of all windows before
+  Headway headway_;                        // `turned`, and of could_begin what was not begun
+  Instant turned_ = Instant::from_ns(-1);  // the end of the last span that was counted
+  runtime::Cancellation killed_;           // ends everything at once
+  runtime::Cancellation stopped_;          // ends waiting between iterations, and think time
+  runtime::Cancellation ended_;            // ends the ticker
   JsonReader json_;
   http1::Client client_;
   std::vector<std::unique_ptr<WorkflowRun>> runs_;

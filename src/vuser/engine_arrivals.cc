@@ -21,7 +21,7 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& e
   if (run.from >= run.last()) co_return;
   if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
   run.schedule.emplace(executor.rate_per_s, executor.duration, share_.part, share_.parts);
-  run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
+  run.first = run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
   run.wait_max = executor.wait_max;
   const plan::Share most = plan::share_of(executor.vus_max, share_.part, share_.parts);
   const plan::Share first = plan::share_of(executor.vus_preallocated, share_.part, share_.parts);
@@ -55,6 +55,8 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& e
     run.free.pop_back();
     begin_arrival(run, vu, due);
   }
+
+  run.arrivals = run.arrived;  // whatever is due later is nobody's, or somebody else's
 
   for (const auto& vu : run.vus) {
     vu->dismissed = true;

@@ -53,6 +53,9 @@ struct Engine::WorkflowRun {
   std::vector<PreparedStep> steps;
   std::vector<std::unique_ptr<Vu>> vus;
   int64_t active = 0;                                   // virtual users inside an iteration
+  uint64_t begun = 0;                                   // iterations
+  uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
+  uint64_t left = 0;                                    // and those that begin nothing any more
   int64_t active_most = 0;                              // the most of them at once in this window
   runtime::Cancellation cancel;                         // ends every iteration of this workflow
   runtime::Timer overtime;                              // fires when graceful_stop is over
@@ -64,6 +67,7 @@ struct Engine::WorkflowRun {
   std::optional<plan::ArrivalSchedule> schedule;
   Duration wait_max;
   std::vector<Vu*> free;      // the one used last serves next: its connection is warm
+  uint64_t first = 0;         // of this engine
   uint64_t arrivals = 0;      // of this engine: all before this one, and none from it on
   uint64_t arrived = 0;       // arrivals that are due so far
   uint64_t waiting_from = 0;  // arrivals [waiting_from, arrived) found no user and are not settled

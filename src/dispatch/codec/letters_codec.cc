@@ -34,6 +34,14 @@ struct Writer {
       held.set_fence(one.fence.value());
       held.set_share(one.share.value());
       held.set_phase(static_cast<uint32_t>(one.phase));
+      if (one.headway == Headway()) continue;
+      Wire::Report::Headway& headway = *held.mutable_headway();
+      headway.set_could_turn(one.headway.could_turn);
+      headway.set_turned(one.headway.turned);
+      headway.set_could_begin(one.headway.could_begin);
+      headway.set_begun(one.headway.begun);
+      headway.set_due(one.headway.due);
+      headway.set_served(one.headway.served);
     }
   }
   void operator()(const WindowLetter& from) const {
@@ -202,8 +210,13 @@ class Reader : public FieldReader {
     if (!fits(from.held_size(), kMostHeldShares)) return out;
     std::vector<std::pair<std::string_view, ShareId>> distinct;
     for (const auto& one : from.held()) {
-      out.held.push_back(
-          {job(one.job()), fence(one.fence()), share(one.share()), one_of<SharePhase>(one.phase(), kSharePhases)});
+      const auto& headway = one.headway();
+      out.held.push_back({job(one.job()),
+                          fence(one.fence()),
+                          share(one.share()),
+                          one_of<SharePhase>(one.phase(), kSharePhases),
+                          {count(headway.could_turn()), count(headway.turned()), count(headway.could_begin()),
+                           count(headway.begun()), count(headway.due()), count(headway.served())}});
       distinct.emplace_back(one.job(), ShareId(one.share()));
     }
     require_distinct(*this, std::move(distinct));

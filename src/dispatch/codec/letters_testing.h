@@ -148,6 +148,7 @@ inline WorkerReport AnyLetter::report() {
   out.leaves = flip();
   for (std::size_t i = few(); i > 0; --i) {
     out.held.push_back({id(), fence(), next_share(), any<SharePhase>(kSharePhases)});
+    if (flip()) out.held.back().headway = {second(), second(), second(), second(), second(), second()};
   }
   return out;
 }
@@ -267,7 +268,7 @@ inline Response AnyLetter::response(std::size_t kind) {
       WorkerList out;
       for (std::size_t i = few(); i > 0; --i) {
         const uint32_t cores = small(kMostCores);
-        out.workers.push_back({name(), cores, small(cores), text(), text(), small(UINT32_MAX)});
+        out.workers.push_back({name(), cores, small(cores), text(), text(), small(UINT32_MAX), text()});
       }
       return out;
     }

@@ -117,6 +117,7 @@ struct Writer {
       line.set_state(fit_text(one.state));
       line.set_reason(fit_text(one.reason));
       line.set_shares(one.shares);
+      line.set_progress(fit_text(one.progress));
     }
   }
   void operator()(const DatacenterList& from) const {
@@ -261,6 +262,7 @@ class Reader : public FieldReader {
       line.state = text(one.state());
       line.reason = text(one.reason());
       line.shares = one.shares();
+      line.progress = text(one.progress());
     }
     return out;
   }

@@ -143,9 +143,9 @@ TEST(ResponsesCodec, lists_that_cannot_be_are_refused) {
   EXPECT_TRUE(job([](auto& l) { l.ended.unix_ns = INT64_MIN; }, "a time"));
   EXPECT_TRUE(job([](auto& l) { l.owner = std::string(65, 'm'); }, "a name"));
   EXPECT_TRUE(refused(JobList{std::vector<JobLine>(kMostJobLines + 1), false}, "more of something"));
-  EXPECT_TRUE(refused(WorkerList{{{"", 1, 1, "", "", 0}}}, "a name"));
-  EXPECT_TRUE(refused(WorkerList{{{"w1", kMostCores + 1, 1, "", "", 0}}}, "more cores"));
-  EXPECT_TRUE(refused(WorkerList{{{"w1", 1, 2, "", "", 0}}}, "more free cores"));
+  EXPECT_TRUE(refused(WorkerList{{{"", 1, 1, "", "", 0, ""}}}, "a name"));
+  EXPECT_TRUE(refused(WorkerList{{{"w1", kMostCores + 1, 1, "", "", 0, ""}}}, "more cores"));
+  EXPECT_TRUE(refused(WorkerList{{{"w1", 1, 2, "", "", 0, ""}}}, "more free cores"));
   EXPECT_TRUE(refused(WorkerList{std::vector<WorkerLine>(kMostWorkerLines + 1)}, "more of something"));
   EXPECT_TRUE(refused(DatacenterList{{{"dc1", 1, 1, 2, 3, "", ""}}}, "more free cores"));
   EXPECT_TRUE(refused(DatacenterList{std::vector<DatacenterLine>(kMostDatacenterLines + 1)}, "more of something"));

@@ -200,7 +200,7 @@ Outcome<std::vector<Worker>> Client::workers() {
   if (!list) return list.error();
   std::vector<Worker> out;
   for (const dispatch::WorkerLine& one : list->workers) {
-    out.push_back({one.name, one.cores, one.free, one.state, one.reason, one.shares});
+    out.push_back({one.name, one.cores, one.free, one.state, one.reason, one.shares, one.progress});
   }
   return out;
 }

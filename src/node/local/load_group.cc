@@ -77,6 +77,12 @@ vuser::Tally LoadGroup::tally() const {
   return sum;
 }
 
+vuser::Headway LoadGroup::headway() const {
+  vuser::Headway sum;
+  for (const auto& thread : threads_) sum += thread->headway();
+  return sum;
+}
+
 std::vector<plan::Provided> LoadGroup::provided(uint16_t workflow) const {
   std::vector<plan::Provided> out;
   std::map<uint16_t, plan::Collection> lists;

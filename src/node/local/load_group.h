@@ -64,6 +64,9 @@ class LoadGroup final : public LoadThread::Listener {
   void tell_what_is_over();
 
   vuser::Tally tally() const;
+  vuser::Headway headway() const;
+  // Load loops that run: each of them is to turn.
+  uint32_t loops() const { return static_cast<uint32_t>(running_); }
   // What a workflow has left for others; after run().
   std::vector<plan::Provided> provided(uint16_t workflow) const;
   // From the start to the end of the last thread; after run().

@@ -36,6 +36,11 @@ struct LoadThread::SharedTally {
   std::atomic<uint64_t> iterations{0};
   std::atomic<uint64_t> dropped{0};
   std::atomic<int64_t> vus_active{0};
+  std::atomic<uint64_t> turned{0};
+  std::atomic<uint64_t> could_begin{0};
+  std::atomic<uint64_t> begun{0};
+  std::atomic<uint64_t> due{0};
+  std::atomic<uint64_t> served{0};
 };
 
 LoadThread::LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener)
@@ -136,6 +141,12 @@ void LoadThread::publish_tally() {
   tally_->iterations.store(now.iterations, kRelaxed);
   tally_->dropped.store(now.dropped, kRelaxed);
   tally_->vus_active.store(now.vus_active, kRelaxed);
+  const vuser::Headway seen = engine_->look();
+  tally_->turned.store(seen.turned, kRelaxed);
+  tally_->could_begin.store(seen.could_begin, kRelaxed);
+  tally_->begun.store(seen.begun, kRelaxed);
+  tally_->due.store(seen.due, kRelaxed);
+  tally_->served.store(seen.served, kRelaxed);
 }
 
 vuser::Tally LoadThread::tally() const {
@@ -145,6 +156,15 @@ vuser::Tally LoadThread::tally() const {
           .iterations = tally_->iterations.load(kRelaxed),
           .dropped = tally_->dropped.load(kRelaxed),
           .vus_active = tally_->vus_active.load(kRelaxed)};
+}
+
+vuser::Headway LoadThread::headway() const {
+  constexpr auto kRelaxed = std::memory_order_relaxed;
+  return {.turned = tally_->turned.load(kRelaxed),
+          .could_begin = tally_->could_begin.load(kRelaxed),
+          .begun = tally_->begun.load(kRelaxed),
+          .due = tally_->due.load(kRelaxed),
+          .served = tally_->served.load(kRelaxed)};
 }
 
 void LoadThread::post_to_control(void (*call)(void*)) {

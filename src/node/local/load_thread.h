@@ -80,6 +80,8 @@ class LoadThread final : public vuser::WindowSink {
   // What it has done, as of up to `tally_every` ago. From any thread; the figures may be of different moments, but for
   // those of a thread that has ended.
   vuser::Tally tally() const;
+  // The same of its headway: one whose loop stands still makes none.
+  vuser::Headway headway() const;
   // After thread_ended.
   Instant ended() const { return ended_; }
   std::vector<plan::Provided> provided(uint16_t workflow) const { return engine_->provided(workflow); }

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "health/datacenter.h"
+#include "health/signals.h"
 
 namespace bellwether::node {
 namespace {
@@ -36,7 +37,7 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<Surroundi
     const auto place = place_of.find(one.name);
     if (place == place_of.end()) continue;
     health::WorkerFigures& sum = all[place->second].workers;
-    const bool healthy = one.state == "healthy";
+    const bool healthy = one.state == "healthy" && one.progress != to_string(health::Progress::kStuck);
     ++sum.registered;
     sum.healthy += healthy ? 1 : 0;
     sum.cores += one.cores;

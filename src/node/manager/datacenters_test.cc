@@ -17,8 +17,9 @@ std::vector<Neighbour> with(std::vector<Neighbour> more) {
   return more;
 }
 
-WorkerLine worker(const std::string& name, uint32_t cores, uint32_t free, const std::string& state = "healthy") {
-  return {name, cores, free, state, "", 0};
+WorkerLine worker(const std::string& name, uint32_t cores, uint32_t free, const std::string& state = "healthy",
+                  const std::string& progress = "normal") {
+  return {name, cores, free, state, "", 0, progress};
 }
 
 TEST(Datacenters, count_their_own_workers_and_are_judged_by_all_managers) {
@@ -42,6 +43,13 @@ TEST(Datacenters, who_is_gone_does_not_count) {
       datacenters_of(neighbours, "a", {worker("w1", 4, 4, "silent"), worker("w2", 4, 4), worker("w3", 4, 4)});
   EXPECT_THAT(all, testing::ElementsAre(DatacenterLine{"east", 1, 1, 4, 0, "degraded", "most managers do not answer"},
                                         DatacenterLine{"west", 0, 0, 0, 0, "unhealthy", "no worker is registered"}));
+}
+
+TEST(Datacenters, a_worker_that_is_stuck_is_not_healthy) {
+  const auto all = datacenters_of(with({{"w1", "east", false, true}, {"w2", "east", false, true}}), "a",
+                                  {worker("w1", 4, 4, "healthy", "stuck"), worker("w2", 2, 1, "healthy", "slow")});
+  EXPECT_EQ(all.at(0).free, 1u);
+  EXPECT_EQ(all.at(0).reason, "most workers are not healthy");
 }
 
 }  // namespace

@@ -29,7 +29,8 @@ bool is_of_worker(const dispatch::Letter& letter) {
 
 }  // namespace
 
-ManagerService::ManagerService(Parts parts, ManagerSettings settings) : parts_(parts), settings_(settings) {
+ManagerService::ManagerService(Parts parts, ManagerSettings settings)
+    : parts_(parts), settings_(settings), registry_(settings.workers) {
   parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
 }
 
@@ -158,13 +159,16 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   const WorkerRegistry::Entry* before = registry_.find(worker);
   const bool is_new = before == nullptr || before->report.life != told.life;
   const bool changed = is_new || before->report.free != told.free || before->report.takes_work != told.takes_work;
-  if (!registry_.heard(parts_.runtime.now(), worker, told)) {
+  const Instant now = parts_.runtime.now();
+  const auto progress = before == nullptr ? health::Progress::kIdle : before->progress.progress(now);
+  if (!registry_.heard(now, worker, told)) {
     return refusal(Refusal::Kind::kBusy, "this manager knows as many workers as it can");
   }
   if (is_new) {
     parts_.listener.on_job_says({}, "worker_registered",
                                 "worker '" + worker + "' has " + format_count(told.cores, "core"), false);
   }
+  look_at_progress(worker, progress);
   for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could say so.
@@ -184,6 +188,25 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
 task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter) {
   const auto answer = co_await ask(self->parts_.links, worker, letter, kRetireMost, self->scope_.cancellation());
   static_cast<void>(answer);
+}
+
+// Only who owns a job takes its shares away from a worker; to all others it is a worker that gets nothing new.
+void ManagerService::look_at_progress(const std::string& worker, health::Progress before) {
+  const Instant now = parts_.runtime.now();
+  const WorkerProgress& seen = registry_.find(worker)->progress;
+  const bool was_stuck = before == health::Progress::kStuck;
+  const bool is_stuck = seen.progress(now) == health::Progress::kStuck;
+  if (was_stuck != is_stuck) {
+    parts_.listener.on_job_says(
+        {}, is_stuck ? "worker_stuck" : "worker_moves",
+        "worker '" + worker + "' " + (is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
+        is_stuck);
+    on_cores_changed();
+  }
+  const std::string why = "stuck for " + format_duration(settings_.workers.drain_limit);
+  for (const WorkerProgress::Stuck& one : seen.to_evict(now)) {
+    if (Steward* const steward = owned(one.job)) steward->evict(worker, one.share, why);
+  }
 }
 
 void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {

@@ -26,6 +26,7 @@ namespace bellwether::node {
 
 struct ManagerSettings {
   StewardSettings steward;
+  health::SignalSettings workers = kWorkerSignals;
   std::size_t queue_most = 100;                             // jobs that wait for cores
   std::size_t jobs_most = 1'000;                            // that one manager has in hand
   std::size_t waiting_bytes_most = std::size_t{128} << 20;  // as StewardSettings, of all its jobs
@@ -111,6 +112,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
   dispatch::Response report(const std::string& worker, const dispatch::WorkerReport& report);
   static runtime::task<void> retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter);
+  void look_at_progress(const std::string& worker, health::Progress before);
   dispatch::Refusal not_mine(const std::string& job);
   Steward* owned(const std::string& job);
   static runtime::task<void> share_out(ManagerService* self);

@@ -102,6 +102,8 @@ class Steward final : private jobs::JobHandle::Listener {
 
   void pool(const std::vector<dispatch::WorkerSight>& workers);
   void worker_gone(const std::string& worker, const std::string& why);
+  // This share makes no progress, and is given to somebody else.
+  void evict(const std::string& worker, dispatch::ShareId share, const std::string& why);
   void reported(const std::string& worker, const dispatch::WorkerReport& report);
   dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
   dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);

@@ -205,6 +205,15 @@ void Steward::worker_gone(const std::string& worker, const std::string& why) {
   after(out);
 }
 
+void Steward::evict(const std::string& worker, ShareId share, const std::string& why) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  const dispatch::ShareSheet* const known = job_->find(share);
+  if (known == nullptr || known->worker != worker) return;
+  JobEffects out;
+  job_->evicted(before(), share, why, out);
+  after(out);
+}
+
 // What a worker has is compared with what it should have: letters may be lost, and so may what they were about.
 void Steward::reported(const std::string& worker, const dispatch::WorkerReport& report) {
   if (job_ == nullptr || !owned_ || job_->over()) return;

@@ -13,14 +13,16 @@ uint32_t used(const dispatch::WorkerReport& report) { return report.cores - std:
 }  // namespace
 
 bool WorkerRegistry::heard(Instant now, const std::string& name, dispatch::WorkerReport report) {
-  const auto known = workers_.find(name);
+  auto known = workers_.find(name);
   if (known == workers_.end()) {
     if (workers_.size() >= kMostWorkers) return false;
-    workers_.emplace(name, Entry{std::move(report), now});
-    return true;
+    known = workers_.emplace(name, Entry{{}, now, WorkerProgress(signals_)}).first;
   }
-  // Who reports is alive, whatever membership thinks of it at the moment.
-  known->second = Entry{std::move(report), now};
+  Entry& entry = known->second;
+  entry.progress.reported(now, report);
+  entry.report = std::move(report);
+  entry.heard = now;
+  entry.gone = false;  // who reports is alive, whatever membership thinks of it at the moment
   return true;
 }
 
@@ -47,13 +49,15 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std
     const dispatch::WorkerReport& report = entry.report;
     const auto own = asked.find(name);
     const uint32_t taken = std::max(used(report), own == asked.end() ? 0U : own->second);
+    const health::Routing routing = entry.progress.routing(now);
     dispatch::WorkerSight sight;
     sight.name = name;
     sight.life = report.life;
     sight.cores = report.cores;
     sight.free = report.cores - std::min(report.cores, taken);
-    sight.takes_work = report.takes_work && now - entry.heard < kFresh && !left_alone.contains(name);
-    sight.healthy = report.healthy;
+    sight.takes_work =
+        routing <= health::Routing::kInvestigate && now - entry.heard < kFresh && !left_alone.contains(name);
+    sight.healthy = report.healthy && routing == health::Routing::kRoute;
     sight.leaves = report.leaves;
     out.push_back(std::move(sight));
   }
@@ -70,6 +74,7 @@ std::vector<dispatch::WorkerLine> WorkerRegistry::lines(Instant now) const {
     line.state = entry.gone ? "gone" : (now - entry.heard < kFresh ? entry.report.state : "silent");
     line.reason = entry.report.reason;
     line.shares = static_cast<uint32_t>(entry.report.held.size());
+    line.progress = to_string(entry.progress.progress(now));
     out.push_back(std::move(line));
   }
   return out;

@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "dispatch/job.h"
 #include "dispatch/letters.h"
+#include "node/manager/worker_progress.h"
 
 namespace bellwether::node {
 
@@ -22,8 +23,11 @@ class WorkerRegistry {
   struct Entry {
     dispatch::WorkerReport report;
     Instant heard;
+    WorkerProgress progress;
     bool gone = false;  // by membership, until it reports again as another life, or membership changes its mind
   };
+
+  explicit WorkerRegistry(const health::SignalSettings& signals = kWorkerSignals) : signals_(signals) {}
 
   // False: there is no room for one more.
   bool heard(Instant now, const std::string& name, dispatch::WorkerReport report);
@@ -33,7 +37,8 @@ class WorkerRegistry {
   const Entry* find(const std::string& name) const;
   std::size_t size() const { return workers_.size(); }
 
-  // `asked`: cores of each worker that this manager's jobs stand for. `left_alone`: get nothing new for now.
+  // Who is stuck gets nothing new; who is slow or degraded, when there is no other way. `asked`: cores of each worker
+  // that this manager's jobs stand for. `left_alone`: get nothing new for now.
   std::vector<dispatch::WorkerSight> sights(Instant now, const std::map<std::string, uint32_t>& asked,
                                             const std::set<std::string>& left_alone = {}) const;
   std::vector<dispatch::WorkerLine> lines(Instant now) const;
@@ -41,6 +46,7 @@ class WorkerRegistry {
   void sweep(Instant now);
 
  private:
+  health::SignalSettings signals_;
   std::map<std::string, Entry> workers_;
 };
 

@@ -66,5 +66,34 @@ TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_counts_as_there) {
   EXPECT_TRUE(sights[1].takes_work);
 }
 
+TEST(WorkerRegistry, who_is_stuck_gets_nothing_new_and_who_is_slow_only_when_there_is_no_other) {
+  WorkerRegistry registry;
+  const auto tell = [&](int second, uint64_t turned) {
+    dispatch::WorkerReport told = report(2, 1);
+    const auto possible = static_cast<uint64_t>(second) * 10;
+    told.held = {{"j",
+                  dispatch::JobFence(1),
+                  dispatch::ShareId(1),
+                  dispatch::SharePhase::kRunning,
+                  {possible, turned, 0, 0, 0, 0}}};
+    const Instant now = kNow + Duration::seconds(second);
+    ASSERT_TRUE(registry.heard(now, "w1", told));
+  };
+  const auto sight = [&](int second) { return registry.sights(kNow + Duration::seconds(second), {}).at(0); };
+  const auto line = [&](int second) { return registry.lines(kNow + Duration::seconds(second)).at(0); };
+  tell(0, 0);
+  tell(1, 10);
+  EXPECT_TRUE(sight(1).healthy);
+  EXPECT_EQ(line(1).progress, "normal");
+  tell(2, 15);
+  EXPECT_TRUE(sight(2).takes_work);
+  EXPECT_FALSE(sight(2).healthy);
+  EXPECT_EQ(line(2).progress, "slow");
+  for (int second = 3; second < 6; ++second) tell(second, 15);
+  EXPECT_FALSE(sight(5).takes_work);
+  EXPECT_EQ(line(5).progress, "stuck");
+  EXPECT_EQ(line(5).state, "healthy") << "that is what it says of itself";
+}
+
 }  // namespace
 }  // namespace bellwether::node

@@ -131,6 +131,31 @@ TEST_F(ChildShareTest, the_seconds_together_are_what_the_last_counters_say) {
   }
 }
 
+TEST_F(ChildShareTest, it_tells_how_far_it_comes_while_its_target_does_not_answer) {
+  faults_.latency_low = faults_.latency_high = Duration::hours(1);
+  service_.faults = target::Faults(faults_, runtime_->now());
+  start_and_begin(order(scenario(kForever), 0, 2, 2));
+  run_until([&] { return heard_.last.headway.begun == 2 && heard_.last.headway.turned >= 6; });
+  EXPECT_EQ(heard_.last.loops, 2u);
+  EXPECT_EQ(heard_.last.headway.could_begin, 2u) << "who waits for the target could not begin anything";
+  EXPECT_EQ(heard_.last.tally.iterations, 0u);
+  share_->stop(false);
+  EXPECT_EQ(wait_for_end().how, How::kStopped);
+  EXPECT_EQ(heard_.last.loops, 0u) << "nothing is expected of what has ended";
+}
+
+TEST_F(ChildShareTest, arrivals_that_are_dropped_are_served) {
+  faults_.latency_low = faults_.latency_high = Duration::hours(1);
+  service_.faults = target::Faults(faults_, runtime_->now());
+  start_and_begin(order(scenario("executor: constant-arrival-rate, rate: 100/s, duration: 1s, vus: 1")));
+  run_until([&] { return heard_.last.headway.due == 100; });
+  EXPECT_EQ(heard_.last.headway.served, 100u);
+  EXPECT_EQ(heard_.last.headway.begun, 1u);
+  EXPECT_EQ(heard_.last.tally.dropped, 99u);
+  share_->stop(false);
+  wait_for_end();
+}
+
 TEST_F(ChildShareTest, one_that_goes_on_tells_the_seconds_of_the_clock_that_began_long_ago) {
   start(order(scenario("executor: constant-arrival-rate, rate: 100/s, duration: 4s, vus: 20")));
   run_until([&] { return heard_.prepared.has_value(); });

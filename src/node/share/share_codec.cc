@@ -106,6 +106,12 @@ void put(const ChildCounters& from, wire::FromShare& to) {
   counters->set_iterations(from.tally.iterations);
   counters->set_dropped(from.tally.dropped);
   counters->set_vus_active(from.tally.vus_active);
+  counters->set_loops(from.loops);
+  counters->set_turned(from.headway.turned);
+  counters->set_could_begin(from.headway.could_begin);
+  counters->set_begun(from.headway.begun);
+  counters->set_due(from.headway.due);
+  counters->set_served(from.headway.served);
 }
 
 void put(const ChildEnded& from, wire::FromShare& to) {
@@ -129,11 +135,21 @@ Result<FromChild> take(const wire::FromShare::Second& from) {
 }
 
 Result<FromChild> take(const wire::FromShare::Counters& from) {
+  if (from.loops() > kMostShareThreads) return refuse("more loops than it may have");
+  for (const uint64_t one : {from.turned(), from.could_begin(), from.begun(), from.due(), from.served()}) {
+    if (one > account::kMostCount) return refuse("a count that cannot be");
+  }
   return FromChild(ChildCounters{{.requests = from.requests(),
                                   .failed = from.failed(),
                                   .iterations = from.iterations(),
                                   .dropped = from.dropped(),
-                                  .vus_active = from.vus_active()}});
+                                  .vus_active = from.vus_active()},
+                                 from.loops(),
+                                 {.turned = from.turned(),
+                                  .could_begin = from.could_begin(),
+                                  .begun = from.begun(),
+                                  .due = from.due(),
+                                  .served = from.served()}});
 }
 
 Result<FromChild> take(const wire::FromShare::Ended& from) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck.h>
 
+#include "account/window_codec.h"
 #include "proto/share.pb.h"
 
 namespace bellwether::node {
@@ -45,7 +46,10 @@ TEST(ShareCodec, messages_arrive_as_they_were_sent) {
                            Duration::nanos(*rc::gen::inRange<int64_t>(1, 1'000'000'001)),
                            *rc::gen::string<std::string>()});
     const auto count = rc::gen::arbitrary<uint64_t>();
-    comes_back(ChildCounters{{*count, *count, *count, *count, *rc::gen::arbitrary<int64_t>()}});
+    const auto figure = rc::gen::inRange<uint64_t>(0, account::kMostCount);
+    comes_back(ChildCounters{{*count, *count, *count, *count, *rc::gen::arbitrary<int64_t>()},
+                             *rc::gen::inRange<uint32_t>(0, kMostShareThreads),
+                             {*figure, *figure, *figure, *figure, *figure}});
     comes_back(
         ChildEnded{*rc::gen::element(ChildEnded::How::kCompleted, ChildEnded::How::kStopped, ChildEnded::How::kAborted),
                    *rc::gen::string<std::string>(),
@@ -125,6 +129,11 @@ TEST(ShareCodec, what_cannot_be_is_refused) {
   from.mutable_ended()->set_how(0);
   from.mutable_ended()->set_step(std::string(kMostShareText + 1, 'x'));
   EXPECT_THAT(refusal(from), HasSubstr("too long a name"));
+  from.mutable_counters()->set_loops(kMostShareThreads + 1);
+  EXPECT_THAT(refusal(from), HasSubstr("more loops"));
+  from.mutable_counters()->set_loops(1);
+  from.mutable_counters()->set_served(account::kMostCount + 1);
+  EXPECT_THAT(refusal(from), HasSubstr("a count that cannot be"));
   EXPECT_THAT(refusal(wire::FromShare()), HasSubstr("it says nothing"));
 }
 

@@ -117,7 +117,7 @@ class Share final : public LoadGroup::Listener {
     co_await group_->run(begin.start, begin.resume_at);
     beside.cancel();
     co_await beside.join();
-    say(ChildCounters{group_->tally()});
+    say(counters());
     const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
                      : stopped_           ? ChildEnded::How::kStopped
                                           : ChildEnded::How::kCompleted;
@@ -148,14 +148,16 @@ class Share final : public LoadGroup::Listener {
     }
   }
 
+  ChildCounters counters() const { return {group_->tally(), group_->loops(), group_->headway()}; }
+
   task<void> tell_counters(runtime::Cancellation* cancel) {
-    vuser::Tally told;
+    ChildCounters told;
     while (true) {
       const bool time_came = co_await runtime_.sleep(kCountersEvery, cancel);
       if (!time_came) co_return;
-      const vuser::Tally now = group_->tally();
+      const ChildCounters now = counters();
       if (now == told || socket_->waiting() > 0) continue;  // the seconds come first
-      say(ChildCounters{now});
+      say(now);
       told = now;
     }
   }

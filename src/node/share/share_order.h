@@ -72,6 +72,8 @@ struct ChildSecond {
 // Since the begin. The newest wins.
 struct ChildCounters {
   vuser::Tally tally;
+  uint32_t loops = 0;  // that make load now
+  vuser::Headway headway = {};
   bool operator==(const ChildCounters&) const = default;
 };
 struct ChildEnded {

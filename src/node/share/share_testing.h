@@ -41,7 +41,10 @@ class Heard final : public ShareProcess::Listener {
     check(prepared && *prepared && !end, "it has begun");
     seconds.push_back({second, covered, std::move(window)});
   }
-  void on_counters(const ChildCounters& now) override { counters.push_back(now.tally); }
+  void on_counters(const ChildCounters& now) override {
+    counters.push_back(now.tally);
+    last = now;
+  }
   void on_ended(const ShareEnd& how) override {
     check(!end, "it ends once");
     end = how;
@@ -50,6 +53,7 @@ class Heard final : public ShareProcess::Listener {
   std::optional<Status> prepared;
   std::vector<ChildSecond> seconds;
   std::vector<vuser::Tally> counters;
+  ChildCounters last;
   std::optional<ShareEnd> end;
 };
 

@@ -141,13 +141,13 @@ TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
   vuser::Tally tally;
   tally.requests = 12;
   tally.vus_active = 3;
-  process.to.on_counters({tally});
+  process.to.on_counters({.tally = tally});
   until([&] { return !one_.lives.empty(); });
   ASSERT_EQ(one_.lives[0].shares.size(), 1u);
   EXPECT_EQ(one_.lives[0].shares[0].requests, 12u);
   EXPECT_EQ(one_.lives[0].shares[0].vus, 3);
   tally.requests = 20;
-  process.to.on_counters({tally});
+  process.to.on_counters({.tally = tally});
   until([&] { return one_.lives.size() == 2; });
   EXPECT_GT(one_.lives[1].number, one_.lives[0].number);
   EXPECT_EQ(one_.lives[1].shares[0].requests, 20u);

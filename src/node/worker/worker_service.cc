@@ -278,6 +278,10 @@ dispatch::WorkerReport WorkerService::report() {
   }
   dispatch::WorkerReport made = desk_.report();
   made.life = life_;
+  for (dispatch::WorkerReport::Held& held : made.held) {
+    WorkerShare* const share = held.phase == dispatch::SharePhase::kRunning ? find({held.job, held.share}) : nullptr;
+    if (share != nullptr) held.headway = share->headway(runtime_.now());
+  }
   made.takes_work = made.takes_work && states_.takes_work();
   made.healthy = states_.state() == health::WorkerState::kHealthy;
   made.state = to_string(states_.state());

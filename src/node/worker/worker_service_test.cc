@@ -30,6 +30,31 @@ TEST_F(WorkerServiceTest, tells_of_its_cores_and_shares_as_they_change) {
   EXPECT_EQ(one_.reports.back().held[0].phase, dispatch::SharePhase::kEnded);
 }
 
+TEST_F(WorkerServiceTest, what_a_process_that_stands_still_could_do_is_counted_by_the_time_that_passes) {
+  FakeProcess& process = *run_share(1);
+  const auto headway = [&] {
+    const auto& held = one_.reports.back().held;
+    return held.empty() ? dispatch::Headway() : held[0].headway;
+  };
+  until([&] { return headway().could_turn >= 3; });
+  EXPECT_EQ(headway().turned, 0u);
+  process.to.on_counters({.tally = {}, .loops = 1, .headway = {7, 6, 5, 4, 3}});
+  until([&] { return headway().turned == 7; });
+  EXPECT_EQ(headway().could_begin, 6u);
+  EXPECT_EQ(headway().begun, 5u);
+  EXPECT_EQ(headway().due, 4u);
+  EXPECT_EQ(headway().served, 3u);
+  process.to.on_counters({});
+  const std::size_t told = one_.reports.size();
+  until([&] { return one_.reports.size() > told + 1; });
+  const uint64_t could_turn = headway().could_turn;
+  const std::size_t again = one_.reports.size();
+  until([&] { return one_.reports.size() > again + 1; });
+  EXPECT_EQ(headway().could_turn, could_turn) << "of loops that have ended nothing is expected";
+  process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
+  until([&] { return headway() == dispatch::Headway(); });
+}
+
 TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_until_somebody_does) {
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
   WorkerSettings impatient;

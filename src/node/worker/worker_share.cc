@@ -57,12 +57,15 @@ resilience::Retry WorkerShare::fresh_retry() { return {kDelivery, Instant::never
 
 // --- its process -----------------------------------------------------------------------------------------------------
 
-void WorkerShare::start(ShareFactory& factory, ChildOrder order) { process_ = factory.start(std::move(order), *this); }
+void WorkerShare::start(ShareFactory& factory, ChildOrder order) {
+  loops_ = order.count;
+  process_ = factory.start(std::move(order), *this);
+}
 
 void WorkerShare::begin(const dispatch::desk_effect::Begin& begin) {
   check(process_ != nullptr && !begun_, "the desk begins what is prepared, once");
   begun_ = true;
-  begun_at_ = runtime_.now();
+  begun_at_ = turns_counted_ = runtime_.now();
   stream_.begin(begin.base, begin.from);
   const Duration ago = begin.at.value_or(runtime_.read_clock() - begin.origin);
   process_->begin(begin.origin, begin.resumes ? std::max(ago, Duration::zero()) : Duration::zero());
@@ -87,8 +90,8 @@ void WorkerShare::save() {
 
 // How far it is: what it has done, of that and what it is in the middle of. What it would still begin nobody knows.
 resilience::ExtensionRequest WorkerShare::request(resilience::ExtensionRequest::Reason reason) const {
-  const double done = static_cast<double>(tally_.requests + tally_.iterations);
-  const double doing = static_cast<double>(std::max<int64_t>(tally_.vus_active, 0));
+  const double done = static_cast<double>(told_.tally.requests + told_.tally.iterations);
+  const double doing = static_cast<double>(std::max<int64_t>(told_.tally.vus_active, 0));
   resilience::ExtensionRequest made;
   made.reason = reason;
   made.progress = done + doing > 0 ? done / (done + doing) : 0;
@@ -138,8 +141,11 @@ void WorkerShare::on_second(uint64_t second, std::string window, Duration) {
 }
 
 void WorkerShare::on_counters(const ChildCounters& counters) {
-  tally_ = counters.tally;
-  host_.on_counters(false);
+  const bool is_news = counters.tally != told_.tally;
+  count_turns(runtime_.now());
+  told_ = counters;
+  loops_ = counters.loops;
+  if (is_news) host_.on_counters(false);
 }
 
 void WorkerShare::on_ended(const ShareEnd& ended) {
@@ -156,9 +162,32 @@ std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const 
   const bool has_ended = process_ == nullptr;
   if (!begun_ || (has_ended && now - ended_at_ > kLastWords)) return std::nullopt;
   if (!pacer_.may_send(now, resilience::Pacer::Kind::kBatch)) return std::nullopt;
-  const int64_t vus = has_ended ? 0 : tally_.vus_active;
-  return dispatch::LiveLetter::Share{key_.job,       key_.share, tally_.requests, tally_.failed, tally_.iterations,
-                                     tally_.dropped, vus};
+  const int64_t vus = has_ended ? 0 : told_.tally.vus_active;
+  return dispatch::LiveLetter::Share{key_.job,
+                                     key_.share,
+                                     told_.tally.requests,
+                                     told_.tally.failed,
+                                     told_.tally.iterations,
+                                     told_.tally.dropped,
+                                     vus};
+}
+
+// A process that is stopped tells nothing: what it could have done meanwhile is known here, by the time that passes.
+void WorkerShare::count_turns(Instant now) {
+  could_turn_ += (now - turns_counted_) * static_cast<int64_t>(loops_);
+  turns_counted_ = now;
+}
+
+dispatch::Headway WorkerShare::headway(Instant now) {
+  if (!begun_ || process_ == nullptr) return {};
+  count_turns(now);
+  const vuser::Headway& made = told_.headway;
+  return {static_cast<uint64_t>(could_turn_ / vuser::kTurn),
+          made.turned,
+          made.could_begin,
+          made.begun,
+          made.due,
+          made.served};
 }
 
 // --- what it says to the owner ---------------------------------------------------------------------------------------

@@ -64,6 +64,8 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   // What it has done so far, for screens; nothing before its begin, some time after its end, and while the owner drops
   // it.
   std::optional<dispatch::LiveLetter::Share> live(Instant now) const;
+  // How far it has come; nothing before its begin and after its end.
+  dispatch::Headway headway(Instant now);
   // What the owner said of its buffer.
   const resilience::Pacer& pacer() const { return pacer_; }
 
@@ -88,6 +90,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   void tell_delivered();
   void complain(const std::string& text);
   void wake();
+  void count_turns(Instant now);
   resilience::Retry fresh_retry();
 
   runtime::Runtime& runtime_;
@@ -103,7 +106,10 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   uint64_t until_ = 0;  // it hands over at that second of the run; 0: it does not
   Instant begun_at_;
   Instant ended_at_;
-  vuser::Tally tally_;
+  ChildCounters told_;     // the last
+  uint32_t loops_ = 0;     // that are to turn
+  Duration could_turn_;    // the time that was given to each of them, together
+  Instant turns_counted_;  // until when
 
   resilience::Pacer pacer_;
   Instant said_;  // when the owner last took something

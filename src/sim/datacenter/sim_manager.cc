@@ -37,11 +37,13 @@ copies::CopyKeeperSettings copy_keeper_of(const DatacenterPlace& place) {
   return settings;
 }
 
-// Jobs that have ended are asked of the disks soon.
+// Jobs that have ended are asked of the disks soon; whoever is stuck is not waited for as long as in life, where jobs
+// take longer.
 node::ManagerSettings service_settings() {
   node::ManagerSettings settings;
   settings.tracking = Duration::seconds(20);
   settings.tracking_failed = Duration::seconds(20);
+  settings.workers.drain_limit = Duration::seconds(5);
   return settings;
 }
 

@@ -75,6 +75,7 @@ class SimShare final : public node::ShareProcess {
     fails_ = stage.shares_fail && prng_.chance(0.02);
     crashes_ = stage.shares_fail && prng_.chance(0.03);
     is_deaf_ = prng_.chance(0.05);
+    stands_still_ = stage.shares_fail && prng_.chance(0.03);
     mistake_ = stage.mistake;
     life_ = live();
   }
@@ -97,7 +98,7 @@ class SimShare final : public node::ShareProcess {
     begun_.set();
   }
   void stop(bool graceful) override {
-    if (is_deaf_ && story_.begun) return;
+    if ((is_deaf_ || stands_still_) && story_.begun) return;
     const Duration most = graceful ? job_.spec[workflow_].graceful_stop : kStopsWithin;
     const Instant end = runtime_.now() + prng_.between(Duration::zero(), most);
     if (ends_ <= end) return;
@@ -156,6 +157,13 @@ class SimShare final : public node::ShareProcess {
   }
 
   task<void> measure() {
+    if (stands_still_) {
+      BW_PROBE("datacenter: a share stands still");
+      co_await runtime_.sleep_until(Instant::never(), &over_);
+      co_return;
+    }
+    // There are no loops in this model that could turn, or not.
+    listener_.on_counters({});
     while (!over_.cancelled()) {
       const Instant border = start_ + kSecond * static_cast<int64_t>(next_second_ + 1);
       const Instant until = std::min({border + prng_.between(Duration::zero(), kToldLate), ends_, crash_at_});
@@ -210,6 +218,7 @@ class SimShare final : public node::ShareProcess {
   bool fails_ = false;
   bool crashes_ = false;
   bool is_deaf_ = false;
+  bool stands_still_ = false;  // its process does nothing any more, from its begin on
   Instant start_;
   Instant ends_ = Instant::never();
   Instant crash_at_ = Instant::never();
