@@ -1,6 +1,10 @@
 #include "cluster/vital_signs.h"
 
 #include <algorithm>
+#include <dirent.h>
+#include <limits>
+#include <sys/resource.h>
+#include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
 
@@ -13,6 +17,9 @@ using runtime::task;
 
 constexpr int kBeatsAMeasure = 10;
 constexpr std::size_t kTextMost = 16 * 1024;
+// To count more than this takes a while, and is done less often.
+constexpr uint64_t kManyDescriptors = 4096;
+constexpr int kMeasuresACount = 10;
 constexpr std::string_view kGroups = "/sys/fs/cgroup";
 
 // The word number `at`, counted from 0; empty when there are not so many.
@@ -27,6 +34,20 @@ std::string_view word(std::string_view text, std::size_t at) {
   }
 }
 
+// Newer kernels say it as the size of the folder; in others its entries are counted, without the two that every folder
+// has, and the one of the counting.
+uint64_t descriptors_in_use() {
+  constexpr const char* kFolder = "/proc/self/fd";
+  struct stat folder {};
+  if (::stat(kFolder, &folder) == 0 && folder.st_size > 0) return static_cast<uint64_t>(folder.st_size);
+  DIR* const entries = ::opendir(kFolder);
+  if (entries == nullptr) return 0;
+  uint64_t count = 0;
+  while (::readdir(entries) != nullptr) ++count;
+  ::closedir(entries);
+  return count - std::min<uint64_t>(count, 3);
+}
+
 }  // namespace
 
 std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_second) {
@@ -38,6 +59,12 @@ std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_secon
   const auto system = parse_u64(word(rest, 12));
   if (!user || !system) return std::nullopt;
   return Duration::nanos(static_cast<int64_t>(*user + *system) * (1'000'000'000 / ticks_a_second));
+}
+
+std::optional<Duration> waited_of(std::string_view schedstat) {
+  const auto waited = parse_u64(word(schedstat, 1));
+  if (!waited || *waited > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
+  return Duration::nanos(static_cast<int64_t>(*waited));
 }
 
 std::optional<uint64_t> resident_pages_of(std::string_view statm) { return parse_u64(word(statm, 1)); }
@@ -89,6 +116,14 @@ task<void> VitalMeter::measure() {
   const Instant now = runtime_.read_clock();
   const auto cpu = cpu_time_of(stat, ::sysconf(_SC_CLK_TCK));
 
+  // Of this thread, whichever reads the file.
+  const std::string schedstat = co_await read("/proc/self/task/" + std::to_string(::gettid()) + "/schedstat");
+  const auto waited = waited_of(schedstat);
+  signs_.run_delay =
+      waited && waited_before_ ? std::max(*waited - *waited_before_, Duration::zero()) : Duration::zero();
+  waited_before_ = waited;
+  count_descriptors();
+
   signs_.cores = std::max(1u, std::thread::hardware_concurrency());
   const std::string meminfo = co_await read("/proc/meminfo");
   signs_.memory_most = total_memory_of(meminfo).value_or(0);
@@ -121,6 +156,15 @@ task<void> VitalMeter::measure() {
   }
   cpu_before_ = cpu;
   measured_ = now;
+}
+
+void VitalMeter::count_descriptors() {
+  if (signs_.descriptors > kManyDescriptors && ++uncounted_ < kMeasuresACount) return;
+  uncounted_ = 0;
+  rlimit limit{};
+  const bool known = ::getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY;
+  signs_.descriptors_most = known ? limit.rlim_cur : 0;
+  signs_.descriptors = descriptors_in_use();
 }
 
 task<void> VitalMeter::run(runtime::Cancellation* cancel) {

@@ -21,6 +21,12 @@ struct VitalSigns {
   double memory_share() const {
     return memory_most == 0 ? 0 : static_cast<double>(memory) / static_cast<double>(memory_most);
   }
+  uint64_t descriptors = 0;       // open files and connections
+  uint64_t descriptors_most = 0;  // 0: there is no limit, or it is not known
+  double descriptor_share() const {
+    return descriptors_most == 0 ? 0 : static_cast<double>(descriptors) / static_cast<double>(descriptors_most);
+  }
+  Duration run_delay;   // for how long its thread could have run and had no processor, over the last interval
   double loop_lag = 0;  // how late a timer fired, over its period; the worst of the last interval
 };
 
@@ -45,6 +51,7 @@ class VitalMeter {
 
  private:
   runtime::task<void> measure();
+  void count_descriptors();
   runtime::task<std::string> read(std::string path);
 
   runtime::Runtime& runtime_;
@@ -52,12 +59,16 @@ class VitalMeter {
   VitalSigns signs_;
   double worst_lag_ = 0;
   std::optional<Duration> cpu_before_;
+  std::optional<Duration> waited_before_;
+  int uncounted_ = 0;  // measures since descriptors were counted
   Instant measured_;
 };
 
 // The parts that need no system. Each gives nothing when the text is not what it should be.
 // /proc/self/stat: processor time that the process has used.
 std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_second);
+// /proc/self/task/ID/schedstat: for how long the thread has waited for a processor, in all.
+std::optional<Duration> waited_of(std::string_view schedstat);
 // /proc/self/statm: resident pages.
 std::optional<uint64_t> resident_pages_of(std::string_view statm);
 // /proc/self/cgroup: the group of the one hierarchy, as a path from its root.

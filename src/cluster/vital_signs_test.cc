@@ -1,6 +1,7 @@
 #include "cluster/vital_signs.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "runtime/epoll_runtime.h"
 
@@ -12,6 +13,13 @@ TEST(VitalSigns, processor_time_is_found_behind_a_name_of_any_text) {
   EXPECT_EQ(cpu_time_of(stat, 100), Duration::seconds(3));
   EXPECT_EQ(cpu_time_of("12 (a) S 1", 100), std::nullopt);
   EXPECT_EQ(cpu_time_of("", 100), std::nullopt);
+}
+
+TEST(VitalSigns, the_wait_for_a_processor_is_the_second_figure) {
+  EXPECT_EQ(waited_of("12345 678 9\n"), Duration::nanos(678));
+  EXPECT_EQ(waited_of("12345\n"), std::nullopt);
+  EXPECT_EQ(waited_of("1 18446744073709551615 1\n"), std::nullopt);
+  EXPECT_EQ(waited_of(""), std::nullopt);
 }
 
 TEST(VitalSigns, limits_of_groups_are_read) {
@@ -49,12 +57,21 @@ TEST(VitalSigns, of_this_process_are_measured) {
   Noting noting;
   noting.cancel = &cancel;
   VitalMeter meter(*runtime, noting);
+  std::vector<int> open;
+  for (int i = 0; i < 100; ++i) open.push_back(::dup(STDERR_FILENO));
   runtime->run(meter.run(&cancel));
   ASSERT_TRUE(noting.signs);
   EXPECT_GE(noting.signs->cores, 0.01);
   EXPECT_GT(noting.signs->memory, 100'000u);
   EXPECT_GT(noting.signs->memory_share(), 0);
   EXPECT_LT(noting.signs->memory_share(), 1.01);
+  for (const int one : open) ::close(one);
+  EXPECT_GT(noting.signs->descriptors, 100u);
+  EXPECT_LT(noting.signs->descriptors, 200u) << "each once";
+  EXPECT_GT(noting.signs->descriptors_most, 0u);
+  EXPECT_DOUBLE_EQ(noting.signs->descriptor_share(), static_cast<double>(noting.signs->descriptors) /
+                                                         static_cast<double>(noting.signs->descriptors_most));
+  EXPECT_GE(noting.signs->run_delay, Duration::zero());
   EXPECT_GE(noting.signs->cpu_share, 0);
   EXPECT_LE(noting.signs->cpu_share, 1);
 }

@@ -119,6 +119,12 @@ std::vector<Figure> figures_of(const NodeFigures& sources) {
   gauge("bellwether_cpu_share", "Of the processors that this node may use.", sources.vital.cpu_share);
   gauge("bellwether_memory_bytes", "In use.", static_cast<double>(sources.vital.memory));
   gauge("bellwether_memory_limit_bytes", "That this node may use.", static_cast<double>(sources.vital.memory_most));
+  gauge("bellwether_descriptors", "Open files and connections.", static_cast<double>(sources.vital.descriptors));
+  gauge("bellwether_descriptor_limit", "That this node may have; 0 when there is no limit.",
+        static_cast<double>(sources.vital.descriptors_most));
+  gauge("bellwether_run_delay_seconds",
+        "For how long its control thread could have run and had no processor, of the last second.",
+        sources.vital.run_delay.seconds_f());
   put_members(sources, out);
   put_wire(sources, out);
   put_connections(sources, out);

@@ -326,7 +326,9 @@ void WorkerService::sample(const cluster::VitalSigns& signs, int health_score) {
   const double spare = signs.cores - static_cast<double>(desk_.cores() - desk_.free_cores());
   sample.control_cpu = signs.cpu_share * signs.cores / std::max(spare, 1.0);
   sample.loop_lag = Duration::from_seconds_f(signs.loop_lag * cluster::kLoopBeat.seconds_f());
+  sample.run_delay = signs.run_delay;
   sample.memory = signs.memory_share();
+  sample.descriptors = signs.descriptor_share();
   sample.health_score = health_score;
   for (const auto& [key, share] : shares_) {
     const double kept = static_cast<double>(share->stream().bytes());

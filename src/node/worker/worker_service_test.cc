@@ -236,6 +236,25 @@ TEST_F(WorkerServiceTest, what_nobody_goes_on_with_is_stopped_when_a_worker_has_
   EXPECT_EQ(one_.ends[0].end.outcome, dispatch::ShareOutcome::kLeft);
 }
 
+TEST_F(WorkerServiceTest, one_that_runs_out_of_descriptors_or_waits_for_a_core_says_so) {
+  until([&] { return service_->state() == health::WorkerState::kHealthy; });
+  cluster::VitalSigns signs;
+  signs.descriptors = 90;
+  signs.descriptors_most = 100;
+  service_->sample(signs, 0);
+  service_->sample(signs, 0);
+  EXPECT_EQ(service_->state(), health::WorkerState::kDegraded);
+  EXPECT_EQ(service_->state_reason(), "file descriptors");
+  signs.descriptors = 10;
+  signs.run_delay = Duration::millis(400);
+  service_->sample(signs, 0);
+  EXPECT_EQ(service_->state(), health::WorkerState::kDegraded);
+  EXPECT_EQ(service_->state_reason(), "run queue delay");
+  signs.run_delay = Duration::zero();
+  for (int i = 0; i < 5; ++i) service_->sample(signs, 0);
+  EXPECT_EQ(service_->state(), health::WorkerState::kHealthy);
+}
+
 TEST_F(WorkerServiceTest, who_is_no_manager_is_not_listened_to) {
   TestNode somebody(*runtime_, "o1", wire::Role::kOperator, kAnyPort);
   FakeManager as_manager(somebody, safe_);
