@@ -108,7 +108,12 @@ std::string ManagerRole::refuses_jobs() const {
 }
 
 std::vector<Figure> ManagerRole::figures() const {
-  return {{"bellwether_jobs_quorum_breaker",
+  return {{"bellwether_jobs_progress",
+           "gauge",
+           "Shares that were dispatched, of those that could be: 0 idle, 1 normal, 2 slow, 3 degraded, 4 stuck.",
+           {},
+           static_cast<double>(service_.progress())},
+          {"bellwether_jobs_quorum_breaker",
            "gauge",
            "Before what is asked of a quorum for new jobs: 0 closed, 1 open, 2 half open.",
            {},

@@ -40,6 +40,7 @@ class ManagerRole final : public NodeRole {
   std::string obstacle() const override;
   std::string state() const override;
   std::string refuses_jobs() const override;
+  std::string progress() const override { return std::string(to_string(service_.progress())); }
   std::vector<Figure> figures() const override;
 
  private:

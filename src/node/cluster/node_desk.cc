@@ -151,8 +151,11 @@ std::vector<Surroundings::Neighbour> ClusterNode::neighbours() const {
     if (!table.has(i)) continue;
     const auto role = static_cast<wire::Role>(table.profile(i).role);
     if (role != wire::Role::kManager && role != wire::Role::kWorker) continue;
+    const auto said = states_.find(table.name(i));
+    const bool stuck = table.name(i) == config_.name ? progress() == to_string(health::Progress::kStuck)
+                                                     : said != states_.end() && said->second.stuck;
     out.push_back({table.name(i), read_meta(table.profile(i).meta).datacenter, role == wire::Role::kManager,
-                   !is_gone(table.name(i))});
+                   !is_gone(table.name(i)), stuck});
   }
   return out;
 }

@@ -266,6 +266,7 @@ void ClusterNode::tell_state() {
   state.degradation = static_cast<uint32_t>(membership_->kernel().degradation());
   state.cpu_percent = static_cast<uint32_t>(vital_.cpu_share * 100);
   state.memory_percent = static_cast<uint32_t>(vital_.memory_share() * 100);
+  state.stuck = progress() == to_string(health::Progress::kStuck);
   membership_->tell(membership::SetState{write_state(state)});
 }
 

@@ -73,6 +73,7 @@ class ClusterNode final : public NodeDesk,
   int health_score() const override { return membership_->kernel().health_score(); }
   std::string not_ready() const override;
   bool joined() const override { return joined_; }
+  std::string progress() const override { return role_ == nullptr ? std::string() : role_->progress(); }
   Result<std::string> leave(const std::string& who) override;
   Result<std::string> drain(const std::string& who) override;
   Result<std::string> transfer(const std::string& to) override;

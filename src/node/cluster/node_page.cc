@@ -54,6 +54,7 @@ web::Answer NodePage::health() const {
   if (!quorum.state.empty()) out["state"] = quorum.state;
   const health::Probes& probes = probes_.verdicts();
   out["probes"] = {{"startup", probes.started()}, {"liveness", probes.live()}, {"readiness", probes.ready()}};
+  if (std::string progress = desk_.progress(); !progress.empty()) out["progress"] = std::move(progress);
   out["degradation"] = desk_.degradation();
   out["health_score"] = desk_.health_score();
   out["leader"] = {{"name", leader.name}, {"term", leader.term}, {"evidence", leader.evidence}};

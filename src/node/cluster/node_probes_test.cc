@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "node/cluster/node_page.h"
 #include "sim/world.h"
 
 namespace bellwether::node {
@@ -17,6 +18,7 @@ class Desk final : public NodeDesk {
   int health_score() const override { return 0; }
   std::string not_ready() const override { return trouble; }
   bool joined() const override { return has_joined; }
+  std::string progress() const override { return moves; }
   Result<std::string> leave(const std::string&) override { return std::string(); }
   Result<std::string> drain(const std::string&) override { return std::string(); }
   Result<std::string> transfer(const std::string&) override { return std::string(); }
@@ -27,6 +29,7 @@ class Desk final : public NodeDesk {
   std::vector<uint32_t> secrets() const override { return {}; }
 
   std::string trouble;
+  std::string moves;
   bool has_joined = true;
 };
 
@@ -86,6 +89,29 @@ TEST_F(NodeProbesTest, three_looks_make_it_unready_and_one_makes_it_ready) {
   watched_.desk.trouble.clear();
   world_.run_for(Duration::seconds(12));
   EXPECT_TRUE(verdicts().ready());
+}
+
+struct NoFigures final : NodePage::Figures {
+  std::vector<Figure> figures() const override { return {}; }
+};
+runtime::task<void> ask_health(NodePage* page, std::string* body) {
+  web::Request request;
+  request.method = "GET";
+  request.path = "/health";
+  const web::Answer answer = co_await page->answer(std::move(request), nullptr);
+  *body = answer.body;
+}
+
+TEST_F(NodeProbesTest, the_page_says_whether_a_manager_does_what_it_could) {
+  start();
+  const NoFigures figures;
+  NodePage page(watched_.desk, *watched_.probes, figures);
+  std::string body;
+  const auto nothing = ask_health(&page, &body);
+  EXPECT_EQ(body.find("progress"), std::string::npos);
+  watched_.desk.moves = "stuck";
+  const auto asked = ask_health(&page, &body);
+  EXPECT_NE(body.find("\"progress\": \"stuck\""), std::string::npos) << body;
 }
 
 TEST_F(NodeProbesTest, a_loop_that_stalls_whenever_it_is_looked_at_is_not_alive) {

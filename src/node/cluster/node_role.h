@@ -33,6 +33,8 @@ class NodeRole {
   virtual std::string state() const { return {}; }
   // Why it takes no new jobs for now, although it would; else empty.
   virtual std::string refuses_jobs() const { return {}; }
+  // Whether it does what it could, in one word (health/signals.h); empty when others say so of it.
+  virtual std::string progress() const { return {}; }
   // For the page of metrics.
   virtual std::vector<Figure> figures() const { return {}; }
 };

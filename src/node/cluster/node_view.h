@@ -72,6 +72,9 @@ class NodeDesk {
   // Empty when it is ready for work, else why not.
   virtual std::string not_ready() const = 0;
   virtual bool joined() const = 0;
+  // Of what it could do as a manager, what it does: "idle", "normal", "slow", "degraded", "stuck"; empty when it is
+  // none.
+  virtual std::string progress() const { return {}; }
   // Each begins it and says in words what will happen, or why not.
   virtual Result<std::string> leave(const std::string& who) = 0;
   virtual Result<std::string> drain(const std::string& who) = 0;

@@ -43,6 +43,7 @@ std::string write_state(const PeerState& state) {
   out.set_degradation(state.degradation);
   out.set_cpu_percent(state.cpu_percent);
   out.set_memory_percent(state.memory_percent);
+  out.set_stuck(state.stuck);
   return out.SerializeAsString();
 }
 
@@ -56,7 +57,8 @@ std::optional<PeerState> read_state(std::string_view bytes) {
                    .health_score = static_cast<int>(std::min(in.health_score(), 8U)),
                    .degradation = in.degradation(),
                    .cpu_percent = in.cpu_percent(),
-                   .memory_percent = in.memory_percent()};
+                   .memory_percent = in.memory_percent(),
+                   .stuck = in.stuck()};
 }
 
 quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready) {

@@ -32,6 +32,7 @@ struct PeerState {
   uint32_t degradation = 0;
   uint32_t cpu_percent = 0;
   uint32_t memory_percent = 0;
+  bool stuck = false;  // a manager that dispatches nothing of what it could
 };
 std::string write_state(const PeerState& state);
 std::optional<PeerState> read_state(std::string_view bytes);

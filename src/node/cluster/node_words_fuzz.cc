@@ -31,7 +31,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
     const auto back = read_state(write_state(*state));
     check(back && back->leads == state->leads && back->term == state->term && back->ready == state->ready &&
               back->electable == state->electable && back->health_score == state->health_score &&
-              back->degradation == state->degradation,
+              back->degradation == state->degradation && back->stuck == state->stuck,
           "a state survives");
   }
   return 0;

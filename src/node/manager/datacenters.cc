@@ -29,6 +29,7 @@ std::vector<dispatch::DatacenterLine> datacenters_of(const std::vector<Surroundi
     all[one.datacenter].managers += one.there ? 1 : 0;
     health::ManagerView view;
     view.alive = one.there;
+    view.stuck = one.stuck;
     view.is_leader = one.name == leader;
     view.has_quorum = view.ready = one.there && !leader.empty();
     managers.push_back(view);

@@ -45,6 +45,14 @@ TEST(Datacenters, who_is_gone_does_not_count) {
                                         DatacenterLine{"west", 0, 0, 0, 0, "unhealthy", "no worker is registered"}));
 }
 
+TEST(Datacenters, with_a_manager_that_is_stuck_none_is_healthy) {
+  std::vector<Neighbour> neighbours = with({{"w1", "east", false, true}});
+  neighbours[1].stuck = true;
+  EXPECT_EQ(datacenters_of(neighbours, "a", {worker("w1", 4, 4)}).at(0).reason, "a manager is stuck");
+  neighbours[1].there = false;
+  EXPECT_EQ(datacenters_of(neighbours, "a", {worker("w1", 4, 4)}).at(0).health, "healthy");
+}
+
 TEST(Datacenters, a_worker_that_is_stuck_is_not_healthy) {
   const auto all = datacenters_of(with({{"w1", "east", false, true}, {"w2", "east", false, true}}), "a",
                                   {worker("w1", 4, 4, "healthy", "stuck"), worker("w2", 2, 1, "healthy", "slow")});

@@ -30,7 +30,7 @@ bool is_of_worker(const dispatch::Letter& letter) {
 }  // namespace
 
 ManagerService::ManagerService(Parts parts, ManagerSettings settings)
-    : parts_(parts), settings_(settings), registry_(settings.workers) {
+    : parts_(parts), settings_(settings), registry_(settings.workers), progress_(parts.runtime.now()) {
   parts_.switchboard.connect(cluster::message_type::kDispatch, *this);
 }
 
@@ -41,6 +41,7 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   while (!cancel->cancelled()) {
     look_around();
     share_out_now();
+    look_at_itself();
     sweep();
     co_await parts_.runtime.sleep(kShareOutEvery, cancel);
   }
@@ -283,6 +284,21 @@ void ManagerService::share_out_now() {
   }
 }
 
+void ManagerService::look_at_itself() {
+  OwnProgress::Seen seen;
+  seen.has_quorum = !parts_.surroundings.leader_name().empty();
+  seen.accepting_jobs = quorum_breaker() != resilience::BreakerState::kOpen;
+  seen.workers = static_cast<uint32_t>(registry_.size());
+  seen.dispatched = dispatched_;
+  for (const auto& [id, steward] : stewards_) {
+    seen.dispatched += steward->dispatched();
+    if (!steward->ready() || !steward->owned() || steward->over()) continue;
+    ++seen.jobs;
+    for (const dispatch::ShareId share : steward->undispatched()) seen.waiting.emplace(id, share);
+  }
+  progress_.look(parts_.runtime.now(), std::move(seen));
+}
+
 // --- jobs that end ---------------------------------------------------------------------------------------------------
 
 void ManagerService::on_says(const Steward& job, const std::string& event, const std::string& text, bool warning) {
@@ -301,6 +317,7 @@ task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Ste
   const std::string id = steward->id();
   co_await self->parts_.runtime.yield();  // whoever drops it may be going through all of them
   co_await steward->close();
+  self->dispatched_ += steward->dispatched();
   self->stewards_.erase(id);
   self->busy_.erase(id);
   self->on_cores_changed();

@@ -18,6 +18,7 @@
 #include "cluster/switchboard.h"
 #include "health/manager_state.h"
 #include "metrics/clock_offset.h"
+#include "node/manager/own_progress.h"
 #include "node/manager/steward.h"
 #include "node/manager/worker_registry.h"
 #include "resilience/breaker.h"
@@ -74,6 +75,8 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
 
   std::size_t jobs() const { return stewards_.size(); }
   std::size_t workers() const { return registry_.size(); }
+  // Whether it dispatches what it could.
+  health::Progress progress() const { return progress_.progress(parts_.runtime.now()); }
   // What was told of all jobs and waits to be counted or copied, and how full that makes this manager.
   std::size_t waiting_bytes() const;
   resilience::Backpressure pressure() const;
@@ -118,6 +121,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   static runtime::task<void> share_out(ManagerService* self);
   void share_out_now();
   void look_around();
+  void look_at_itself();
   static runtime::task<void> end_steward(ManagerService* self, std::shared_ptr<Steward> steward);
   void drop(const std::string& job);
   void sweep();
@@ -148,6 +152,8 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   ManagerSettings settings_;
   WorkerRegistry registry_;
   health::ManagerStates states_;
+  OwnProgress progress_;
+  uint64_t dispatched_ = 0;  // shares of jobs that are not here any more
   resilience::Breaker quorum_{resilience::BreakerSettings()};
   std::map<std::string, std::shared_ptr<Steward>> stewards_;
   std::set<std::shared_ptr<Steward>> claiming_;

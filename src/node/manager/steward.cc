@@ -222,6 +222,7 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
     if (!std::exchange(writing_, true)) scope_.spawn(write_on(this));
     parts_.owner.on_cores_changed();
   } else if (const auto* offering = std::get_if<fx::Offer>(&effect)) {
+    dispatched_.insert(offering->share);
     scope_.spawn(offer(this, offering->share));
   } else if (const auto* beginning = std::get_if<fx::Begin>(&effect)) {
     open_stream(*job_->find(beginning->share));

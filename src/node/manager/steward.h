@@ -99,6 +99,9 @@ class Steward final : private jobs::JobHandle::Listener {
   // Cores of workers that its shares stand for.
   void add_cores(std::map<std::string, uint32_t>& asked) const;
   bool wants_cores() const;
+  // Shares whose offers went out, in all; and those that have a place on a worker, and whose offers have not.
+  uint64_t dispatched() const { return dispatched_.size(); }
+  std::vector<dispatch::ShareId> undispatched() const;
 
   void pool(const std::vector<dispatch::WorkerSight>& workers);
   void worker_gone(const std::string& worker, const std::string& why);
@@ -215,6 +218,7 @@ class Steward final : private jobs::JobHandle::Listener {
   bool live_told_ = false;                        // to whoever looks after the watchers, since it did
   std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
   std::set<dispatch::ShareId> beginning_;
+  std::set<dispatch::ShareId> dispatched_;  // offers that went out
   std::list<Watcher> watchers_;
   std::list<LiveWatcher> live_watchers_;
   Instant watchers_due_ = Instant::never();

@@ -54,6 +54,14 @@ task<Result<dispatch::Response>> Steward::tell(std::string worker, dispatch::Let
   co_return answer;
 }
 
+std::vector<ShareId> Steward::undispatched() const {
+  std::vector<ShareId> out;
+  for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    if (share.state == dispatch::ShareState::kOffered && !dispatched_.contains(share.id)) out.push_back(share.id);
+  }
+  return out;
+}
+
 task<void> Steward::offer(Steward* self, ShareId id) {
   const dispatch::ShareSheet* share = self->job_->find(id);
   if (share == nullptr || share->state != dispatch::ShareState::kOffered || !self->owned_) co_return;

@@ -24,6 +24,7 @@ class Surroundings : public cluster::Addresses {
     std::string datacenter;
     bool manager = false;
     bool there = false;  // neither dead nor gone in good order
+    bool stuck = false;  // a manager that says so of itself
   };
   virtual std::vector<Neighbour> neighbours() const = 0;
   // Others doubt that it lives.

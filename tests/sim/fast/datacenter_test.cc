@@ -29,6 +29,15 @@ TEST(DatacenterWorld, one_seed_gives_one_run) {
   EXPECT_NE(live_datacenter(2).fingerprint, first.fingerprint);
 }
 
+TEST(DatacenterWorld, a_share_that_stands_still_goes_on_elsewhere) {
+  constexpr const char* kEvicted = "dispatch: a share that stands still is given to somebody else";
+  constexpr uint64_t kMostSeeds = 200;
+  for (uint64_t seed = 1; seed <= kMostSeeds && Probe::hits_of(kEvicted) == 0; ++seed) {
+    EXPECT_EQ(live_datacenter(seed).violation, "") << "seed " << seed;
+  }
+  EXPECT_GT(Probe::hits_of(kEvicted), 0u);
+}
+
 class DatacenterCanary : public testing::TestWithParam<int> {};
 
 TEST_P(DatacenterCanary, is_found_out) {
