@@ -66,6 +66,28 @@ class Pauses(jobs.Test):
         self.assertGreater(cluster.arrived(), result["totals"]["requests"])
 
 
+    def test_a_worker_whose_share_stands_still_is_stuck_until_it_goes_on(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=20))
+        cluster.under_load(client, 2)
+
+        def progress():
+            code, workers = cluster.job("workers")
+            return {one["worker"]: one["progress"] for one in workers} if code == 0 else None
+        until("two that move", lambda: progress() == {"w1": "normal", "w2": "normal"})
+        [share] = cluster.children("w2")
+        os.kill(share, signal.SIGSTOP)
+        until("one that does not", lambda: progress() == {"w1": "normal", "w2": "stuck"})
+        os.kill(share, signal.SIGCONT)
+        until("two that move again", lambda: progress() == {"w1": "normal", "w2": "normal"})
+        code, result = client.finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 1200)
+        self.assertEqual([one["kind"] for one in result["events"]], [])
+        self.assertEqual(cluster.arrived(), 1200)
+
+
 class Overtime(jobs.Test):
     def test_a_share_that_hangs_gets_more_time_and_is_killed_when_it_makes_nothing_of_it(self):
         cluster = self.cluster(3, workers=2)
