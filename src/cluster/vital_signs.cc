@@ -34,18 +34,13 @@ std::string_view word(std::string_view text, std::size_t at) {
   }
 }
 
-// Newer kernels say it as the size of the folder; in others its entries are counted, without the two that every folder
-// has, and the one of the counting.
+// Newer kernels say it as the size of the folder; in others its entries are counted, one of which is the counting.
 uint64_t descriptors_in_use() {
   constexpr const char* kFolder = "/proc/self/fd";
   struct stat folder {};
   if (::stat(kFolder, &folder) == 0 && folder.st_size > 0) return static_cast<uint64_t>(folder.st_size);
-  DIR* const entries = ::opendir(kFolder);
-  if (entries == nullptr) return 0;
-  uint64_t count = 0;
-  while (::readdir(entries) != nullptr) ++count;
-  ::closedir(entries);
-  return count - std::min<uint64_t>(count, 3);
+  const uint64_t entries = entries_of(kFolder);
+  return entries - std::min<uint64_t>(entries, 1);
 }
 
 }  // namespace
@@ -59,6 +54,15 @@ std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_secon
   const auto system = parse_u64(word(rest, 12));
   if (!user || !system) return std::nullopt;
   return Duration::nanos(static_cast<int64_t>(*user + *system) * (1'000'000'000 / ticks_a_second));
+}
+
+uint64_t entries_of(const char* folder) {
+  DIR* const entries = ::opendir(folder);
+  if (entries == nullptr) return 0;
+  uint64_t count = 0;
+  while (::readdir(entries) != nullptr) ++count;
+  ::closedir(entries);
+  return count - std::min<uint64_t>(count, 2);
 }
 
 std::optional<Duration> waited_of(std::string_view schedstat) {

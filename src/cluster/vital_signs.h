@@ -82,4 +82,7 @@ std::optional<uint64_t> droppable_of(std::string_view memory_stat);
 // /proc/meminfo: MemTotal in bytes.
 std::optional<uint64_t> total_memory_of(std::string_view meminfo);
 
+// Entries of a folder, without the two that every one has; 0 when it cannot be read.
+uint64_t entries_of(const char* folder);
+
 }  // namespace bellwether::cluster

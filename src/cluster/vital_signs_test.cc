@@ -1,6 +1,8 @@
 #include "cluster/vital_signs.h"
 
+#include <filesystem>
 #include <gtest/gtest.h>
+#include <iterator>
 #include <unistd.h>
 
 #include "runtime/epoll_runtime.h"
@@ -35,6 +37,17 @@ TEST(VitalSigns, limits_of_groups_are_read) {
   EXPECT_EQ(droppable_of("inactive_file 5\n"), 5u);
   EXPECT_EQ(droppable_of("anon 1\n"), std::nullopt);
   EXPECT_EQ(resident_pages_of("100 42 7 1 0 9 0\n"), 42u);
+}
+
+TEST(VitalSigns, entries_of_a_folder_are_counted) {
+  const uint64_t before = entries_of("/proc/self/fd");
+  std::vector<int> open;
+  for (int i = 0; i < 7; ++i) open.push_back(::dup(STDERR_FILENO));
+  EXPECT_EQ(entries_of("/proc/self/fd"), before + 7);
+  for (const int one : open) ::close(one);
+  const std::filesystem::directory_iterator names("/proc/self/ns");
+  EXPECT_EQ(entries_of("/proc/self/ns"), static_cast<uint64_t>(std::distance(begin(names), end(names))));
+  EXPECT_EQ(entries_of("/no/such/folder"), 0u);
 }
 
 struct Noting final : VitalMeter::Listener {

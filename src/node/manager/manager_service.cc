@@ -204,7 +204,7 @@ void ManagerService::look_at_progress(const std::string& worker, health::Progres
         is_stuck);
     on_cores_changed();
   }
-  const std::string why = "stuck for " + format_duration(settings_.workers.drain_limit);
+  const std::string why = "stuck for " + std::to_string(settings_.workers.drain_limit / Duration::seconds(1)) + " s";
   for (const WorkerProgress::Stuck& one : seen.to_evict(now)) {
     if (Steward* const steward = owned(one.job)) steward->evict(worker, one.share, why);
   }
