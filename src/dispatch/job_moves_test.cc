@@ -175,6 +175,68 @@ TEST_F(Moves, ALostAnswerOfWhoHandsOverIsAskedForAgainAndNothingIsCountedMeanwhi
   finish_whole();
 }
 
+// Iterations that ran at its second are finished by the old one, and measured in seconds after it.
+TEST_F(Moves, WhatAShareTellsAfterItHasHandedOverCounts) {
+  leave("w2");
+  pass_until([&] { return settled(); });
+  const ShareSheet before = of("w2");
+  using Hearing = Job::Hearing;
+  EXPECT_EQ(world_.job().hearing(before.id, before.until - 1), Hearing::kCounts);
+  EXPECT_EQ(world_.job().hearing(before.id, before.until), Hearing::kWaits);
+  EXPECT_EQ(world_.job().hearing(of("w3").id, before.until), Hearing::kWaits);
+  pass_until([&] { return of("w2").handed_over; });
+  EXPECT_EQ(world_.job().hearing(before.id, before.until), Hearing::kCounts);
+  EXPECT_EQ(world_.job().hearing(of("w3").id, before.until), Hearing::kCounts);
+}
+
+TEST_F(Moves, WhatIsToldByOneThatWasToFollowAndDoesNotIsExtra) {
+  bool lost = true;
+  world_.hand_over_fate = [&](ShareId) { return lost ? Fate::kIsLost : Fate::kArrives; };
+  leave("w2");
+  pass_until([&] { return settled(); });
+  const ShareId heir = of("w3").id;
+  const uint64_t until = of("w2").until;
+  world_.worker("w2").leaves = false;
+  pass(Duration::seconds(4));
+  EXPECT_EQ(world_.job().hearing(heir, until), Job::Hearing::kWaits);
+  lost = false;
+  pass(kStep * 3);
+  EXPECT_EQ(world_.job().hearing(heir, until), Job::Hearing::kExcess);
+}
+
+// A second between 1.5 and 2.5 s from when all are ready: time enough for every letter.
+TEST_F(Moves, TheSecondIsFarEnoughAheadForEveryLetter) {
+  const Instant zero = *world_.job().zero();
+  leave("w2");
+  pass_until([&] { return settled(); });
+  const Duration ahead = zero + Duration::seconds(static_cast<int64_t>(of("w2").until)) - world_.now();
+  EXPECT_GE(ahead, Duration::millis(1400));
+  EXPECT_LE(ahead, Duration::millis(2500));
+}
+
+TEST_F(Moves, OnesThatDoNotSaySoInTimeAreCalledOffBeforeTheSecondAndNotAfter) {
+  world_.take_over_fate = [](ShareId) { return Fate::kIsLost; };
+  leave("w2");
+  pass_until([&] { return settled(); });
+  const Instant at = *world_.job().zero() + Duration::seconds(static_cast<int64_t>(of("w2").until));
+  world_.worker("w2").leaves = false;
+  pass_until([&] { return !settled(); });
+  EXPECT_LT(world_.now(), at) << "nobody may have begun by then";
+  EXPECT_GE(world_.now() + Duration::millis(400), at) << "and they had all the time there was";
+}
+
+TEST_F(Moves, WhoCannotBeEmptiedIsToldOnce) {
+  for (const char* name : {"w1", "w2", "w3"}) leave(name);
+  const auto stops = [&] {
+    JobEffects out;
+    world_.job().pool(world_.now(), pool_of(world_.workers()), out);
+    return std::count_if(out.begin(), out.end(),
+                         [](const JobEffect& one) { return std::holds_alternative<job_effect::Stop>(one); });
+  };
+  EXPECT_EQ(stops(), 2) << "of each worker's share";
+  EXPECT_EQ(stops(), 0);
+}
+
 TEST_F(Moves, WhoIsToldTooLateToHandOverGoesOnAndTheExtraLoadIsNotCounted) {
   bool lost = true;
   world_.hand_over_fate = [&](ShareId) { return lost ? Fate::kIsLost : Fate::kArrives; };

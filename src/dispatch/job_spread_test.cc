@@ -85,6 +85,35 @@ TEST_F(Spreading, AWorkerThatRefusesIsNotAskedAgainAndAgain) {
   EXPECT_EQ(parts_on("w2"), 2u);
 }
 
+TEST_F(Spreading, NotOntoAWorkerThatIsUnwellOrThatOthersWaitFor) {
+  world_.add("w2", 4);
+  world_.worker("w2").healthy = false;
+  pass(Duration::seconds(5));
+  EXPECT_EQ(world_.sheet().shares.size(), 1u);
+  world_.worker("w2").healthy = true;
+  world_.worker("w2").sought = true;
+  pass(Duration::seconds(5));
+  EXPECT_EQ(world_.sheet().shares.size(), 1u);
+  world_.worker("w2").sought = false;
+  pass(Duration::seconds(5));
+  EXPECT_EQ(parts_on("w2"), 2u);
+}
+
+TEST_F(Spreading, WhatCameToNothingIsTriedAgain) {
+  bool lost = true;
+  world_.hand_over_fate = [&](ShareId) { return lost ? Fate::kIsLost : Fate::kArrives; };
+  world_.add("w2", 4);
+  pass(Duration::seconds(6));
+  lost = false;
+  pass(kStep * 3);
+  ASSERT_THAT(kinds(world_.sheet()), Contains("share_kept")) << "it was told too late";
+  const std::size_t shares = world_.sheet().shares.size();
+  pass(Duration::seconds(9));
+  EXPECT_EQ(world_.sheet().shares.size(), shares);
+  pass(Duration::seconds(6));
+  EXPECT_EQ(parts_on("w2"), 2u);
+}
+
 TEST_F(Spreading, NotInTheLastSecondsOfAWorkflow) {
   pass(Duration::seconds(51));
   world_.add("w2", 4);

@@ -43,6 +43,8 @@ struct TestWorker {
   bool breaks = false;
   bool leaves = false;
   bool silent = false;  // nothing reaches it
+  bool healthy = true;  // else it would rather have nothing
+  bool sought = false;  // somebody waits for its cores
   std::map<ShareId, TestShare> shares;
   uint32_t used() const {
     uint32_t sum = 0;
@@ -110,7 +112,9 @@ inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>&
   for (const auto& [name, worker] : workers) {
     if (!worker.alive) continue;
     const uint32_t used = std::min(worker.used(), worker.cores);
-    pool.push_back({name, worker.life, worker.cores, worker.cores - used, !worker.leaves, true, worker.leaves});
+    WorkerSight& sight = pool.emplace_back(WorkerSight{name, worker.life, worker.cores, worker.cores - used,
+                                                       !worker.leaves, worker.healthy, worker.leaves});
+    sight.sought = worker.sought;
   }
   return pool;
 }
