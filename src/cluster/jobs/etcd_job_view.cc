@@ -19,8 +19,8 @@ EtcdJobView::EtcdJobView(runtime::Runtime& runtime, store::EtcdPlace place, cons
       listener_(listener),
       names_every_(names_every) {}
 
-void EtcdJobView::for_each_key(const VisitKey& visit) const {
-  for (const auto& [key, record] : records_) visit(key);
+void EtcdJobView::visit_keys(VisitKey visit, void* context) const {
+  for (const auto& [key, record] : records_) visit(context, key);
 }
 
 const dispatch::JobRecord* EtcdJobView::find(const std::string& key) const {

@@ -38,13 +38,13 @@ class EtcdJobView final : public JobView {
   runtime::task<Status> look(runtime::Cancellation* cancel);
 
   bool has_read() const override { return has_read_; }
-  void for_each_key(const VisitKey& visit) const override;
   const dispatch::JobRecord* find(const std::string& key) const override;
   bool is_leased(const std::string& key) const override { return owned_.contains(key); }
   // Empty while etcd answers, else what is wrong.
   const std::string& trouble() const { return trouble_; }
 
  private:
+  void visit_keys(VisitKey visit, void* context) const override;
   runtime::task<Result<store::EtcdRange>> ask(std::string body, runtime::Cancellation* cancel);
   runtime::task<Status> look_at_owners(runtime::Cancellation* cancel);
   runtime::task<Status> look_at_changes(runtime::Cancellation* cancel);

@@ -47,7 +47,6 @@ class JobKeeper final : public JobView, private JobLines::Keeper {
   std::size_t jobs() const { return kernel_.jobs(); }
   // What this peer has of the registers, and the leases that it has granted.
   bool has_read() const override { return readable_; }
-  void for_each_key(const VisitKey& visit) const override { kernel_.for_each_key(visit); }
   const dispatch::JobRecord* find(const std::string& key) const override { return kernel_.find(key); }
   bool is_leased(const std::string& key) const override { return kernel_.is_leased(runtime_.boot_now(), key); }
   // Empty while it promises and accepts, else why not.
@@ -62,6 +61,9 @@ class JobKeeper final : public JobView, private JobLines::Keeper {
     cluster::KvChange change;
   };
 
+  void visit_keys(VisitKey visit, void* context) const override {
+    kernel_.for_each_key([&](const std::string& key) { visit(context, key); });
+  }
   void on_ask(MemberId from, const dispatch::Ask& ask) override;
   void on_gone(const Gone& gone) override;
   runtime::task<dispatch::AcceptorStart> load();

@@ -3,7 +3,6 @@
 // whoever acts takes the job (job_store.h). One thread, that of its owner.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "dispatch/job_acceptor.h"
@@ -15,14 +14,20 @@ class JobView {
   virtual ~JobView() = default;
   // Whether it has seen anything yet. Before it has, there seem to be no jobs.
   virtual bool has_read() const = 0;
-  // Of all jobs, the retired ones with them. The visit must not lead to a change of the registers.
-  using VisitKey = std::function<void(const std::string& key)>;
-  virtual void for_each_key(const VisitKey& visit) const = 0;
+  // Of all jobs, the retired ones with them: visit(key). The visit must not lead to a change of the registers.
+  template <class Visit>
+  void for_each_key(Visit visit) const {
+    visit_keys([](void* context, const std::string& key) { (*static_cast<Visit*>(context))(key); }, &visit);
+  }
   // What is in the register of one (job_content.h says what its value is); nullptr: no such job is seen. Good until
   // the next turn of the loop.
   virtual const dispatch::JobRecord* find(const std::string& key) const = 0;
   // Somebody holds it under a lease, as far as is seen.
   virtual bool is_leased(const std::string& key) const = 0;
+
+ protected:
+  using VisitKey = void (*)(void* context, const std::string& key);
+  virtual void visit_keys(VisitKey visit, void* context) const = 0;
 };
 
 }  // namespace bellwether::jobs

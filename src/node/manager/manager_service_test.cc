@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "cluster/copies/copy_keeper.h"
+#include "cluster/jobs/job_keeper.h"
 #include "cluster/jobs/quorum_job_store.h"
 #include "node/worker/worker_testing.h"
 #include "runtime/stream_testing.h"

@@ -163,13 +163,8 @@ std::optional<dispatch::LiveLetter::Share> WorkerShare::live(Instant now) const 
   if (!begun_ || (has_ended && now - ended_at_ > kLastWords)) return std::nullopt;
   if (!pacer_.may_send(now, resilience::Pacer::Kind::kBatch)) return std::nullopt;
   const int64_t vus = has_ended ? 0 : told_.tally.vus_active;
-  return dispatch::LiveLetter::Share{key_.job,
-                                     key_.share,
-                                     told_.tally.requests,
-                                     told_.tally.failed,
-                                     told_.tally.iterations,
-                                     told_.tally.dropped,
-                                     vus};
+  return dispatch::LiveLetter::Share{
+      key_.job, key_.share, told_.tally.requests, told_.tally.failed, told_.tally.iterations, told_.tally.dropped, vus};
 }
 
 // A process that is stopped tells nothing: what it could have done meanwhile is known here, by the time that passes.
