@@ -17,7 +17,8 @@ class Work(fleet.Test):
     def test_of_fifty_tasks_each_is_completed_once_though_two_leaders_are_killed(self):
         self.add(50)
         stuck = "if (number, epoch) in ((20, 1), (35, 2)): time.sleep(1000)"
-        agents = [self.agent(name, work=stuck) for name in ("a", "b", "c")]
+        # Long enough that nobody but the killed ones ever loses it.
+        agents = [self.agent(name, work=stuck, ttl="4s") for name in ("a", "b", "c")]
         for number, epoch in ((20, 1), (35, 2)):
             self.begun(number, epoch)
             leader = next(agent for agent in agents if agent.runs() and agent.all("elected"))
