@@ -110,6 +110,9 @@ class MadeUpShare final : public node::ShareProcess {
     scope_.spawn(count());
   }
   void stop(bool) override { end(node::ShareEnd::How::kStopped); }
+  // Nobody comes or goes here.
+  void hand_over(Duration) override { end(node::ShareEnd::How::kCompleted); }
+  void save() override {}
   void kill() override { end(node::ShareEnd::How::kKilled); }
   int64_t pid() const override { return 1; }
 

@@ -96,6 +96,10 @@ void Job::plan_group(Instant now, JobEffects& out) {
   }
   const std::vector<uint16_t> ready = ready_workflows();
   if (total == 0) {
+    if (std::any_of(pool_.begin(), pool_.end(), [](const WorkerSight& worker) { return worker.held; })) {
+      no_workers_since_.reset();
+      return;
+    }
     if (!no_workers_since_) no_workers_since_ = now;
     if (now - *no_workers_since_ < rules_.worker_wait) return;
     const std::string why =

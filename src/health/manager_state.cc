@@ -5,6 +5,7 @@ namespace {
 
 std::string missing_in(const ManagerStates::Sight& sight) {
   if (!sight.registers_read) return "its registers of jobs are not read yet";
+  if (sight.workers == 0) return "no worker is known yet";
   if (sight.unheard == 0) return {};
   return std::to_string(sight.unheard) + " of " + std::to_string(sight.workers) + " workers have not reported yet";
 }

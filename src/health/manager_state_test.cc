@@ -21,9 +21,19 @@ TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
 TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
   ManagerStates states;
   states.look(at(0), {});
-  states.look(at(499), {true, 0, 0});
+  states.look(at(3'499), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
-  states.look(at(500), {true, 0, 0});
+  EXPECT_EQ(states.reason(), "no worker is known yet");
+  states.look(at(3'500), {true, 0, 0});
+  EXPECT_EQ(states.state(), ManagerState::kActive);
+}
+
+TEST(ManagerState, it_waits_a_moment_for_others_than_the_first) {
+  ManagerStates states;
+  states.look(at(0), {});
+  states.look(at(499), {true, 1, 0});
+  EXPECT_EQ(states.state(), ManagerState::kSyncing);
+  states.look(at(500), {true, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kActive);
 }
 

@@ -64,7 +64,7 @@ struct ManagerReport {
   bool accepting_jobs = false;
   uint32_t active_workers = 0;
   uint32_t jobs = 0;
-  Work dispatches;  // workflows whose turn it was and for which there was room, and those that were dispatched
+  Work dispatches;  // shares whose turn it was and for which there was room, and those that were dispatched
 };
 struct GateReport {
   uint32_t connected_datacenters = 0;

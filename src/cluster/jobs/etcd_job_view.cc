@@ -43,13 +43,19 @@ task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
   }
 }
 
-// Owners last: owner and first state of a job are written together, so that no job is seen without the owner that it
-// has had from its beginning.
+// Owner and first state of a job are written together. Owners are looked at after the changes, and both are shown
+// together, so that no job seems to be without an owner that it has had from its beginning.
 task<Status> EtcdJobView::look(runtime::Cancellation* cancel) {
-  const Status changes = co_await look_at_changes(cancel);
-  if (!changes) co_return changes;
+  std::vector<dispatch::JobRecord> changed;
+  const auto next = co_await look_at_changes(changed, cancel);
+  if (!next) co_return tl::unexpected(next.error());
   const Status owners = co_await look_at_owners(cancel);
   if (!owners) co_return owners;
+  for (dispatch::JobRecord& record : changed) {
+    std::string key = record.key;
+    records_[std::move(key)] = std::move(record);
+  }
+  next_revision_ = *next;
   if (runtime_.now() >= names_at_) {
     const Status names = co_await look_at_names(cancel);
     if (!names) co_return names;
@@ -84,20 +90,24 @@ task<Status> EtcdJobView::look_at_owners(runtime::Cancellation* cancel) {
   co_return Status();
 }
 
-task<Status> EtcdJobView::look_at_changes(runtime::Cancellation* cancel) {
+task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<dispatch::JobRecord>& changed,
+                                                    runtime::Cancellation* cancel) {
+  uint64_t from = next_revision_;
   while (true) {
-    const uint64_t from = next_revision_;
     std::string body = store::changes_body(states_, store::after_prefix(states_), from, kAtOnce);
     auto range = co_await ask(std::move(body), cancel);
     if (!range) co_return tl::unexpected(range.error());
-    if (next_revision_ != from) continue;
+    if (next_revision_ == 0 && from != 0 && changed.empty()) {
+      from = 0;  // it is another etcd than before
+      continue;
+    }
     for (const store::EtcdEntry& one : range->entries) {
       auto record = one.key.starts_with(states_) ? decode_record(one.value) : fail(Errc::kInvalid, "");
       // What cannot be read is no job for this version; whoever takes it says so.
-      if (record && record->key == one.key.substr(states_.size())) records_[record->key] = std::move(*record);
-      next_revision_ = one.modified + 1;
+      if (record && record->key == one.key.substr(states_.size())) changed.push_back(std::move(*record));
+      from = one.modified + 1;
     }
-    if (range->entries.size() < kAtOnce) co_return Status();
+    if (range->entries.size() < kAtOnce) co_return from;
   }
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <vector>
 
 #include "cluster/jobs/job_view.h"
 #include "runtime/runtime.h"
@@ -47,7 +48,9 @@ class EtcdJobView final : public JobView {
   void visit_keys(VisitKey visit, void* context) const override;
   runtime::task<Result<store::EtcdRange>> ask(std::string body, runtime::Cancellation* cancel);
   runtime::task<Status> look_at_owners(runtime::Cancellation* cancel);
-  runtime::task<Status> look_at_changes(runtime::Cancellation* cancel);
+  // Into `changed`; gives the revision from which on changes were not seen.
+  runtime::task<Result<uint64_t>> look_at_changes(std::vector<dispatch::JobRecord>& changed,
+                                                  runtime::Cancellation* cancel);
   runtime::task<Status> look_at_names(runtime::Cancellation* cancel);
 
   runtime::Runtime& runtime_;

@@ -60,8 +60,11 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
 task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel) {
   const auto* watch = std::get_if<dispatch::Watch>(&letter);
+  const auto* live = std::get_if<dispatch::WatchLive>(&letter);
   const bool submits = std::holds_alternative<dispatch::Submit>(letter);
-  const Duration one_try = (submits ? kSubmitTry : kTry) + (watch != nullptr ? watch->wait : Duration::zero());
+  const Duration one_try = (submits ? kSubmitTry : kTry) + (watch != nullptr  ? watch->wait
+                                                            : live != nullptr ? live->wait
+                                                                              : Duration::zero());
   const std::string body = dispatch::encode(letter);
   Duration pause = kShortestPause;
   Error last{Errc::kTimeout, "no manager was asked"};

@@ -21,7 +21,7 @@ constexpr Duration kForgetEvery = Duration::minutes(1);
 
 }  // namespace
 
-// From this node's part of the register, which may lack the newest word; enough to know what there is.
+// As this node sees the register, which may lack the newest word; enough to know what there is.
 const ManagerService::Known* ManagerService::known(const std::string& job) {
   const dispatch::JobRecord* record = parts_.view.find(job);
   if (record == nullptr) {
@@ -32,6 +32,7 @@ const ManagerService::Known* ManagerService::known(const std::string& job) {
   if (one.readable && one.place == record->accepted) return &one;
   one.place = record->accepted;
   one.readable = false;
+  one.sheet = {};
   const auto content = jobs::parse_content(record->value);
   if (!content || !content->value) return content && content->retired ? nullptr : &one;
   auto sheet = dispatch::read_sheet(*content->value);
@@ -79,9 +80,13 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
   while (!cancel->cancelled()) {
     co_await runtime.sleep(kLookEvery, cancel);
     if (self->closing_ || cancel->cancelled()) co_return;
+    if (!self->parts_.view.has_read()) continue;
     const Instant now = runtime.now();
     const bool forgetting = now >= forget_at && self->parts_.surroundings.leads();
-    if (now >= forget_at) forget_at = now + kForgetEvery;
+    if (now >= forget_at) {
+      forget_at = now + kForgetEvery;
+      std::erase_if(self->known_, [&](const auto& one) { return self->parts_.view.find(one.first) == nullptr; });
+    }
     self->parts_.view.for_each_key([&](const std::string& job) {
       const Due due = self->due(now, job, forgetting);
       if (due != Due::kNothing) found.emplace_back(job, due);

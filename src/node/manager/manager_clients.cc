@@ -291,7 +291,7 @@ task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, disp
   self->answer(ticket, dispatch::BundleLetter{letter.job, hash, std::move(bytes)});
 }
 
-// Who holds the job's register now, as far as this node's own part of it tells; empty: nobody that it knows of.
+// Who holds the job's register now, as far as this node sees; empty: nobody that it knows of.
 std::string ManagerService::owner_of(const std::string& job) {
   return parts_.view.is_leased(job) ? last_owner_of(job) : std::string();
 }

@@ -247,7 +247,7 @@ void ManagerService::look_around() {
   const std::string& without = states_.reason();
   parts_.listener.on_job_says(
       {}, "manager_active", "this manager hands out cores from now on" + (without.empty() ? "" : ", though " + without),
-      !without.empty());
+      sight.unheard > 0 || !sight.registers_read);
 }
 
 // Whoever came first gets what is free; nobody overtakes a job that waits for more cores than are free.
@@ -269,13 +269,18 @@ void ManagerService::share_out_now() {
       std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
   bool somebody_waits = false;
   for (const std::shared_ptr<Steward>& steward : order) {
+    // Also what runs must not be moved onto those that happened to report first.
+    if (!states_.hands_out()) {
+      steward->set_position(steward->wants_cores() ? ++position : 0);
+      continue;
+    }
     std::map<std::string, uint32_t> asked;
     for (const std::shared_ptr<Steward>& one : order) one->add_cores(asked);
     std::vector<dispatch::WorkerSight> sights = registry_.sights(parts_.runtime.now(), asked, left_alone);
     // One that reports, and of which membership has not heard yet, cannot be reached.
     std::erase_if(sights, [this](const auto& one) { return !parts_.surroundings.find(one.name); });
     for (dispatch::WorkerSight& sight : sights) sight.sought = any_waits;
-    if (steward->wants_cores() && (somebody_waits || !states_.hands_out())) {
+    if (steward->wants_cores() && somebody_waits) {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }
     steward->pool(sights);

@@ -166,6 +166,7 @@ task<Status> Steward::take_over(Instant deadline) {
   JobEffects out;
   job_->adopt(before(), ago, std::move(applied), out);
   for (const dispatch::ShareSheet& share : job_->sheet().shares) {
+    dispatched_.insert(share.id);  // by the owner before
     if (!share.streams) continue;
     static_cast<void>(account_->open(account::StreamId(share.id.value()), share.from));
     if (!dispatch::is_live(share)) account_->close(account::StreamId(share.id.value()));

@@ -214,7 +214,7 @@ void Steward::worker_gone(const std::string& worker, const std::string& why) {
 }
 
 void Steward::evict(const std::string& worker, ShareId share, const std::string& why) {
-  if (job_ == nullptr || !owned_ || job_->over()) return;
+  if (job_ == nullptr || !owned_ || job_->over() || !handle_->held(parts_.runtime.boot_now())) return;
   const dispatch::ShareSheet* const known = job_->find(share);
   if (known == nullptr || known->worker != worker) return;
   JobEffects out;

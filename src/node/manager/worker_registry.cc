@@ -55,8 +55,9 @@ std::vector<dispatch::WorkerSight> WorkerRegistry::sights(Instant now, const std
     sight.life = report.life;
     sight.cores = report.cores;
     sight.free = report.cores - std::min(report.cores, taken);
-    sight.takes_work =
-        routing <= health::Routing::kInvestigate && now - entry.heard < kFresh && !left_alone.contains(name);
+    const bool heard = now - entry.heard < kFresh && !left_alone.contains(name);
+    sight.takes_work = routing <= health::Routing::kInvestigate && heard;
+    sight.held = report.takes_work && routing >= health::Routing::kDrain && heard;
     sight.healthy = report.healthy && routing == health::Routing::kRoute;
     sight.leaves = report.leaves;
     out.push_back(std::move(sight));

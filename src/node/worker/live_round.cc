@@ -43,7 +43,11 @@ void LiveRound::say(bool at_once) {
   for (Host::Letter& one : host_.live()) {
     const auto last = before.find(one.to.name);
     if (last != before.end()) said_.insert(*last);
-    if (one.letter.shares.empty() || !is_clear(one.to.name)) continue;
+    if (one.letter.shares.empty()) continue;
+    if (!is_clear(one.to.name)) {
+      changed_ = true;  // at an end nothing newer follows
+      continue;
+    }
     const bool is_urgent = at_once && one.apart <= kApart;
     if (!is_urgent && last != before.end() && now < last->second + one.apart) {
       changed_ = true;  // what is newest then is said when it is time
