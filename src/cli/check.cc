@@ -1,6 +1,7 @@
 // bellwether check FILE: is the scenario right? Sends nothing.
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <cstdio>
 #include <memory>
 
@@ -17,18 +18,41 @@ struct CheckOptions {
   std::vector<std::string> sets;
 };
 
+std::string rate_text(double per_s) {
+  char number[32];
+  std::snprintf(number, sizeof number, "%g/s", per_s);
+  return number;
+}
+
+struct Words {
+  std::string operator()(const plan::ConstantVus& one) const {
+    return format_count(one.vus, "VU") + " for " + format_duration(one.duration);
+  }
+  std::string operator()(const plan::RampingVus& one) const {
+    return "up to " + format_count(plan::most_vus(one.start_vus, one.stages), "VU") + " in " +
+           format_count(one.stages.size(), "stage") + ", " + format_duration(plan::length_of(one.stages));
+  }
+  std::string operator()(const plan::Iterations& one) const {
+    return format_count(one.iterations, "iteration") + (one.shared ? " by " : " by each of ") +
+           format_count(one.vus, "VU") + " in at most " + format_duration(one.max_duration);
+  }
+  std::string operator()(const plan::ArrivalRate& one) const {
+    const Duration length = plan::length_of(one.stages);
+    double most = 0;
+    for (const plan::RateStage& stage : one.stages) most = std::max({most, stage.from_per_s, stage.to_per_s});
+    const bool level = plan::facts_of(one).name == "constant-arrival-rate";
+    if (level) return rate_text(most) + " for " + format_duration(length);
+    return "up to " + rate_text(most) + " in " + format_count(one.stages.size(), "stage") + ", " +
+           format_duration(length);
+  }
+  std::string operator()(const plan::Once&) const { return "runs once"; }
+};
+
 std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   std::string text = "  " + workflow.name + ": " + format_count(workflow.steps.size(), "step") + " in " +
                      format_count(workflow.layers.size(), "layer") + ", ";
-  if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) {
-    text += "constant-vus, " + format_count(vus->vus, "VU") + " for " + format_duration(vus->duration);
-  } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) {
-    char number[32];
-    std::snprintf(number, sizeof number, "%g", rate->rate_per_s);
-    text += std::string("constant-arrival-rate, ") + number + "/s for " + format_duration(rate->duration);
-  } else {
-    text += "runs once";
-  }
+  const std::string name(plan::facts_of(workflow.executor).name);
+  text += (name.empty() ? name : name + ", ") + std::visit(Words{}, workflow.executor);
   for (std::size_t i = 0; i < workflow.depends.size(); ++i) {
     text += (i == 0 ? ", after " : " and ") + plan.workflows[workflow.depends[i]].name;
   }

@@ -19,15 +19,10 @@ Connections connections_of(const plan::Plan& plan) {
   for (const plan::Workflow& workflow : plan.workflows) {
     uint64_t widest = 0;
     for (const auto& layer : workflow.layers) widest = std::max<uint64_t>(widest, layer.size());
-    uint64_t sure = 1;
-    uint64_t at_most = 1;
-    if (const auto* constant = std::get_if<plan::ConstantVus>(&workflow.executor)) sure = at_most = constant->vus;
-    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) {
-      sure = rate->vus_preallocated;
-      at_most = rate->vus_max;
-    }
-    sum.sure += sure * widest;
-    sum.at_most += at_most * widest;
+    const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
+    // What an arrival rate hires is not sure; what a course of users reaches is.
+    sum.sure += uint64_t{facts.open_model ? facts.vus : facts.vus_most} * widest;
+    sum.at_most += uint64_t{facts.vus_most} * widest;
   }
   return sum;
 }

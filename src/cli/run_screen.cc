@@ -20,10 +20,7 @@ constexpr Duration kEvery = Duration::seconds(2);
 Duration planned_length(const plan::Plan& plan) {
   Duration longest;
   for (const plan::Workflow& workflow : plan.workflows) {
-    Duration length = workflow.start_time;
-    if (const auto* vus = std::get_if<plan::ConstantVus>(&workflow.executor)) length += vus->duration;
-    if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&workflow.executor)) length += rate->duration;
-    longest = std::max(longest, length);
+    longest = std::max(longest, workflow.start_time + plan::facts_of(workflow.executor).length);
   }
   return longest;
 }

@@ -3,25 +3,6 @@
 #include <algorithm>
 
 namespace bellwether::dispatch {
-namespace {
-
-struct LoadOf {
-  WorkflowSpec& spec;
-  void operator()(const plan::ConstantVus& executor) const {
-    spec.vus = executor.vus;
-    spec.length += executor.duration;
-  }
-  void operator()(const plan::ConstantArrivalRate& executor) const {
-    spec.vus = executor.vus_max;
-    spec.length += executor.duration;
-  }
-  void operator()(const plan::Once&) const {
-    spec.vus = 1;
-    spec.length = Duration::zero();
-  }
-};
-
-}  // namespace
 
 JobSpec spec_of(const plan::Plan& plan) {
   JobSpec spec;
@@ -41,9 +22,11 @@ JobSpec spec_of(const plan::Plan& plan) {
     one.length = workflow.start_time;
     one.graceful_stop = workflow.graceful_stop;
     one.on_overtime = workflow.on_overtime;
-    std::visit(LoadOf{one}, workflow.executor);
-    const auto* open = std::get_if<plan::ConstantArrivalRate>(&workflow.executor);
-    one.rebalance = open != nullptr && open->rebalance;
+    const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
+    one.vus = facts.vus_most;
+    one.length = std::holds_alternative<plan::Once>(workflow.executor) ? Duration() : one.length + facts.length;
+    const auto* open = std::get_if<plan::ArrivalRate>(&workflow.executor);
+    one.rebalance = open != nullptr && open->users.rebalance;
   }
   return spec;
 }

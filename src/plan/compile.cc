@@ -30,19 +30,43 @@ OnLoss on_loss_of(scenario::OnLoss on_loss) {
   return {};
 }
 
-void compile_executor(const scenario::Workflow& source, Workflow& out) {
-  if (const auto* closed = std::get_if<scenario::ConstantVus>(&source.executor)) {
-    out.executor = ConstantVus{.vus = closed->vus, .duration = closed->duration, .pacing = closed->pacing};
-  } else if (const auto* open = std::get_if<scenario::ConstantArrivalRate>(&source.executor)) {
-    out.executor = ConstantArrivalRate{.rate_per_s = open->rate_per_s,
-                                       .duration = open->duration,
-                                       .vus_preallocated = open->vus_preallocated,
-                                       .vus_max = open->vus_max,
-                                       .wait_max = open->wait_max,
-                                       .rebalance = open->rebalance};
-  } else {
-    out.executor = Once{};
+ArrivalUsers users_of(const scenario::ArrivalUsers& users) {
+  return {
+      .preallocated = users.preallocated, .most = users.most, .wait_max = users.wait_max, .rebalance = users.rebalance};
+}
+
+struct ExecutorOf {
+  Executor operator()(const scenario::Once&) const { return Once{}; }
+  Executor operator()(const scenario::ConstantVus& one) const {
+    return ConstantVus{.vus = one.vus, .duration = one.duration, .pacing = one.pacing};
   }
+  Executor operator()(const scenario::RampingVus& one) const {
+    RampingVus out{.start_vus = one.start_vus, .stages = {}, .pacing = one.pacing};
+    for (const scenario::VuStage& stage : one.stages) out.stages.push_back({stage.duration, stage.target});
+    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
+    return out;
+  }
+  Executor operator()(const scenario::Iterations& one) const {
+    Iterations out{.vus = one.vus, .iterations = one.iterations, .shared = one.shared};
+    out.max_duration = one.max_duration.value_or(out.max_duration);
+    return out;
+  }
+  Executor operator()(const scenario::ConstantArrivalRate& one) const {
+    return ArrivalRate{{{one.rate_per_s, one.rate_per_s, one.duration}}, users_of(one.users)};
+  }
+  Executor operator()(const scenario::RampingArrivalRate& one) const {
+    ArrivalRate out{{}, users_of(one.users)};
+    double rate = one.start_per_s;
+    for (const scenario::RateStage& stage : one.stages) {
+      out.stages.push_back({rate, stage.target_per_s, stage.duration});
+      rate = stage.target_per_s;
+    }
+    return out;
+  }
+};
+
+void compile_executor(const scenario::Workflow& source, Workflow& out) {
+  out.executor = std::visit(ExecutorOf{}, source.executor);
   out.start_time = source.start_time;
   out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
   switch (source.on_overtime) {
@@ -64,7 +88,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
                           .index = static_cast<uint16_t>(out.steps.size() - 1),
                           .name = source.name.text + "." + step.name.text,
                           .measured = std::holds_alternative<scenario::Http>(step.work),
-                          .open_model = std::holds_alternative<scenario::ConstantArrivalRate>(source.executor)});
+                          .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model});
   }
 }
 

@@ -234,20 +234,20 @@ workflows:
   k6: {executor: constant-arrival-rate, rate: 500, timeUnit: 2s, duration: 30s, preAllocatedVUs: 50, maxVUs: 60,
        startTime: 1m, gracefulStop: 3s, steps: {a: {http: {get: "http://h/"}}}}
 )yaml");
-  const auto& ours = std::get<ConstantArrivalRate>(plan.workflows[0].executor);
-  EXPECT_DOUBLE_EQ(ours.rate_per_s, 0.5);
-  EXPECT_EQ(ours.vus_preallocated, 50u);
-  EXPECT_EQ(ours.vus_max, 200u);
-  EXPECT_EQ(ours.wait_max, Duration::seconds(1));
-  EXPECT_TRUE(ours.rebalance);
+  const auto& ours = std::get<ArrivalRate>(plan.workflows[0].executor);
+  EXPECT_DOUBLE_EQ(ours.stages.at(0).to_per_s, 0.5);
+  EXPECT_EQ(ours.users.preallocated, 50u);
+  EXPECT_EQ(ours.users.most, 200u);
+  EXPECT_EQ(ours.users.wait_max, Duration::seconds(1));
+  EXPECT_TRUE(ours.users.rebalance);
   EXPECT_EQ(plan.workflows[0].start_time, Duration::seconds(5));
   EXPECT_EQ(plan.workflows[0].graceful_stop, Duration::zero());
   EXPECT_TRUE(plan.steps[0].open_model);
-  const auto& k6 = std::get<ConstantArrivalRate>(plan.workflows[1].executor);
-  EXPECT_DOUBLE_EQ(k6.rate_per_s, 250);
-  EXPECT_EQ(k6.vus_max, 60u);
-  EXPECT_EQ(k6.wait_max, Duration::zero());
-  EXPECT_FALSE(k6.rebalance);
+  const auto& k6 = std::get<ArrivalRate>(plan.workflows[1].executor);
+  EXPECT_DOUBLE_EQ(k6.stages.at(0).from_per_s, 250);
+  EXPECT_EQ(k6.users.most, 60u);
+  EXPECT_EQ(k6.users.wait_max, Duration::zero());
+  EXPECT_FALSE(k6.users.rebalance);
   EXPECT_EQ(plan.workflows[1].start_time, Duration::minutes(1));
   EXPECT_EQ(plan.workflows[1].graceful_stop, Duration::seconds(3));
 }
@@ -351,10 +351,10 @@ workflows:
 )yaml");
   sources.overrides = {.vus = 7, .duration = Duration::seconds(9), .rate_per_s = 100};
   const Plan plan = plan_of(sources);
-  const auto& open = std::get<ConstantArrivalRate>(plan.workflows[0].executor);
-  EXPECT_EQ(open.vus_max, 7u);
-  EXPECT_EQ(open.duration, Duration::seconds(9));
-  EXPECT_DOUBLE_EQ(open.rate_per_s, 100);
+  const auto& open = std::get<ArrivalRate>(plan.workflows[0].executor);
+  EXPECT_EQ(open.users.most, 7u);
+  EXPECT_EQ(open.stages.at(0).duration, Duration::seconds(9));
+  EXPECT_DOUBLE_EQ(open.stages.at(0).to_per_s, 100);
   const auto& closed = std::get<ConstantVus>(plan.workflows[1].executor);
   EXPECT_EQ(closed.vus, 7u);
   EXPECT_EQ(closed.duration, Duration::seconds(9));

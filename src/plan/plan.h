@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
+#include "plan/schedule.h"
 
 namespace bellwether::plan {
 
@@ -183,18 +184,54 @@ struct ConstantVus {
   std::optional<Duration> pacing;  // an iteration starts at the earliest this long after the previous one started
 };
 
-struct ConstantArrivalRate {
-  double rate_per_s = 1;
-  Duration duration;
-  uint32_t vus_preallocated = 1;
-  uint32_t vus_max = 1;
+// The number of virtual users follows a course of straight lines.
+struct RampingVus {
+  uint32_t start_vus = 0;
+  std::vector<VuStage> stages;
+  // How long an iteration may still run whose user is one too many.
+  Duration graceful_ramp_down = Duration::seconds(30);
+  std::optional<Duration> pacing;
+};
+
+// A number of iterations, however long they take, but at most `max_duration`: what was not begun by then is dropped.
+struct Iterations {
+  uint32_t vus = 1;
+  uint64_t iterations = 1;  // of each user, or of all together
+  bool shared = true;       // of all together: whoever is free takes the next one
+  Duration max_duration = Duration::minutes(10);
+};
+
+// Who serves the arrivals of an open executor.
+struct ArrivalUsers {
+  uint32_t preallocated = 1;
+  uint32_t most = 1;
   // How long an arrival that finds no free virtual user waits for one before it is dropped. 0: dropped at once.
   Duration wait_max;
   bool rebalance = false;  // on a cluster: parts move to workers that come while it runs
 };
 
+// Iterations begin when they are due, whatever the target does, at a rate that follows a course of straight lines: one
+// level line is constant-arrival-rate.
+struct ArrivalRate {
+  std::vector<RateStage> stages;
+  ArrivalUsers users;
+};
+
 // Runs every step once, on one core: a workflow that has no test step.
 struct Once {};
+
+using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, Once>;
+
+// What is known of an executor before it runs.
+struct ExecutorFacts {
+  std::string_view name;      // as a scenario calls it: "ramping-vus"; empty of what runs once
+  Duration length;            // from its start time on, without what may finish; at most, for Iterations
+  uint32_t vus = 1;           // that are there from the beginning
+  uint32_t vus_most = 1;      // that there ever are
+  bool open_model = false;    // arrivals, measured from when they are due
+  bool follows_clock = true;  // what is left to do at a time, the clock alone says
+};
+ExecutorFacts facts_of(const Executor& executor);
 
 // A value that a workflow makes for another one: of the last iteration, of its lowest-numbered virtual user that had
 // one, in which all is there that the value mentions. Or the list of those of all virtual users.
@@ -219,7 +256,7 @@ struct Workflow {
   Priority priority = Priority::kAuto;
   std::vector<Provide> provides;
   std::vector<Use> uses;
-  std::variant<ConstantVus, ConstantArrivalRate, Once> executor;
+  Executor executor;
   Duration start_time;                             // after the start of the run
   Duration graceful_stop = Duration::seconds(30);  // for iterations still running at the end
   OnOvertime on_overtime = OnOvertime::kKill;
@@ -274,33 +311,5 @@ struct Plan {
 
 // Why a run with this timeout was ended: "its timeout of 2h is over".
 std::string timeout_text(Duration timeout);
-
-// The half-open range of numbers [first, first + count) out of `total` that part `part` of `parts` takes: split
-// evenly, the remainder to the last parts. Every number is in exactly one part.
-struct Share {
-  uint32_t first = 0;
-  uint32_t count = 0;
-};
-Share share_of(uint32_t total, uint32_t part, uint32_t parts);
-
-// The due times of one core's part of a constant arrival rate. Arrival i of the whole run (i from 0) is due
-// i / rate after the start and belongs to part i mod parts, so the union over all parts is the schedule of one
-// generator, whatever the number of cores. Exact for weeks: no sum of rounded intervals.
-class ArrivalSchedule {
- public:
-  ArrivalSchedule(double rate_per_s, Duration duration, uint32_t part, uint32_t parts);
-  // Number of arrivals of this part.
-  uint64_t count() const { return count_; }
-  // Offset from the start at which this part's arrival `index` is due. REQUIRES index < count().
-  Duration due(uint64_t index) const;
-  // How many of this part's arrivals are due before `offset` from the start: the index of the first that is not.
-  uint64_t due_before(Duration offset) const;
-
- private:
-  double rate_per_s_;
-  uint32_t part_;
-  uint32_t parts_;
-  uint64_t count_;
-};
 
 }  // namespace bellwether::plan

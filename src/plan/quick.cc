@@ -68,11 +68,8 @@ Result<Plan> make_plan(const QuickRun& run) {
   Workflow& workflow = plan.workflows.emplace_back();
   workflow.name = "url";
   if (run.rate_per_s) {
-    workflow.executor = ConstantArrivalRate{.rate_per_s = *run.rate_per_s,
-                                            .duration = run.duration,
-                                            .vus_preallocated = run.vus,
-                                            .vus_max = run.vus,
-                                            .wait_max = {}};
+    workflow.executor = ArrivalRate{{{*run.rate_per_s, *run.rate_per_s, run.duration}},
+                                    {.preallocated = run.vus, .most = run.vus, .wait_max = {}}};
   } else {
     workflow.executor = ConstantVus{.vus = run.vus, .duration = run.duration, .pacing = std::nullopt};
   }

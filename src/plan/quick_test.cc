@@ -33,10 +33,10 @@ TEST(QuickRun, a_url_is_a_plan_of_one_step) {
 TEST(QuickRun, a_rate_makes_it_an_arrival_rate) {
   const auto plan = make_plan({.url = "http://h/", .vus = 50, .rate_per_s = 200.0});
   ASSERT_TRUE(plan);
-  const auto& executor = std::get<ConstantArrivalRate>(plan->workflows[0].executor);
-  EXPECT_DOUBLE_EQ(executor.rate_per_s, 200);
-  EXPECT_EQ(executor.vus_preallocated, 50u);
-  EXPECT_EQ(executor.vus_max, 50u);
+  const auto& executor = std::get<ArrivalRate>(plan->workflows[0].executor);
+  EXPECT_DOUBLE_EQ(executor.stages.at(0).to_per_s, 200);
+  EXPECT_EQ(executor.users.preallocated, 50u);
+  EXPECT_EQ(executor.users.most, 50u);
   EXPECT_TRUE(plan->steps[0].open_model);
 }
 

@@ -32,12 +32,14 @@ Row latency_row(std::string name, const Histogram& histogram) {
 
 // Response time says more than service time where requests have a due time of their own.
 bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
-  const auto* constant = std::get_if<plan::ConstantVus>(&plan.workflows[step.workflow].executor);
-  return step.open_model || (constant != nullptr && constant->pacing);
+  const plan::Executor& executor = plan.workflows[step.workflow].executor;
+  const auto* constant = std::get_if<plan::ConstantVus>(&executor);
+  const auto* ramping = std::get_if<plan::RampingVus>(&executor);
+  return step.open_model || (constant != nullptr && constant->pacing) || (ramping != nullptr && ramping->pacing);
 }
 
 bool open_model(const plan::Workflow& workflow) {
-  return std::holds_alternative<plan::ConstantArrivalRate>(workflow.executor);
+  return plan::facts_of(workflow.executor).open_model;
 }
 
 }  // namespace

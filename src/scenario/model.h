@@ -17,6 +17,8 @@ namespace bellwether::scenario {
 
 constexpr uint64_t kVusMax = 1'000'000;
 constexpr double kRateMax = 10e6;  // arrivals a second
+constexpr uint64_t kIterationsMax = 1'000'000'000'000;
+constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;
 constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
 constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
@@ -118,13 +120,47 @@ struct ConstantVus {
   std::optional<Duration> pacing;
 };
 
+struct VuStage {
+  Duration duration;
+  uint32_t target = 0;
+};
+
+struct RampingVus {
+  uint32_t start_vus = 1;
+  std::vector<VuStage> stages;
+  std::optional<Duration> graceful_ramp_down;
+  std::optional<Duration> pacing;
+};
+
+struct Iterations {
+  uint32_t vus = 1;
+  uint64_t iterations = 1;  // of all together, or of each
+  bool shared = true;
+  std::optional<Duration> max_duration;
+};
+
+struct RateStage {
+  Duration duration;
+  double target_per_s = 0;
+};
+
+struct ArrivalUsers {
+  uint32_t preallocated = 1;
+  uint32_t most = 1;
+  Duration wait_max;
+  bool rebalance = false;
+};
+
 struct ConstantArrivalRate {
   double rate_per_s = 1;
   Duration duration;
-  uint32_t vus_preallocated = 1;
-  uint32_t vus_max = 1;
-  Duration wait_max;
-  bool rebalance = false;
+  ArrivalUsers users;
+};
+
+struct RampingArrivalRate {
+  double start_per_s = 0;
+  std::vector<RateStage> stages;
+  ArrivalUsers users;
 };
 
 struct Once {};
@@ -153,7 +189,7 @@ struct Workflow {
   std::vector<Use> uses;
   std::vector<Provide> provides;
   Priority priority = Priority::kAuto;
-  std::variant<Once, ConstantVus, ConstantArrivalRate> executor;
+  std::variant<Once, ConstantVus, RampingVus, Iterations, ConstantArrivalRate, RampingArrivalRate> executor;
   Duration start_time;
   std::optional<Duration> graceful_stop;
   OnOvertime on_overtime = OnOvertime::kKill;

@@ -134,10 +134,13 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
       took_vus = took_duration = true;
       closed->vus = overrides.vus.value_or(closed->vus);
       closed->duration = overrides.duration.value_or(closed->duration);
+    } else if (auto* counted = std::get_if<Iterations>(&workflow.executor)) {
+      took_vus = true;
+      counted->vus = overrides.vus.value_or(counted->vus);
     } else if (auto* open = std::get_if<ConstantArrivalRate>(&workflow.executor)) {
       took_vus = took_duration = took_rate = true;
-      open->vus_preallocated = overrides.vus.value_or(open->vus_preallocated);
-      open->vus_max = overrides.vus.value_or(open->vus_max);
+      open->users.preallocated = overrides.vus.value_or(open->users.preallocated);
+      open->users.most = overrides.vus.value_or(open->users.most);
       open->duration = overrides.duration.value_or(open->duration);
       open->rate_per_s = overrides.rate_per_s.value_or(open->rate_per_s);
     }

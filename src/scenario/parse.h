@@ -17,6 +17,8 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
 
 // The parts.
 Workflow parse_workflow(const Node& node, Reading& reading);
+// Of a workflow whose steps are known.
+void parse_executor(const Section& section, Workflow& workflow);
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading);

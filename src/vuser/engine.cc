@@ -52,7 +52,7 @@ Status Engine::prepare() {
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_);
-    const bool open_model = std::holds_alternative<plan::ConstantArrivalRate>(workflow.executor);
+    const bool open_model = plan::facts_of(workflow.executor).open_model;
     for (const plan::Step& step : workflow.steps) {
       auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), json_);
       if (!prepared) return tl::unexpected(prepared.error());
@@ -86,8 +86,8 @@ void Engine::kill() { killed_.cancel(); }
 
 void Engine::hand_over(Duration at) {
   for (const auto& run : runs_) {
-    const bool once = std::holds_alternative<plan::Once>(run->workflow.executor);
-    if (once || run->until != Instant::never()) continue;
+    // What is counted, and not timed, nobody else can go on with by the clock alone.
+    if (!plan::facts_of(run->workflow.executor).follows_clock || run->until != Instant::never()) continue;
     run->until = start_ + at;
     if (run->schedule) run->arrivals = std::min(run->arrivals, run->schedule->due_before(run->until - run->start));
     runtime_.timers().arm(run->handing_over, run->until);
@@ -119,10 +119,11 @@ Headway Engine::look() {
   Headway seen;
   for (const auto& run : runs_) {
     seen.begun += run->begun;
-    const bool closed = std::holds_alternative<plan::ConstantVus>(run->workflow.executor);
-    const uint64_t busy = static_cast<uint64_t>(run->active) + run->pausing + run->left;
-    if (closed && run->vus.size() > busy) headway_.could_begin += run->vus.size() - busy;
-    if (!run->schedule) continue;
+    if (!run->schedule) {
+      const auto elsewhere = static_cast<uint64_t>(run->active + run->unwanted) + run->pausing + run->left;
+      if (run->vus.size() > elsewhere) headway_.could_begin += run->vus.size() - elsewhere;
+      continue;
+    }
     const uint64_t due = std::min(run->schedule->due_before(now - kTurn - run->start), run->arrivals);
     seen.due += due - std::min(due, run->first);
     // Not those that have just come due: a rare one would be served in one second, and due in the next.
@@ -158,7 +159,7 @@ task<void> Engine::tick(Instant start, uint64_t second) {
       drop_expired(*run, !going);
       metrics::WorkflowWindow& counts = window_->workflows[run->index];
       counts.vus_active = std::exchange(run->active_most, run->active);
-      counts.vus_allocated = static_cast<int64_t>(run->vus.size());
+      counts.vus_allocated = static_cast<int64_t>(run->vus.size()) - run->unwanted;
     }
     Tally so_far = tally();
     so_far.vus_active = 0;
@@ -183,7 +184,11 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
   if (!time_came) co_return;
   if (const auto* vus = std::get_if<plan::ConstantVus>(&run.workflow.executor)) {
     co_await constant_vus(run, *vus);
-  } else if (const auto* rate = std::get_if<plan::ConstantArrivalRate>(&run.workflow.executor)) {
+  } else if (const auto* ramping = std::get_if<plan::RampingVus>(&run.workflow.executor)) {
+    co_await ramping_vus(run, *ramping);
+  } else if (const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor)) {
+    co_await iterations(run, *counted);
+  } else if (const auto* rate = std::get_if<plan::ArrivalRate>(&run.workflow.executor)) {
     co_await arrivals(run, *rate);
   } else if (share_.part == 0) {
     co_await once(run);
@@ -192,45 +197,16 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
   run.handing_over.disarm();
 }
 
-task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
-  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
-  run.end = run.start + executor.duration;
-  if (run.from >= run.last()) co_return;
+// False: nothing of it is to be begun any more.
+bool Engine::begins(WorkflowRun& run, Duration length) {
+  run.end = run.start + length;
+  if (run.from >= run.last()) return false;
   if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
-  run.vus.reserve(share.count);
-  std::vector<task<void>> loops;
-  loops.reserve(share.count);
-  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
-    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count));
-    loops.push_back(vu_loop(run, *run.vus.back(), executor.pacing));
-    // Starting tens of thousands takes a while; those already started must not wait for the rest.
-    if (i % 64 == 63) co_await runtime_.yield();
-  }
-  for (task<void>& loop : loops) co_await loop;
-}
-
-task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing) {
-  while (!stopped_.cancelled() && runtime_.now() < run.last()) {
-    const Instant began = runtime_.now();
-    task<Flow> iteration = run_iteration(run, vu, began);
-    const bool at_once = iteration.done();
-    const Flow flow = co_await iteration;
-    if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
-    // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
-    if (at_once) co_await runtime_.yield();
-    if (pacing) {
-      const Instant next = began + *pacing;
-      ++run.pausing;
-      co_await runtime_.sleep_until(std::min(next, run.end), &run.waiting);
-      --run.pausing;
-    }
-  }
-  ++run.left;
-  vu.session.close_idle();
+  return true;
 }
 
 task<void> Engine::once(WorkflowRun& run) {
-  run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count));
+  run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count, &run.cancel));
   run.end = run.start;
   co_await run_iteration(run, *run.vus.back(), runtime_.now());
 }
@@ -253,13 +229,13 @@ task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) 
       }
       vu.branches.clear();
     }
-    if (flow != Flow::kGoOn || run.cancel.cancelled()) break;
+    if (flow != Flow::kGoOn || vu.cancel->cancelled()) break;
     due = runtime_.now();
   }
   --run.active;
   ++vu.iteration;
   metrics::WorkflowWindow& counts = window_->workflows[run.index];
-  if (run.cancel.cancelled()) {
+  if (vu.cancel->cancelled()) {
     ++counts.interrupted;
   } else {
     ++counts.iterations;

@@ -114,9 +114,14 @@ class Engine {
 
   runtime::task<void> tick(Instant start, uint64_t second);
   runtime::task<void> run_workflow(std::size_t index, Instant start, Instant from);
+  bool begins(WorkflowRun& run, Duration length);
   runtime::task<void> constant_vus(WorkflowRun& run, const plan::ConstantVus& executor);
-  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing);
-  runtime::task<void> arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& executor);
+  runtime::task<void> iterations(WorkflowRun& run, const plan::Iterations& executor);
+  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing, uint64_t* left);
+  runtime::task<void> ramping_vus(WorkflowRun& run, const plan::RampingVus& executor);
+  void turn_away(Vu& vu, Duration grace);
+  void renew_leaving(WorkflowRun& run, Vu& vu);
+  runtime::task<void> arrivals(WorkflowRun& run, const plan::ArrivalRate& executor);
   runtime::task<void> arrival_vu(WorkflowRun& run, Vu& vu);
   runtime::task<void> once(WorkflowRun& run);
   void begin_arrival(WorkflowRun& run, Vu& vu, Instant due);

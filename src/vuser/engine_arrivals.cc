@@ -16,19 +16,17 @@ constexpr Duration kLate = Duration::millis(10);
 
 }  // namespace
 
-task<void> Engine::arrivals(WorkflowRun& run, const plan::ConstantArrivalRate& executor) {
-  run.end = run.start + executor.duration;
-  if (run.from >= run.last()) co_return;
-  if (!stopped_.cancelled()) runtime_.timers().arm(run.overtime, run.last() + run.workflow.graceful_stop);
-  run.schedule.emplace(executor.rate_per_s, executor.duration, share_.part, share_.parts);
+task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor) {
+  if (!begins(run, plan::length_of(executor.stages))) co_return;
+  run.schedule.emplace(executor.stages, share_.part, share_.parts);
   run.first = run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
-  run.wait_max = executor.wait_max;
-  const plan::Share most = plan::share_of(executor.vus_max, share_.part, share_.parts);
-  const plan::Share first = plan::share_of(executor.vus_preallocated, share_.part, share_.parts);
+  run.wait_max = executor.users.wait_max;
+  const plan::Share most = plan::share_of(executor.users.most, share_.part, share_.parts);
+  const plan::Share first = plan::share_of(executor.users.preallocated, share_.part, share_.parts);
   std::vector<task<void>> users;
   const auto hire = [&] {
-    run.vus.push_back(
-        std::make_unique<Vu>(most.first + static_cast<uint32_t>(run.vus.size()) + 1, run.workflow.slot_count));
+    const uint32_t number = most.first + static_cast<uint32_t>(run.vus.size()) + 1;
+    run.vus.push_back(std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel));
     run.free.push_back(run.vus.back().get());
     users.push_back(arrival_vu(run, *run.vus.back()));
   };

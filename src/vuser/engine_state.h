@@ -12,18 +12,31 @@
 
 namespace bellwether::vuser {
 
+// Of a user whose turn may end before the workflow's does: the end of the iteration that it is in.
+struct Leaving {
+  explicit Leaving(runtime::Cancellation* workflow)
+      : cancel(workflow), timer([](void* self) { static_cast<Leaving*>(self)->cancel.cancel(); }, this) {}
+  runtime::Cancellation cancel;
+  runtime::Timer timer;  // of graceful_ramp_down
+};
+
 struct Engine::Vu {
-  Vu(uint32_t number_, uint16_t slots) : number(number_), values(slots) {}
-  uint32_t number;         // from 1, unique in the workflow over all cores
-  uint64_t iteration = 0;  // from 0
+  Vu(uint32_t number_, uint16_t slots, runtime::Cancellation* cancel_)
+      : number(number_), cancel(cancel_), values(slots) {}
+  uint32_t number;                // from 1, unique in the workflow over all cores
+  runtime::Cancellation* cancel;  // ends its iteration: that of the workflow, or its own
+  uint64_t iteration = 0;         // from 0
   http1::Session session;
   Values values;
   std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
   // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
   Instant due;
   bool working = false;
-  bool dismissed = false;  // no more arrivals
-  runtime::Event called;   // there is an arrival to serve, or it is dismissed
+  bool dismissed = false;  // no more arrivals, or turns
+  runtime::Event called;   // there is an arrival to serve, it is wanted again, or it is dismissed
+  // ramping-vus: whether the course has reached it.
+  bool wanted = true;
+  std::unique_ptr<Leaving> leaving;
 };
 
 struct Engine::WorkflowRun {
@@ -57,6 +70,7 @@ struct Engine::WorkflowRun {
   uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
   uint64_t left = 0;                                    // and those that begin nothing any more
   int64_t active_most = 0;                              // the most of them at once in this window
+  int64_t unwanted = 0;                                 // of the users, those that rest for now
   runtime::Cancellation cancel;                         // ends every iteration of this workflow
   runtime::Timer overtime;                              // fires when graceful_stop is over
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides

@@ -52,7 +52,7 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
   } else {
     flow = run_action(vu, step);
   }
-  if (flow == Flow::kGoOn && step.step().think && !run.cancel.cancelled()) {
+  if (flow == Flow::kGoOn && step.step().think && !vu.cancel->cancelled()) {
     const plan::ThinkTime& think = *step.step().think;
     // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
     Instant until = runtime_.now() + runtime_.prng().between(think.low, think.high);
@@ -74,7 +74,7 @@ task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step
       request = nullptr;
     }
   }
-  if (request != nullptr) co_await client_.exchange(vu.session, *request, response, &run.cancel);
+  if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
   const bool good = record(step, response, due, vu.values);
   co_return good ? Flow::kGoOn : after_failure(step);
 }

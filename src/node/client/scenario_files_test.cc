@@ -88,7 +88,7 @@ TEST(ScenarioFiles, a_url_is_a_scenario_of_its_own) {
   scenario.rate_per_s = 10;
   const auto open = bundle_of(scenario);
   ASSERT_TRUE(open);
-  EXPECT_EQ(std::get<plan::ConstantArrivalRate>(open->plan.workflows.at(0).executor).rate_per_s, 10);
+  EXPECT_EQ(std::get<plan::ArrivalRate>(open->plan.workflows.at(0).executor).stages.at(0).to_per_s, 10);
   scenario.ca_file = "/nowhere.pem";
   EXPECT_THAT(refused(scenario).message, HasSubstr("/nowhere.pem"));
   scenario.ca_file = "/dev/null";

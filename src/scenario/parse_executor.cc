@@ -1,0 +1,297 @@
+// The executors: which keys each of them reads, and what they say.
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "base/bytes.h"
+#include "base/units.h"
+#include "scenario/parse.h"
+
+namespace bellwether::scenario {
+namespace {
+
+// A key, by both of its names.
+struct Key {
+  std::string_view name;
+  std::string_view alias;
+};
+constexpr std::array<Key, 15> kKeys{{{"vus", {}},
+                                     {"duration", {}},
+                                     {"rate", {}},
+                                     {"time_unit", "timeUnit"},
+                                     {"pacing", {}},
+                                     {"max_wait", {}},
+                                     {"rebalance", {}},
+                                     {"preAllocatedVUs", {}},
+                                     {"maxVUs", {}},
+                                     {"stages", {}},
+                                     {"start_vus", "startVUs"},
+                                     {"start_rate", "startRate"},
+                                     {"iterations", {}},
+                                     {"max_duration", "maxDuration"},
+                                     {"graceful_ramp_down", "gracefulRampDown"}}};
+
+enum class Kind : unsigned char {
+  kConstantVus,
+  kRampingVus,
+  kSharedIterations,
+  kPerVuIterations,
+  kConstantRate,
+  kRampingRate
+};
+constexpr std::array<std::string_view, 6> kExecutors{"constant-vus",          "ramping-vus",
+                                                     "shared-iterations",     "per-vu-iterations",
+                                                     "constant-arrival-rate", "ramping-arrival-rate"};
+constexpr std::array<std::string_view, 1> kExecutorsLater{"externally-controlled"};
+constexpr Range kVusRange{.low = 1, .high = kVusMax};
+constexpr Range kTargetRange{.low = 0, .high = kVusMax};
+
+// What each of them reads.
+std::vector<std::string_view> keys_of(Kind kind) {
+  switch (kind) {
+    case Kind::kConstantVus: return {"vus", "duration", "pacing"};
+    case Kind::kRampingVus: return {"start_vus", "stages", "graceful_ramp_down", "pacing"};
+    case Kind::kSharedIterations:
+    case Kind::kPerVuIterations: return {"vus", "iterations", "max_duration"};
+    case Kind::kConstantRate:
+      return {"rate", "time_unit", "duration", "vus", "preAllocatedVUs", "maxVUs", "max_wait", "rebalance"};
+    case Kind::kRampingRate:
+      return {"start_rate", "stages", "time_unit", "vus", "preAllocatedVUs", "maxVUs", "max_wait", "rebalance"};
+  }
+  return {};
+}
+
+bool has_http(const Workflow& workflow) {
+  return std::any_of(workflow.steps.begin(), workflow.steps.end(),
+                     [](const Step& step) { return !std::holds_alternative<std::vector<Pair>>(step.work); });
+}
+
+void report_missing(const Section& section, std::string_view key, std::string expected) {
+  section.report_missing(in_quotes(key) + " is missing in " + section.where(), std::move(expected));
+}
+
+void refuse_all_but(const Section& section, const std::vector<std::string_view>& read, const std::string& why) {
+  for (const Key& key : kKeys) {
+    const Node* node = section.find(key.name, key.alias);
+    if (node == nullptr || std::find(read.begin(), read.end(), key.name) != read.end()) continue;
+    section.reading().diagnostics.add(node->place(), {.message = section.what(*node) + " has no effect: " + why});
+  }
+}
+
+// Above 0.
+Duration read_time(const Section& section, std::string_view key, std::string_view alias, Duration otherwise) {
+  const Node* node = section.find(key, alias);
+  if (node == nullptr) return otherwise;
+  const Duration span = section.duration(key, alias).value_or(Duration::seconds(1));
+  if (span > Duration::zero()) return span;
+  report_wrong(*node, section.what(*node), "a duration longer than 0", section.reading());
+  return otherwise;
+}
+
+Duration read_run_time(const Section& section) {
+  if (section.find("duration") == nullptr) {
+    report_missing(section, "duration", "a duration such as 250ms, 30s or 1h30m");
+  }
+  return read_time(section, "duration", {}, Duration::seconds(1));
+}
+
+uint32_t read_vus(const Section& section) {
+  if (section.find("vus") == nullptr) {
+    report_missing(section, "vus", "the number of virtual users, such as 10");
+  }
+  return static_cast<uint32_t>(section.whole("vus", kVusRange).value_or(1));
+}
+
+// "500/s", or k6's pair of a number and a time unit.
+double read_rate(const Node& node, const Section& section, bool zero_too) {
+  Reading& reading = section.reading();
+  const auto text = read_constant(node, section.what(node), reading);
+  if (!text) return 1;
+  Result<double> rate = parse_rate(text->text);
+  if (const auto unit = section.duration("time_unit", "timeUnit"); unit && rate) {
+    const bool has_unit = text->text.find('/') != std::string::npos;
+    if (has_unit || *unit <= Duration::zero()) {
+      const Node* unit_node = section.find("time_unit", "timeUnit");
+      report_wrong(*unit_node, section.what(*unit_node),
+                   has_unit ? "no time unit, since the rate has one" : "a duration longer than 0", reading);
+      return 1;
+    }
+    *rate /= unit->seconds_f();
+  }
+  if (rate && (*rate > 0 || (zero_too && *rate == 0)) && *rate <= kRateMax) return *rate;
+  report_wrong(
+      node, section.what(node),
+      std::string("a rate ") + (zero_too ? "from 0" : "above 0 and") + " up to 10000000/s, such as 500/s or 30/m",
+      reading);
+  return 1;
+}
+
+// Hands each stage's map to `read`, which takes its target; and checks what all stages have in common.
+template <class Read>
+void read_stages(const Section& section, Read read) {
+  Reading& reading = section.reading();
+  const Node* stages = section.find("stages");
+  if (stages == nullptr) {
+    return report_missing(section, "stages", "a list such as [{duration: 30s, target: 100}]");
+  }
+  if (!stages->is_list() || stages->items.empty() || stages->items.size() > kStagesMax) {
+    return report_wrong(*stages, section.what(*stages),
+                        "a list of 1 to " + std::to_string(kStagesMax) + " stages: [{duration: 30s, target: 100}]",
+                        reading);
+  }
+  Duration sum;
+  for (const Node& one : stages->items) {
+    static constexpr std::array<std::string_view, 2> kStageKeys{"duration", "target"};
+    const Section stage(one, "a stage of " + section.where(), reading, {kStageKeys});
+    if (!one.is_map()) continue;
+    const Node* target = stage.find("target");
+    if (stage.find("duration") == nullptr) report_missing(stage, "duration", "a duration; 0s: at once");
+    if (target == nullptr) report_missing(stage, "target", "what is reached at its end");
+    const Duration duration = stage.duration("duration").value_or(Duration::seconds(1));
+    sum += duration;
+    if (target != nullptr) read(stage, *target, duration);
+  }
+  if (sum > Duration::zero()) return;
+  report_wrong(*stages, section.what(*stages), "stages that take longer than 0 together", reading);
+}
+
+ConstantVus read_constant_vus(const Section& section) {
+  ConstantVus out;
+  out.vus = read_vus(section);
+  out.duration = read_run_time(section);
+  out.pacing = section.duration("pacing");
+  return out;
+}
+
+RampingVus read_ramping_vus(const Section& section) {
+  RampingVus out;
+  out.start_vus = static_cast<uint32_t>(section.whole("start_vus", kTargetRange, "startVUs").value_or(1));
+  out.graceful_ramp_down = section.duration("graceful_ramp_down", "gracefulRampDown");
+  out.pacing = section.duration("pacing");
+  read_stages(section, [&](const Section& stage, const Node&, Duration duration) {
+    const auto target = stage.whole("target", kTargetRange);
+    out.stages.push_back({duration, static_cast<uint32_t>(target.value_or(0))});
+  });
+  return out;
+}
+
+Iterations read_iterations(const Section& section, bool shared) {
+  Iterations out;
+  out.shared = shared;
+  out.vus = section.find("vus") == nullptr ? 1 : read_vus(section);
+  out.iterations = section.whole("iterations", {.low = 1, .high = kIterationsMax}).value_or(1);
+  const Node* max = section.find("max_duration", "maxDuration");
+  if (max != nullptr) out.max_duration = read_time(section, "max_duration", "maxDuration", Duration::seconds(1));
+  if (shared && section.find("iterations") != nullptr && out.iterations < out.vus) {
+    const Node* node = section.find("iterations");
+    section.reading().diagnostics.add(
+        node->place(), {.message = section.where() + " shares fewer iterations than it has virtual users",
+                        .found = std::to_string(out.iterations) + " iterations, " + std::to_string(out.vus) + " users",
+                        .expected = "at least one iteration for each of them",
+                        .hint = "per-vu-iterations gives each user as many"});
+  }
+  return out;
+}
+
+ArrivalUsers read_arrival_users(const Section& section) {
+  Reading& reading = section.reading();
+  ArrivalUsers out;
+  out.wait_max = section.duration("max_wait").value_or(Duration::zero());
+  out.rebalance = section.boolean("rebalance").value_or(false);
+  std::optional<uint64_t> preallocated = section.whole("preAllocatedVUs", kVusRange);
+  std::optional<uint64_t> max = section.whole("maxVUs", kVusRange);
+  const Node* vus = section.find("vus");
+  if (vus == nullptr && !preallocated) {
+    report_missing(section, "vus", "{preallocated: N, max: N}, or one number for both");
+    return out;
+  }
+  const Node* place = vus != nullptr ? vus : section.find("preAllocatedVUs");
+  if (vus != nullptr && (section.find("preAllocatedVUs") != nullptr || section.find("maxVUs") != nullptr)) {
+    reading.diagnostics.add(vus->place(),
+                            {.message = section.what(*vus) + " means the same as 'preAllocatedVUs' and 'maxVUs'",
+                             .hint = "remove one of them"});
+  } else if (vus != nullptr && vus->is_map()) {
+    static constexpr std::array<std::string_view, 2> kVusKeys{"preallocated", "max"};
+    const Section pool(*vus, section.what(*vus), reading, {kVusKeys});
+    preallocated = pool.whole("preallocated", kVusRange);
+    max = pool.whole("max", kVusRange);
+    if (pool.find("preallocated") == nullptr) preallocated = max;
+  } else if (vus != nullptr) {
+    preallocated = read_whole(*vus, section.what(*vus), kVusRange, reading);
+  }
+  out.preallocated = static_cast<uint32_t>(preallocated.value_or(1));
+  out.most = static_cast<uint32_t>(max.value_or(out.preallocated));
+  if (out.most < out.preallocated) {
+    reading.diagnostics.add(
+        place->place(), {.message = section.where() + " may use fewer virtual users than it prepares",
+                         .found = std::to_string(out.preallocated) + " prepared, at most " + std::to_string(out.most),
+                         .expected = "a maximum of at least the number prepared"});
+  }
+  return out;
+}
+
+ConstantArrivalRate read_constant_rate(const Section& section) {
+  ConstantArrivalRate out;
+  const Node* rate = section.find("rate");
+  if (rate == nullptr) report_missing(section, "rate", "a rate such as 500/s or 30/m");
+  out.rate_per_s = rate == nullptr ? 1 : read_rate(*rate, section, false);
+  out.duration = read_run_time(section);
+  out.users = read_arrival_users(section);
+  return out;
+}
+
+RampingArrivalRate read_ramping_rate(const Section& section) {
+  RampingArrivalRate out;
+  const Node* start = section.find("start_rate", "startRate");
+  if (start != nullptr) out.start_per_s = read_rate(*start, section, true);
+  double most = out.start_per_s;
+  // Targets are in the time unit of the workflow.
+  read_stages(section, [&](const Section&, const Node& target, Duration duration) {
+    out.stages.push_back({duration, read_rate(target, section, true)});
+    most = std::max(most, out.stages.back().target_per_s);
+  });
+  if (most == 0 && !out.stages.empty()) {
+    const Node* stages = section.find("stages");
+    report_wrong(*stages, section.what(*stages), "a target above 0", section.reading());
+  }
+  out.users = read_arrival_users(section);
+  return out;
+}
+
+Kind usual_kind(const Section& section) {
+  if (section.find("rate") != nullptr) return Kind::kConstantRate;
+  if (section.find("start_rate", "startRate") != nullptr) return Kind::kRampingRate;
+  if (section.find("stages") != nullptr) return Kind::kRampingVus;
+  if (section.find("iterations") != nullptr) return Kind::kSharedIterations;
+  return Kind::kConstantVus;
+}
+
+}  // namespace
+
+void parse_executor(const Section& section, Workflow& workflow) {
+  Kind kind = usual_kind(section);
+  if (const Node* named = section.find("executor")) {
+    const auto choice = read_choice(*named, section.what(*named), kExecutors, kExecutorsLater, section.reading());
+    if (!choice) return;
+    kind = static_cast<Kind>(*choice);
+  }
+  if (!workflow.steps.empty() && !has_http(workflow)) {
+    const std::string why = "a workflow without an http step runs once";
+    refuse_all_but(section, {"vus"}, why);
+    if (const Node* named = section.find("executor")) {
+      section.reading().diagnostics.add(named->place(), {.message = section.what(*named) + " has no effect: " + why});
+    }
+    return;
+  }
+  refuse_all_but(section, keys_of(kind), "the executor is " + std::string(kExecutors[static_cast<std::size_t>(kind)]));
+  switch (kind) {
+    case Kind::kConstantVus: workflow.executor = read_constant_vus(section); break;
+    case Kind::kRampingVus: workflow.executor = read_ramping_vus(section); break;
+    case Kind::kSharedIterations: workflow.executor = read_iterations(section, true); break;
+    case Kind::kPerVuIterations: workflow.executor = read_iterations(section, false); break;
+    case Kind::kConstantRate: workflow.executor = read_constant_rate(section); break;
+    case Kind::kRampingRate: workflow.executor = read_ramping_rate(section); break;
+  }
+}
+
+}  // namespace bellwether::scenario

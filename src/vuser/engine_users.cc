@@ -1,0 +1,145 @@
+// Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant,
+// follows a course, or a number of iterations is all that there is to do.
+
+#include "vuser/engine.h"
+#include "vuser/engine_state.h"
+
+namespace bellwether::vuser {
+
+using runtime::task;
+
+namespace {
+
+// Starting tens of thousands takes a while; those already started must not wait for the rest.
+constexpr uint32_t kAtOnce = 64;
+
+}  // namespace
+
+task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
+  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
+  if (!begins(run, executor.duration)) co_return;
+  run.vus.reserve(share.count);
+  std::vector<task<void>> loops;
+  loops.reserve(share.count);
+  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
+    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
+    loops.push_back(vu_loop(run, *run.vus.back(), executor.pacing, nullptr));
+    if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
+  }
+  for (task<void>& loop : loops) co_await loop;
+}
+
+// What was not begun in time is dropped: nobody will do it.
+task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
+  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
+  if (!begins(run, executor.max_duration)) co_return;
+  // Of each user its own number; of all together one that they share.
+  std::vector<uint64_t> left(executor.shared ? 1 : share.count, executor.iterations);
+  if (executor.shared) left[0] = plan::iterations_of(executor.iterations, executor.vus, share);
+  run.vus.reserve(share.count);
+  std::vector<task<void>> loops;
+  loops.reserve(share.count);
+  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
+    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
+    loops.push_back(vu_loop(run, *run.vus.back(), std::nullopt, &left[executor.shared ? 0 : i]));
+    if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
+  }
+  for (task<void>& loop : loops) co_await loop;
+  for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
+}
+
+// `left`: of the iterations that it may begin; nullptr: as many as there is time for.
+task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing, uint64_t* left) {
+  while (!stopped_.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) && !vu.dismissed) {
+    if (!vu.wanted) {
+      vu.session.close_idle();
+      vu.called.reset();
+      co_await vu.called.wait();
+      continue;
+    }
+    if (left != nullptr) --*left;
+    const Instant began = runtime_.now();
+    vu.working = true;
+    task<Flow> iteration = run_iteration(run, vu, began);
+    const bool at_once = iteration.done();
+    const Flow flow = co_await iteration;
+    vu.working = false;
+    if (vu.leaving != nullptr) renew_leaving(run, vu);
+    if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
+    // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
+    if (at_once) co_await runtime_.yield();
+    if (pacing) {
+      const Instant next = began + *pacing;
+      ++run.pausing;
+      co_await runtime_.sleep_until(std::min(next, run.end), &run.waiting);
+      --run.pausing;
+    }
+  }
+  ++run.left;
+  vu.session.close_idle();
+}
+
+// --- a number of users that follows a course -------------------------------------------------------------------------
+
+task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executor) {
+  plan::VuRamp ramp(executor.start_vus, executor.stages, share_.part, share_.parts);
+  if (!begins(run, ramp.length())) co_return;
+  run.vus.resize(ramp.most());
+  run.unwanted = ramp.most();
+  std::vector<task<void>> loops;
+  loops.reserve(ramp.most());
+  const auto want = [&](uint32_t index) {
+    std::unique_ptr<Vu>& vu = run.vus[index];
+    --run.unwanted;
+    if (vu != nullptr) {
+      vu->wanted = true;
+      vu->leaving->timer.disarm();
+      vu->called.set();
+      return;
+    }
+    vu = std::make_unique<Vu>(ramp.number_of(index), run.workflow.slot_count, &run.cancel);
+    vu->leaving = std::make_unique<Leaving>(&run.cancel);
+    vu->cancel = &vu->leaving->cancel;
+    loops.push_back(vu_loop(run, *vu, executor.pacing, nullptr));
+  };
+  // In the place of another one it begins with those that are wanted by then.
+  std::vector<bool> wanted(ramp.most());
+  std::optional<plan::VuRamp::Turn> turn = ramp.next();
+  for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;
+  for (uint32_t i = 0; i < wanted.size() && !stopped_.cancelled(); ++i) {
+    if (wanted[i]) want(i);
+    if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
+  }
+  for (; turn && !stopped_.cancelled() && run.start + turn->at < run.last(); turn = ramp.next()) {
+    const bool time_came = co_await runtime_.sleep_until(run.start + turn->at, &run.waiting);
+    if (!time_came) break;
+    if (turn->wanted) {
+      want(turn->index);
+    } else {
+      ++run.unwanted;
+      turn_away(*run.vus[turn->index], executor.graceful_ramp_down);
+    }
+  }
+  co_await runtime_.sleep_until(run.last(), &run.waiting);
+  for (const auto& vu : run.vus) {
+    if (vu == nullptr) continue;
+    vu->dismissed = true;
+    vu->called.set();
+  }
+  for (task<void>& loop : loops) co_await loop;
+}
+
+void Engine::turn_away(Vu& vu, Duration grace) {
+  vu.wanted = false;
+  if (vu.working) runtime_.timers().arm(vu.leaving->timer, runtime_.now() + grace);
+}
+
+// It has ended its iteration, in time or not.
+void Engine::renew_leaving(WorkflowRun& run, Vu& vu) {
+  vu.leaving->timer.disarm();
+  if (!vu.leaving->cancel.cancelled() || run.cancel.cancelled()) return;
+  vu.leaving = std::make_unique<Leaving>(&run.cancel);
+  vu.cancel = &vu.leaving->cancel;
+}
+
+}  // namespace bellwether::vuser
