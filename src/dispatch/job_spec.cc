@@ -31,4 +31,16 @@ JobSpec spec_of(const plan::Plan& plan) {
   return spec;
 }
 
+Status check_for_cluster(const plan::Plan& plan) {
+  for (const plan::Workflow& workflow : plan.workflows) {
+    const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
+    if (facts.follows_clock || std::holds_alternative<plan::Once>(workflow.executor)) continue;
+    return fail(Errc::kUnsupported,
+                "workflow '" + workflow.name + "' counts its iterations (" + std::string(facts.name) +
+                    "), and a cluster runs what the clock alone goes on with after a loss: give it a duration, or run "
+                    "it on one machine");
+  }
+  return {};
+}
+
 }  // namespace bellwether::dispatch

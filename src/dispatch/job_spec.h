@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "plan/plan.h"
 #include "plan/provision.h"
@@ -36,6 +37,8 @@ struct WorkflowSpec {
 using JobSpec = std::vector<WorkflowSpec>;
 
 JobSpec spec_of(const plan::Plan& plan);
+// kUnsupported: it has what a cluster cannot do without counting twice or not at all when a worker dies.
+Status check_for_cluster(const plan::Plan& plan);
 
 // What is the same for all jobs of a cluster, but for the timeout.
 struct JobRules {

@@ -124,6 +124,20 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
   return scenario;
 }
 
+namespace {
+
+// A course keeps its shape, and takes so long.
+template <class Stages>
+void fit_into(Duration length, Stages& stages) {
+  Duration sum;
+  for (const auto& stage : stages) sum += stage.duration;
+  if (sum <= Duration::zero()) return;  // was reported
+  const double factor = length.seconds_f() / sum.seconds_f();
+  for (auto& stage : stages) stage.duration = Duration::from_seconds_f(stage.duration.seconds_f() * factor);
+}
+
+}  // namespace
+
 void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics) {
   if (overrides.timeout) scenario.timeout = overrides.timeout;
   bool took_vus = false;
@@ -134,9 +148,18 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
       took_vus = took_duration = true;
       closed->vus = overrides.vus.value_or(closed->vus);
       closed->duration = overrides.duration.value_or(closed->duration);
+    } else if (auto* course = std::get_if<RampingVus>(&workflow.executor)) {
+      took_duration = true;
+      if (overrides.duration) fit_into(*overrides.duration, course->stages);
+    } else if (auto* rising = std::get_if<RampingArrivalRate>(&workflow.executor)) {
+      took_vus = took_duration = true;
+      rising->users.preallocated = overrides.vus.value_or(rising->users.preallocated);
+      rising->users.most = overrides.vus.value_or(rising->users.most);
+      if (overrides.duration) fit_into(*overrides.duration, rising->stages);
     } else if (auto* counted = std::get_if<Iterations>(&workflow.executor)) {
-      took_vus = true;
+      took_vus = took_duration = true;
       counted->vus = overrides.vus.value_or(counted->vus);
+      if (overrides.duration) counted->max_duration = overrides.duration;
     } else if (auto* open = std::get_if<ConstantArrivalRate>(&workflow.executor)) {
       took_vus = took_duration = took_rate = true;
       open->users.preallocated = overrides.vus.value_or(open->users.preallocated);

@@ -209,6 +209,7 @@ task<void> Engine::once(WorkflowRun& run) {
   run.vus.push_back(std::make_unique<Vu>(1, run.workflow.slot_count, &run.cancel));
   run.end = run.start;
   co_await run_iteration(run, *run.vus.back(), runtime_.now());
+  ++run.left;
 }
 
 task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) {

@@ -66,6 +66,9 @@ dispatch::JobRules Steward::rules() const {
 task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   const Status planned = make_plan(std::move(letter.bundle));
   if (!planned) co_return refusal(Refusal::Kind::kBroken, planned.error().message);
+  if (const Status fits = dispatch::check_for_cluster(*plan_); !fits) {
+    co_return refusal(Refusal::Kind::kInvalid, fits.error().message);
+  }
   const Instant deadline = now() + settings_.submit_limit;
   auto opened = parts_.store.open(id_, *this);
   if (!opened) co_return no_quorum("the job's register", opened.error());

@@ -1,0 +1,47 @@
+#include "dispatch/job_spec.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "base/check.h"
+#include "plan/load_testing.h"
+
+namespace bellwether::dispatch {
+namespace {
+
+plan::Plan plan_of(const std::string& executor) {
+  plan::TestSources sources("workflows: {w: {" + executor + ", steps: {a: {http: {get: 'http://h/'}}}}}\n");
+  auto plan = sources.load();
+  check(plan.has_value(), "the test's scenario is right");
+  return std::move(*plan);
+}
+
+TEST(JobSpec, a_course_is_as_long_as_its_stages_and_needs_its_most_users) {
+  const JobSpec spec = spec_of(plan_of(
+      "start_time: 3s, executor: ramping-vus, stages: [{duration: 10s, target: 40}, {duration: 5s, target: 0}]"));
+  ASSERT_EQ(spec.size(), 1u);
+  EXPECT_EQ(spec[0].length, Duration::seconds(18));
+  EXPECT_EQ(spec[0].vus, 40u);
+  EXPECT_FALSE(spec[0].rebalance);
+}
+
+TEST(JobSpec, an_arrival_rate_needs_the_users_that_it_may_hire) {
+  const JobSpec spec = spec_of(plan_of("rate: 5/s, duration: 10s, vus: {preallocated: 2, max: 30}, rebalance: true"));
+  EXPECT_EQ(spec[0].length, Duration::seconds(10));
+  EXPECT_EQ(spec[0].vus, 30u);
+  EXPECT_TRUE(spec[0].rebalance);
+}
+
+TEST(JobSpec, what_counts_iterations_is_not_for_clusters) {
+  EXPECT_TRUE(check_for_cluster(plan_of("vus: 1, duration: 1s")));
+  EXPECT_TRUE(check_for_cluster(plan_of("start_rate: 1/s, vus: 1, stages: [{duration: 1s, target: 2/s}]")));
+  for (const std::string name : {"shared-iterations", "per-vu-iterations"}) {
+    const Status fits = check_for_cluster(plan_of("executor: " + name + ", iterations: 5"));
+    ASSERT_FALSE(fits) << name;
+    EXPECT_EQ(fits.error().code, Errc::kUnsupported);
+    EXPECT_THAT(fits.error().message, testing::HasSubstr("workflow 'w' counts its iterations (" + name + ")"));
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::dispatch

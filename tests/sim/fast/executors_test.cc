@@ -1,0 +1,193 @@
+// What each executor promises, in virtual time: which user begins an iteration when, how many there are, and what
+// becomes of those that are under way when their time is over. In one part, and in several.
+#include <algorithm>
+#include <gtest/gtest.h>
+
+#include "plan/schedule.h"
+#include "tests/sim/fast/parts.h"
+
+namespace bellwether::sim {
+namespace {
+
+constexpr Duration kNear = Duration::millis(2);  // from its begin to reaching the server
+
+// Each request names its user: /1, /2 …
+std::string workflow(const std::string& executor) {
+  return "workflows: {w: {" + executor + ", steps: {one: {http: {get: \"http://10.0.0.1/${vu}\"}}}}}\n";
+}
+
+struct Lived {
+  uint64_t iterations = 0;
+  uint64_t dropped = 0;
+  std::map<std::string, std::vector<Duration>> by_user;
+  std::vector<Duration> all;
+  Duration ended;
+};
+
+Lived live_pieces(const std::string& executor, Duration answers_after, std::vector<Piece> pieces) {
+  Ground ground(1, workflow(executor));
+  ground.answers_after = answers_after;
+  ground.pieces = std::move(pieces);
+  ground.live(Duration::minutes(2));
+  Lived out;
+  for (const Piece& piece : ground.pieces) {
+    out.iterations += piece.counted.iterations;
+    out.dropped += piece.counted.dropped;
+    out.ended = std::max(out.ended, piece.ended);
+  }
+  out.by_user = ground.by_target();
+  for (const auto& [target, at] : ground.requests) out.all.push_back(at);
+  return out;
+}
+
+Lived live(const std::string& executor, Duration answers_after, uint32_t parts = 1) {
+  std::vector<Piece> pieces(parts);
+  for (uint32_t part = 0; part < parts; ++part) pieces[part].share = {.part = part, .parts = parts, .workflows = {}};
+  return live_pieces(executor, answers_after, std::move(pieces));
+}
+
+void expect_near(Duration seen, Duration wanted, const std::string& what) {
+  EXPECT_GE(seen, wanted) << what;
+  EXPECT_LE(seen, wanted + kNear) << what;
+}
+
+// --- ramping-vus -----------------------------------------------------------------------------------------------------
+
+const std::string kHill =
+    "executor: ramping-vus, start_vus: 0, stages: [{duration: 10s, target: 10}, {duration: 10s, target: 0}]";
+
+void expect_hill(const Lived& seen) {
+  ASSERT_EQ(seen.by_user.size(), 10u);
+  for (int64_t user = 1; user <= 10; ++user) {
+    const std::vector<Duration>& at = seen.by_user.at("/" + std::to_string(user));
+    expect_near(at.front(), Duration::seconds(user), "its number is reached");
+    const Duration leaves = Duration::seconds(10 + 10 - user + 1);
+    EXPECT_LT(at.back(), leaves) << "user " << user;
+    EXPECT_GE(at.back(), leaves - Duration::millis(110)) << "user " << user << " goes on until there are fewer";
+  }
+  EXPECT_EQ(seen.iterations, seen.all.size()) << "who is one too many ends what it does";
+}
+
+TEST(RampingVus, users_come_and_go_with_the_course) { expect_hill(live(kHill, Duration::millis(100))); }
+
+TEST(RampingVus, parts_follow_it_together) { expect_hill(live(kHill, Duration::millis(100), 3)); }
+
+TEST(RampingVus, who_goes_has_the_time_of_the_graceful_ramp_down) {
+  const std::string course =
+      "executor: ramping-vus, start_vus: 2, stages: [{duration: 1s, target: 2}, {duration: 0s, target: 1}, "
+      "{duration: 6s, target: 1}]";
+  const Lived patient = live(course, Duration::seconds(3));
+  EXPECT_EQ(patient.iterations, 4u);
+  const Lived strict = live(course + ", graceful_ramp_down: 1s", Duration::seconds(3));
+  EXPECT_EQ(strict.iterations, 3u) << "what the second user did when it went is cut off";
+  EXPECT_EQ(strict.by_user.at("/2").size(), 1u);
+  EXPECT_EQ(strict.by_user.at("/1").size(), 3u);
+}
+
+TEST(RampingVus, who_is_wanted_again_goes_on_where_it_is) {
+  const std::string course =
+      "executor: ramping-vus, start_vus: 1, stages: [{duration: 1s, target: 1}, {duration: 0s, target: 0}, "
+      "{duration: 1s, target: 0}, {duration: 0s, target: 1}, {duration: 2s, target: 1}]";
+  const Lived patient = live(course, Duration::seconds(3));
+  ASSERT_EQ(patient.all.size(), 2u);
+  expect_near(patient.all[1], Duration::seconds(3), "its iteration was never cut off");
+  EXPECT_EQ(patient.iterations, 2u);
+  const Lived strict = live(course + ", graceful_ramp_down: 500ms", Duration::seconds(3));
+  ASSERT_EQ(strict.all.size(), 2u);
+  expect_near(strict.all[1], Duration::seconds(2), "it begins anew when it is wanted");
+  EXPECT_EQ(strict.iterations, 1u);
+}
+
+TEST(RampingVus, those_that_are_left_at_the_end_have_the_graceful_stop) {
+  const std::string course = "executor: ramping-vus, start_vus: 3, stages: [{duration: 5s, target: 3}]";
+  EXPECT_EQ(live(course, Duration::seconds(2)).iterations, 9u);
+  EXPECT_EQ(live(course + ", graceful_stop: 500ms", Duration::seconds(2)).iterations, 6u);
+}
+
+TEST(RampingVus, whoever_goes_on_for_one_that_died_has_the_users_of_that_moment) {
+  std::vector<Piece> pieces(3);
+  pieces[0].share = pieces[2].share = {.part = 0, .parts = 2, .workflows = {}};
+  pieces[1].share = {.part = 1, .parts = 2, .workflows = {}};
+  pieces[0].killed_at = Duration::millis(4'550);
+  pieces[2].resume_at = Duration::millis(6'050);
+  const Lived seen = live_pieces(kHill, Duration::millis(100), std::move(pieces));
+  for (const char* user : {"/1", "/3", "/5"}) {
+    const std::vector<Duration>& at = seen.by_user.at(user);
+    const auto again = std::lower_bound(at.begin(), at.end(), Duration::millis(4'600));
+    ASSERT_NE(again, at.end()) << user;
+    expect_near(*again, Duration::millis(6'050), user);
+  }
+  expect_near(seen.by_user.at("/7").front(), Duration::seconds(7), "the next one of that part");
+  expect_near(seen.by_user.at("/2").front(), Duration::seconds(2), "the other part knows nothing of it");
+}
+
+TEST(RampingVus, who_hands_over_begins_nothing_from_then_on) {
+  std::vector<Piece> pieces(2);
+  pieces[0].hands_over_at = pieces[1].resume_at = Duration::seconds(5);
+  pieces[0].told = pieces[1].told = Duration::millis(500);
+  const Lived seen = live_pieces(kHill, Duration::millis(100), std::move(pieces));
+  for (int64_t user = 1; user <= 10; ++user) {
+    const std::vector<Duration>& at = seen.by_user.at("/" + std::to_string(user));
+    for (std::size_t i = 1; i < at.size(); ++i) {
+      EXPECT_LE(at[i] - at[i - 1], Duration::millis(110)) << "no gap at the border, user " << user;
+    }
+    expect_near(at.front(), Duration::seconds(user), "its number is reached");
+  }
+}
+
+// --- a number of iterations ------------------------------------------------------------------------------------------
+
+TEST(SharedIterations, are_done_once_by_whoever_is_free) {
+  for (const uint32_t parts : {1u, 2u, 3u}) {
+    const Lived seen = live("executor: shared-iterations, vus: 4, iterations: 10", Duration::millis(100), parts);
+    EXPECT_EQ(seen.iterations, 10u) << parts;
+    EXPECT_EQ(seen.all.size(), 10u) << parts;
+    EXPECT_EQ(seen.dropped, 0u) << parts;
+    EXPECT_LE(seen.ended, Duration::millis(400)) << "it ends when they are done";
+  }
+}
+
+TEST(SharedIterations, what_is_not_begun_in_time_is_dropped) {
+  const Lived seen =
+      live("executor: shared-iterations, vus: 2, iterations: 100, max_duration: 1s", Duration::millis(400), 2);
+  EXPECT_EQ(seen.iterations, 6u) << "at 0, 0.4 and 0.8 s, and the last ones may end";
+  EXPECT_EQ(seen.dropped, 94u);
+}
+
+TEST(PerVuIterations, every_user_does_its_own) {
+  for (const uint32_t parts : {1u, 2u}) {
+    const Lived seen = live("executor: per-vu-iterations, vus: 3, iterations: 5", Duration::millis(50), parts);
+    EXPECT_EQ(seen.iterations, 15u);
+    for (const char* user : {"/1", "/2", "/3"}) EXPECT_EQ(seen.by_user.at(user).size(), 5u) << user << " of " << parts;
+  }
+}
+
+TEST(PerVuIterations, what_is_not_begun_in_time_is_dropped) {
+  const Lived seen =
+      live("executor: per-vu-iterations, vus: 2, iterations: 5, max_duration: 1s", Duration::millis(400));
+  EXPECT_EQ(seen.iterations, 6u);
+  EXPECT_EQ(seen.dropped, 4u);
+}
+
+// --- ramping-arrival-rate --------------------------------------------------------------------------------------------
+
+TEST(RampingArrivalRate, arrivals_come_when_the_rate_says_whatever_the_parts) {
+  const std::string course =
+      "executor: ramping-arrival-rate, start_rate: 0/s, vus: 20, stages: [{duration: 10s, target: 20/s}, "
+      "{duration: 2s, target: 20/s}, {duration: 0s, target: 5/s}, {duration: 2s, target: 5/s}]";
+  const plan::ArrivalSchedule schedule(
+      {{0, 20, Duration::seconds(10)}, {20, 20, Duration::seconds(2)}, {5, 5, Duration::seconds(2)}}, 0, 1);
+  ASSERT_EQ(schedule.count(), 150u);
+  for (const uint32_t parts : {1u, 3u}) {
+    Lived seen = live(course, Duration::millis(20), parts);
+    std::ranges::sort(seen.all);
+    ASSERT_EQ(seen.all.size(), schedule.count()) << parts;
+    for (uint64_t i = 0; i < schedule.count(); ++i) {
+      expect_near(seen.all[i], schedule.due(i), "arrival " + std::to_string(i));
+    }
+    EXPECT_EQ(seen.iterations, 150u);
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::sim
