@@ -38,9 +38,7 @@ bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
   return step.open_model || (constant != nullptr && constant->pacing) || (ramping != nullptr && ramping->pacing);
 }
 
-bool open_model(const plan::Workflow& workflow) {
-  return plan::facts_of(workflow.executor).open_model;
-}
+bool open_model(const plan::Workflow& workflow) { return plan::facts_of(workflow.executor).open_model; }
 
 }  // namespace
 
