@@ -197,7 +197,7 @@ struct RampingVus {
 struct Iterations {
   uint32_t vus = 1;
   uint64_t iterations = 1;  // of each user, or of all together
-  bool shared = true;       // of all together: whoever is free takes the next one
+  bool shared = true;       // of all together: whoever is free on its core takes the next one
   Duration max_duration = Duration::minutes(10);
 };
 

@@ -43,6 +43,7 @@ constexpr std::array<std::string_view, 6> kExecutors{"constant-vus",          "r
                                                      "shared-iterations",     "per-vu-iterations",
                                                      "constant-arrival-rate", "ramping-arrival-rate"};
 constexpr std::array<std::string_view, 1> kExecutorsLater{"externally-controlled"};
+constexpr Duration kLongestCourse = Duration::hours(24 * 366);
 constexpr Range kVusRange{.low = 1, .high = kVusMax};
 constexpr Range kTargetRange{.low = 0, .high = kVusMax};
 
@@ -148,6 +149,9 @@ void read_stages(const Section& section, Read read) {
     if (stage.find("duration") == nullptr) report_missing(stage, "duration", "a duration; 0s: at once");
     if (target == nullptr) report_missing(stage, "target", "what is reached at its end");
     const Duration duration = stage.duration("duration").value_or(Duration::seconds(1));
+    if (duration > kLongestCourse - sum) {
+      return report_wrong(*stages, section.what(*stages), "stages that take at most a year together", reading);
+    }
     sum += duration;
     if (target != nullptr) read(stage, *target, duration);
   }

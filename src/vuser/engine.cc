@@ -120,7 +120,7 @@ Headway Engine::look() {
   for (const auto& run : runs_) {
     seen.begun += run->begun;
     if (!run->schedule) {
-      const auto elsewhere = static_cast<uint64_t>(run->active + run->unwanted) + run->pausing + run->left;
+      const auto elsewhere = static_cast<uint64_t>(run->active + run->resting) + run->pausing + run->left;
       if (run->vus.size() > elsewhere) headway_.could_begin += run->vus.size() - elsewhere;
       continue;
     }
@@ -159,7 +159,7 @@ task<void> Engine::tick(Instant start, uint64_t second) {
       drop_expired(*run, !going);
       metrics::WorkflowWindow& counts = window_->workflows[run->index];
       counts.vus_active = std::exchange(run->active_most, run->active);
-      counts.vus_allocated = static_cast<int64_t>(run->vus.size()) - run->unwanted;
+      counts.vus_allocated = static_cast<int64_t>(run->vus.size()) - run->resting;
     }
     Tally so_far = tally();
     so_far.vus_active = 0;

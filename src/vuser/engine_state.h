@@ -64,14 +64,14 @@ struct Engine::WorkflowRun {
   runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
   runtime::Timer handing_over;       // fires at `until`
   std::vector<PreparedStep> steps;
+  runtime::Cancellation cancel;  // ends every iteration of this workflow; outlives its users
   std::vector<std::unique_ptr<Vu>> vus;
   int64_t active = 0;                                   // virtual users inside an iteration
   uint64_t begun = 0;                                   // iterations
   uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
   uint64_t left = 0;                                    // and those that begin nothing any more
   int64_t active_most = 0;                              // the most of them at once in this window
-  int64_t unwanted = 0;                                 // of the users, those that rest for now
-  runtime::Cancellation cancel;                         // ends every iteration of this workflow
+  int64_t resting = 0;                                  // users that are not wanted now, or never were
   runtime::Timer overtime;                              // fires when graceful_stop is over
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
   std::vector<plan::Collection> lists;                  // the same of those that are lists

@@ -57,7 +57,10 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
     // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
     Instant until = runtime_.now() + runtime_.prng().between(think.low, think.high);
     if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
-    co_await runtime_.sleep_until(until, &stopped_);
+    runtime::Cancellation over(&stopped_);
+    const runtime::CancelCallback on_cancel(
+        vu.cancel, [](void* self) { static_cast<runtime::Cancellation*>(self)->cancel(); }, &over);
+    co_await runtime_.sleep_until(until, &over);
   }
   co_return flow;
 }

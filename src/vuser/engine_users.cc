@@ -29,7 +29,7 @@ task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& execu
   for (task<void>& loop : loops) co_await loop;
 }
 
-// What was not begun in time is dropped: nobody will do it.
+// What was not begun in time is dropped: nobody will do it. What a person stopped is not.
 task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
   if (!begins(run, executor.max_duration)) co_return;
@@ -45,6 +45,7 @@ task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
   }
   for (task<void>& loop : loops) co_await loop;
+  if (stopped_.cancelled()) co_return;
   for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
 }
 
@@ -54,7 +55,9 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pac
     if (!vu.wanted) {
       vu.session.close_idle();
       vu.called.reset();
+      ++run.resting;
       co_await vu.called.wait();
+      --run.resting;
       continue;
     }
     if (left != nullptr) --*left;
@@ -85,18 +88,18 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
   plan::VuRamp ramp(executor.start_vus, executor.stages, share_.part, share_.parts);
   if (!begins(run, ramp.length())) co_return;
   run.vus.resize(ramp.most());
-  run.unwanted = ramp.most();
+  run.resting = ramp.most();
   std::vector<task<void>> loops;
   loops.reserve(ramp.most());
   const auto want = [&](uint32_t index) {
     std::unique_ptr<Vu>& vu = run.vus[index];
-    --run.unwanted;
     if (vu != nullptr) {
       vu->wanted = true;
       vu->leaving->timer.disarm();
       vu->called.set();
       return;
     }
+    --run.resting;
     vu = std::make_unique<Vu>(ramp.number_of(index), run.workflow.slot_count, &run.cancel);
     vu->leaving = std::make_unique<Leaving>(&run.cancel);
     vu->cancel = &vu->leaving->cancel;
@@ -110,15 +113,16 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
     if (wanted[i]) want(i);
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
   }
+  uint32_t turns = 0;
   for (; turn && !stopped_.cancelled() && run.start + turn->at < run.last(); turn = ramp.next()) {
     const bool time_came = co_await runtime_.sleep_until(run.start + turn->at, &run.waiting);
     if (!time_came) break;
     if (turn->wanted) {
       want(turn->index);
     } else {
-      ++run.unwanted;
       turn_away(*run.vus[turn->index], executor.graceful_ramp_down);
     }
+    if (++turns % kAtOnce == 0) co_await runtime_.yield();
   }
   co_await runtime_.sleep_until(run.last(), &run.waiting);
   for (const auto& vu : run.vus) {
