@@ -49,10 +49,10 @@ struct WorkerSight {
   uint32_t cores = 0;
   uint32_t free = 0;  // nobody, as far as this manager knows, has asked for them
   bool takes_work = false;
-  bool held = false;    // it would take work, were it not for a share that stands still: that will end
   bool healthy = true;  // those that are not get work when there is no other way
   bool leaves = false;  // soon: what it runs is to be handed over
   bool sought = false;  // a job waits for its free cores
+  bool held = false;    // it would take work, were it not for a share that stands still: that will end
 };
 
 namespace job_effect {

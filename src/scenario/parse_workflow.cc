@@ -77,7 +77,8 @@ std::optional<Provide> read_provide(const Node& value, const std::string& where,
   static constexpr std::array<std::string_view, 2> kProvideKeys{"value", "collect"};
   static constexpr std::array<std::string_view, 2> kCollects{"one", "all"};
   const Section section(value, what, reading, {kProvideKeys});
-  if (section.find("value") == nullptr) report_missing(section, "value", "a text such as \"${login.token}\"");
+  if (section.find("value") == nullptr)
+    section.report_missing("'value' is missing in " + section.where(), "a text such as \"${login.token}\"");
   auto text = section.text("value");
   if (const Node* collect = section.find("collect")) {
     const auto choice = read_choice(*collect, section.what(*collect), kCollects, {}, reading);

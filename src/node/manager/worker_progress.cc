@@ -38,9 +38,9 @@ void WorkerProgress::reported(Instant now, const dispatch::WorkerReport& report)
     Watched& share = at->second;
     share.health.answered(now);
     if (is_new || now - share.at < kJudgedEvery) continue;
-    // After a silence the first report may be an old one, that waited while this manager stood still.
-    share.just_judged = now - share.at <= kSilentMost;
-    if (share.just_judged) share.health.reported(now, report_of(share.judged, held.headway));
+    // After a silence the first report may be an old one, that waited while this manager stood still: it evicts nobody.
+    share.may_evict = now - share.at <= kSilentMost;
+    share.health.reported(now, report_of(share.judged, held.headway));
     share.judged = held.headway;
     share.at = now;
   }
@@ -64,7 +64,7 @@ health::Routing WorkerProgress::routing(Instant now) const {
 std::vector<WorkerProgress::Stuck> WorkerProgress::to_evict(Instant now) const {
   std::vector<Stuck> out;
   for (const auto& [key, share] : shares_) {
-    if (share.just_judged && share.at == now && share.health.routing(now) == health::Routing::kEvict) {
+    if (share.may_evict && share.at == now && share.health.routing(now) == health::Routing::kEvict) {
       out.push_back({key.first, key.second});
     }
   }

@@ -21,7 +21,7 @@ namespace bellwether::node {
 inline constexpr health::SignalSettings kWorkerSignals{};
 // Reports that come faster are put together: what is possible in a tenth of a second says little.
 inline constexpr Duration kJudgedEvery = Duration::millis(900);
-inline constexpr Duration kSilentMost = Duration::seconds(5);  // beyond it a report is no verdict, but a new beginning
+inline constexpr Duration kSilentMost = Duration::seconds(5);  // beyond it a report evicts nobody
 
 class WorkerProgress {
  public:
@@ -46,7 +46,7 @@ class WorkerProgress {
     health::NodeHealth health;
     dispatch::Headway judged;  // what the last verdict has seen
     Instant at;                // of that verdict
-    bool just_judged = false;  // by the last report that was looked at
+    bool may_evict = false;    // by that report
   };
   health::SignalSettings settings_;
   uint64_t life_ = 0;

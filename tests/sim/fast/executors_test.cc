@@ -9,7 +9,7 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr Duration kNear = Duration::millis(2);  // from its begin to reaching the server
+constexpr Duration kNear = Duration::millis(12);  // from its begin to reaching the server
 
 // Each request names its user: /1, /2 …
 std::string workflow(const std::string& executor) {
