@@ -84,6 +84,18 @@ TEST(Job, FailsWhenNoWorkerEverComes) {
   EXPECT_THAT(world.sheet().why, HasSubstr("no worker"));
 }
 
+TEST(Job, WaitsForAWorkerThatIsHeldUpByAShareThatStandsStill) {
+  JobWorld world({load_spec("browse", Duration::seconds(10))}, 1);
+  world.add("w1", 2);
+  world.worker("w1").held = true;
+  world.begin();
+  EXPECT_FALSE(world.run(kMinute * 2));
+  EXPECT_EQ(world.sheet().state, JobState::kQueued);
+  world.worker("w1").held = false;
+  EXPECT_TRUE(world.run(kMinute));
+  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+}
+
 TEST(Job, ADependentBeginsWhenWhatItNeedsHasCompleted) {
   JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
   world.add("w1", 2);

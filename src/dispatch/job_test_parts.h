@@ -45,6 +45,7 @@ struct TestWorker {
   bool silent = false;  // nothing reaches it
   bool healthy = true;  // else it would rather have nothing
   bool sought = false;  // somebody waits for its cores
+  bool held = false;    // gets nothing for as long as a share of it stands still
   std::map<ShareId, TestShare> shares;
   uint32_t used() const {
     uint32_t sum = 0;
@@ -113,8 +114,9 @@ inline std::vector<WorkerSight> pool_of(const std::map<std::string, TestWorker>&
     if (!worker.alive) continue;
     const uint32_t used = std::min(worker.used(), worker.cores);
     WorkerSight& sight = pool.emplace_back(WorkerSight{name, worker.life, worker.cores, worker.cores - used,
-                                                       !worker.leaves, worker.healthy, worker.leaves});
+                                                       !worker.leaves && !worker.held, worker.healthy, worker.leaves});
     sight.sought = worker.sought;
+    sight.held = worker.held;
   }
   return pool;
 }

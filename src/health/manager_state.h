@@ -41,7 +41,7 @@ class ManagerStates {
   };
   // True: it has become active.
   bool look(Instant now, const Sight& sight);
-  // It is to end, or to be taken out of work; for good.
+  // It is to end; for good.
   void leave() { state_ = ManagerState::kDraining; }
 
   ManagerState state() const { return state_; }

@@ -3,6 +3,7 @@
 #include "base/units.h"
 
 namespace bellwether::plan {
+
 std::string timeout_text(Duration timeout) { return "its timeout of " + format_duration(timeout) + " is over"; }
 
 namespace {

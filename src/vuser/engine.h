@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -117,6 +118,8 @@ class Engine {
   bool begins(WorkflowRun& run, Duration length);
   runtime::task<void> constant_vus(WorkflowRun& run, const plan::ConstantVus& executor);
   runtime::task<void> iterations(WorkflowRun& run, const plan::Iterations& executor);
+  runtime::task<void> live_users(WorkflowRun& run, uint32_t vus, std::optional<Duration> pacing,
+                                 std::span<uint64_t> left);
   runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing, uint64_t* left);
   runtime::task<void> ramping_vus(WorkflowRun& run, const plan::RampingVus& executor);
   void turn_away(Vu& vu, Duration grace);

@@ -16,37 +16,37 @@ constexpr uint32_t kAtOnce = 64;
 }  // namespace
 
 task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
-  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
   if (!begins(run, executor.duration)) co_return;
-  run.vus.reserve(share.count);
-  std::vector<task<void>> loops;
-  loops.reserve(share.count);
-  for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
-    run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
-    loops.push_back(vu_loop(run, *run.vus.back(), executor.pacing, nullptr));
-    if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
-  }
-  for (task<void>& loop : loops) co_await loop;
+  co_await live_users(run, executor.vus, executor.pacing, {});
 }
 
 // What was not begun in time is dropped: nobody will do it. What a person stopped is not.
 task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
-  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
   if (!begins(run, executor.max_duration)) co_return;
+  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
   // Of each user its own number; of all together one that they share.
   std::vector<uint64_t> left(executor.shared ? 1 : share.count, executor.iterations);
   if (executor.shared) left[0] = plan::iterations_of(executor.iterations, executor.vus, share);
+  co_await live_users(run, executor.vus, std::nullopt, left);
+  if (stopped_.cancelled()) co_return;
+  for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
+}
+
+// This part's of `vus` users, to their ends. `left`: of the iterations that each may begin, or all together; none: as
+// many as there is time for.
+task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, std::optional<Duration> pacing,
+                              std::span<uint64_t> left) {
+  const plan::Share share = plan::share_of(vus, share_.part, share_.parts);
   run.vus.reserve(share.count);
   std::vector<task<void>> loops;
   loops.reserve(share.count);
   for (uint32_t i = 0; i < share.count && !stopped_.cancelled(); ++i) {
     run.vus.push_back(std::make_unique<Vu>(share.first + i + 1, run.workflow.slot_count, &run.cancel));
-    loops.push_back(vu_loop(run, *run.vus.back(), std::nullopt, &left[executor.shared ? 0 : i]));
+    uint64_t* const own = left.empty() ? nullptr : &left[left.size() == 1 ? 0 : i];
+    loops.push_back(vu_loop(run, *run.vus.back(), pacing, own));
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
   }
   for (task<void>& loop : loops) co_await loop;
-  if (stopped_.cancelled()) co_return;
-  for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
 }
 
 // `left`: of the iterations that it may begin; nullptr: as many as there is time for.

@@ -70,13 +70,14 @@ task<Result<store::EtcdRange>> EtcdJobView::ask(std::string body, runtime::Cance
   const auto answer = co_await api_.call("/v3/kv/range", std::move(body), true, until, cancel);
   if (!answer) co_return tl::unexpected(answer.error());
   auto range = store::parse_range(*answer);
-  // Another etcd, or one that was restored from a copy, begins its revisions anew.
-  if (range && (range->cluster != cluster_ || range->revision + 1 < next_revision_)) {
-    cluster_ = range->cluster;
-    next_revision_ = 0;
-    names_at_ = Instant();
-  }
-  co_return range;
+  if (!range) co_return range;
+  const bool is_first = cluster_.empty();
+  const bool is_another = range->cluster != cluster_ || range->revision + 1 < next_revision_;
+  cluster_ = range->cluster;
+  if (is_first || !is_another) co_return range;
+  next_revision_ = 0;
+  names_at_ = Instant();
+  co_return fail(Errc::kReset, "it has begun anew, or is another one than before");
 }
 
 task<Status> EtcdJobView::look_at_owners(runtime::Cancellation* cancel) {
@@ -97,10 +98,6 @@ task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<dispatch::JobRec
     std::string body = store::changes_body(states_, store::after_prefix(states_), from, kAtOnce);
     auto range = co_await ask(std::move(body), cancel);
     if (!range) co_return tl::unexpected(range.error());
-    if (next_revision_ == 0 && from != 0 && changed.empty()) {
-      from = 0;  // it is another etcd than before
-      continue;
-    }
     for (const store::EtcdEntry& one : range->entries) {
       auto record = one.key.starts_with(states_) ? decode_record(one.value) : fail(Errc::kInvalid, "");
       // What cannot be read is no job for this version; whoever takes it says so.

@@ -46,6 +46,8 @@ class EtcdJobView final : public JobView {
 
  private:
   void visit_keys(VisitKey visit, void* context) const override;
+  // An error, once, when it is another etcd than before, or one that was restored from a copy: its revisions begin
+  // anew, and so does the next look.
   runtime::task<Result<store::EtcdRange>> ask(std::string body, runtime::Cancellation* cancel);
   runtime::task<Status> look_at_owners(runtime::Cancellation* cancel);
   // Into `changed`; gives the revision from which on changes were not seen.

@@ -104,6 +104,22 @@ TEST_F(EtcdJobViewTest, what_was_removed_is_gone_at_the_next_look_at_names) {
   EXPECT_EQ(seen(key("job")), "(none)");
 }
 
+TEST_F(EtcdJobViewTest, an_etcd_that_begins_anew_is_looked_at_from_its_beginning) {
+  Owner before(node(1), key("before"));
+  ASSERT_TRUE(before.take());
+  for (int i = 0; i < 20; ++i) ASSERT_TRUE(before.write(std::to_string(i)));
+  ASSERT_TRUE(look());
+  OBEY("lose-all");
+  Owner after(node(1), key("after"));
+  ASSERT_TRUE(after.take());
+  const Status first = look();
+  ASSERT_FALSE(first);
+  EXPECT_THAT(first.error().message, testing::HasSubstr("begun anew"));
+  ASSERT_TRUE(look());
+  EXPECT_EQ(seen(key("after")), "(nothing)");
+  EXPECT_EQ(seen(key("before")), "(none)");
+}
+
 TEST_F(EtcdJobViewTest, without_etcd_the_last_sight_stays) {
   Owner owner(node(1), key("job"));
   ASSERT_TRUE(owner.take());

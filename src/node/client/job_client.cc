@@ -35,6 +35,14 @@ Errc code_of(Refusal::Kind kind) {
   return kind == Refusal::Kind::kConflict ? Errc::kExists : Errc::kRefused;
 }
 
+// How long the answer to one try may take: a manager keeps some for as long as it is asked to.
+Duration answer_most(const dispatch::Letter& letter) {
+  if (std::holds_alternative<dispatch::Submit>(letter)) return kSubmitTry;
+  if (const auto* watch = std::get_if<dispatch::Watch>(&letter)) return kTry + watch->wait;
+  if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) return kTry + live->wait;
+  return kTry;
+}
+
 // A machine that refuses a connection is no manager that says no.
 Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachable : code; }
 
@@ -59,12 +67,7 @@ JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wir
 
 task<Result<dispatch::Response>> JobClient::ask(dispatch::Letter letter, Instant deadline,
                                                 runtime::Cancellation* cancel) {
-  const auto* watch = std::get_if<dispatch::Watch>(&letter);
-  const auto* live = std::get_if<dispatch::WatchLive>(&letter);
-  const bool submits = std::holds_alternative<dispatch::Submit>(letter);
-  const Duration one_try = (submits ? kSubmitTry : kTry) + (watch != nullptr  ? watch->wait
-                                                            : live != nullptr ? live->wait
-                                                                              : Duration::zero());
+  const Duration one_try = answer_most(letter);
   const std::string body = dispatch::encode(letter);
   Duration pause = kShortestPause;
   Error last{Errc::kTimeout, "no manager was asked"};

@@ -37,9 +37,9 @@ std::string why_not_standing(const Situation& now) {
   const auto waited = [&](int64_t leases) { return now.vacant && *now.vacant >= now.lease * leases; };
   if (!now.unfit.empty()) return waited(kUnfitWaits) ? std::string() : now.unfit;
   if (now.named || waited(kLowerWaits)) return {};
-  for (const Rival& one : now.rivals) {
-    if (one.electable && one.priority > now.priority) return "'" + one.name + "' has a higher priority";
-  }
+  // Of several that go first the fittest is named, so that all who wait say the same.
+  const Rival* first = fittest(now.rivals);
+  if (first != nullptr && first->priority > now.priority) return "'" + first->name + "' has a higher priority";
   return {};
 }
 

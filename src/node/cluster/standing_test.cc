@@ -36,6 +36,12 @@ TEST(Standing, who_is_of_lower_priority_waits_for_those_that_can_lead_but_not_fo
   EXPECT_THAT(why_not_standing(now), IsEmpty()) << "whoever cannot lead is not waited for";
 }
 
+TEST(Standing, of_several_that_go_first_the_fittest_is_named_in_whatever_order_they_came) {
+  const std::vector<Rival> rivals{{.name = "c", .priority = 7, .electable = true},
+                                  {.name = "a", .priority = 8, .electable = true}};
+  EXPECT_EQ(why_not_standing(situation(rivals, 5)), "'a' has a higher priority");
+}
+
 TEST(Standing, who_is_unfit_stands_when_nobody_else_has_for_three_leases) {
   Situation now = situation({});
   now.unfit = "it is overloaded";

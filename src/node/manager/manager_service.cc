@@ -161,15 +161,15 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   const bool is_new = before == nullptr || before->report.life != told.life;
   const bool changed = is_new || before->report.free != told.free || before->report.takes_work != told.takes_work;
   const Instant now = parts_.runtime.now();
-  const auto progress = before == nullptr ? health::Progress::kIdle : before->progress.progress(now);
   if (!registry_.heard(now, worker, told)) {
     return refusal(Refusal::Kind::kBusy, "this manager knows as many workers as it can");
   }
   if (is_new) {
+    said_stuck_.erase(worker);
     parts_.listener.on_job_says({}, "worker_registered",
                                 "worker '" + worker + "' has " + format_count(told.cores, "core"), false);
   }
-  look_at_progress(worker, progress);
+  look_at_progress(worker);
   for (const auto& [id, steward] : stewards_) steward->reported(worker, told);
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could say so.
@@ -192,12 +192,16 @@ task<void> ManagerService::retire(ManagerService* self, cluster::PeerAddress wor
 }
 
 // Only who owns a job takes its shares away from a worker; to all others it is a worker that gets nothing new.
-void ManagerService::look_at_progress(const std::string& worker, health::Progress before) {
+void ManagerService::look_at_progress(const std::string& worker) {
   const Instant now = parts_.runtime.now();
   const WorkerProgress& seen = registry_.find(worker)->progress;
-  const bool was_stuck = before == health::Progress::kStuck;
   const bool is_stuck = seen.progress(now) == health::Progress::kStuck;
-  if (was_stuck != is_stuck) {
+  if (is_stuck != said_stuck_.contains(worker)) {
+    if (is_stuck) {
+      said_stuck_.insert(worker);
+    } else {
+      said_stuck_.erase(worker);
+    }
     parts_.listener.on_job_says(
         {}, is_stuck ? "worker_stuck" : "worker_moves",
         "worker '" + worker + "' " + (is_stuck ? "does nothing of what it could, and gets nothing new" : "goes on"),
@@ -212,6 +216,7 @@ void ManagerService::look_at_progress(const std::string& worker, health::Progres
 
 void ManagerService::on_worker_gone(const std::string& name, const std::string& why) {
   registry_.gone(name);
+  said_stuck_.erase(name);
   for (const auto& [id, steward] : stewards_) steward->worker_gone(name, why);
   on_cores_changed();
 }

@@ -115,7 +115,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
   dispatch::Response report(const std::string& worker, const dispatch::WorkerReport& report);
   static runtime::task<void> retire(ManagerService* self, cluster::PeerAddress worker, dispatch::RetireLetter letter);
-  void look_at_progress(const std::string& worker, health::Progress before);
+  void look_at_progress(const std::string& worker);
   dispatch::Refusal not_mine(const std::string& job);
   Steward* owned(const std::string& job);
   static runtime::task<void> share_out(ManagerService* self);
@@ -151,6 +151,7 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   Parts parts_;
   ManagerSettings settings_;
   WorkerRegistry registry_;
+  std::set<std::string> said_stuck_;  // workers
   health::ManagerStates states_;
   OwnProgress progress_;
   uint64_t dispatched_ = 0;  // shares of jobs that are not here any more

@@ -76,7 +76,9 @@ class Around final : public Surroundings {
   bool leads() const override { return true; }
   std::vector<std::string> manager_names() const override { return {"m1"}; }
   bool is_gone(const std::string&) const override { return false; }
-  std::vector<Neighbour> neighbours() const override { return {}; }
+  std::vector<Neighbour> neighbours() const override {
+    return {{.name = "w1", .datacenter = "d", .manager = false, .there = true}};
+  }
   bool is_suspect(const std::string&) const override { return false; }
   std::map<std::string, cluster::PeerAddress> places;
 };
@@ -213,6 +215,7 @@ TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_u
   EXPECT_EQ(std::get<dispatch::Noted>(ask(w1_, report)).pressure, resilience::Backpressure::kNone);
   ASSERT_TRUE(std::holds_alternative<dispatch::Submitted>(submit("j1", test_bundle())));
   until([&] { return worker_.begun.has_value(); });
+  EXPECT_THAT(said_, testing::Contains("manager_active")) << "before that nobody gets anything";
 
   copies_kv_.full = true;
   const auto tell = [&](uint64_t number) {

@@ -133,6 +133,16 @@ TEST_F(WorkerProgressTest, a_manager_that_stood_still_hears_first_how_far_they_h
   EXPECT_TRUE(evicted().empty());
 }
 
+TEST_F(WorkerProgressTest, a_report_that_waited_while_its_manager_stood_still_evicts_nobody) {
+  report();
+  for (int i = 0; i < 4; ++i) second(kNothing);
+  now_ += Duration::minutes(10);
+  second(kNothing);
+  EXPECT_TRUE(evicted().empty()) << "it is of ten minutes ago, perhaps";
+  second(kNothing);
+  EXPECT_FALSE(evicted().empty());
+}
+
 TEST_F(WorkerProgressTest, reports_that_come_fast_are_put_together) {
   report();
   for (int i = 0; i < 8; ++i) {

@@ -23,10 +23,19 @@
 
 namespace bellwether::node {
 
+inline std::string bundle_of(const std::string& yaml) {
+  plan::TestSources sources(yaml);
+  sources.outside = &sources.world;
+  auto made = plan::bundle_scenario(sources);
+  check(made.has_value(), "the scenario of these tests is good");
+  auto bytes = dispatch::encode_bundle(made->bundle);
+  check(bytes.has_value(), "and small");
+  return *bytes;
+}
+
 // Its windows have the shape account::kShape.
 inline const std::string& test_bundle() {
-  static const std::string bytes = [] {
-    plan::TestSources sources(R"yaml(
+  static const std::string bytes = bundle_of(R"yaml(
 workflows:
   buy:
     vus: 1
@@ -36,13 +45,6 @@ workflows:
       pay: {http: {get: "http://127.0.0.1:1/"}, check: {status: 200}}
       home: {http: {get: "http://127.0.0.1:1/"}}
 )yaml");
-    sources.outside = &sources.world;
-    auto made = plan::bundle_scenario(sources);
-    check(made.has_value(), "the scenario of these tests is good");
-    auto bytes = dispatch::encode_bundle(made->bundle);
-    check(bytes.has_value(), "and small");
-    return *bytes;
-  }();
   return bytes;
 }
 

@@ -12,8 +12,8 @@ namespace {
 constexpr Duration kNear = Duration::millis(12);  // from its begin to reaching the server
 
 // Each request names its user: /1, /2 …
-std::string workflow(const std::string& executor) {
-  return "workflows: {w: {" + executor + ", steps: {one: {http: {get: \"http://10.0.0.1/${vu}\"}}}}}\n";
+std::string workflow(const std::string& executor, const std::string& more) {
+  return "workflows: {w: {" + executor + ", steps: {one: {http: {get: \"http://10.0.0.1/${vu}\"}" + more + "}}}}\n";
 }
 
 struct Lived {
@@ -24,8 +24,9 @@ struct Lived {
   Duration ended;
 };
 
-Lived live_pieces(const std::string& executor, Duration answers_after, std::vector<Piece> pieces) {
-  Ground ground(1, workflow(executor));
+Lived live_pieces(const std::string& executor, Duration answers_after, std::vector<Piece> pieces,
+                  const std::string& more = {}) {
+  Ground ground(1, workflow(executor, more));
   ground.answers_after = answers_after;
   ground.pieces = std::move(pieces);
   ground.live(Duration::minutes(2));
@@ -40,10 +41,11 @@ Lived live_pieces(const std::string& executor, Duration answers_after, std::vect
   return out;
 }
 
-Lived live(const std::string& executor, Duration answers_after, uint32_t parts = 1) {
+// `more`: of the step.
+Lived live(const std::string& executor, Duration answers_after, uint32_t parts = 1, const std::string& more = {}) {
   std::vector<Piece> pieces(parts);
   for (uint32_t part = 0; part < parts; ++part) pieces[part].share = {.part = part, .parts = parts, .workflows = {}};
-  return live_pieces(executor, answers_after, std::move(pieces));
+  return live_pieces(executor, answers_after, std::move(pieces), more);
 }
 
 void expect_near(Duration seen, Duration wanted, const std::string& what) {
@@ -96,6 +98,15 @@ TEST(RampingVus, who_is_wanted_again_goes_on_where_it_is) {
   ASSERT_EQ(strict.all.size(), 2u);
   expect_near(strict.all[1], Duration::seconds(2), "it begins anew when it is wanted");
   EXPECT_EQ(strict.iterations, 1u);
+}
+
+TEST(RampingVus, who_goes_does_not_think_to_the_end) {
+  const std::string course =
+      "executor: ramping-vus, start_vus: 1, stages: [{duration: 1s, target: 1}, {duration: 0s, target: 0}, "
+      "{duration: 2s, target: 0}, {duration: 0s, target: 1}, {duration: 2s, target: 1}], graceful_ramp_down: 500ms";
+  const Lived seen = live(course, Duration::millis(10), 1, ", think: 1m");
+  ASSERT_EQ(seen.all.size(), 2u);
+  expect_near(seen.all[1], Duration::seconds(3), "it begins anew when it is wanted");
 }
 
 TEST(RampingVus, those_that_are_left_at_the_end_have_the_graceful_stop) {

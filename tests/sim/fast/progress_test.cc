@@ -36,19 +36,13 @@ struct Stage {
 };
 
 std::string make_bundle(const std::string& load) {
-  plan::TestSources sources(R"yaml(
+  return node::bundle_of(R"yaml(
 workflows:
   buy: {graceful_stop: 3s, )yaml" +
-                            load + R"yaml(, steps: {
+                         load + R"yaml(, steps: {
     pay: {http: {get: "http://server/json"}, check: {status: 200}},
     home: {http: {get: "http://server/json"}}}}
 )yaml");
-  sources.outside = &sources.world;
-  auto made = plan::bundle_scenario(sources);
-  check(made.has_value(), "the scenario of these tests is good");
-  auto bytes = dispatch::encode_bundle(made->bundle);
-  check(bytes.has_value(), "and small");
-  return *bytes;
 }
 
 // A share without a process of its own: the engine runs in the worker's loop.
