@@ -12,6 +12,7 @@
 #include <fstream>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <sys/resource.h>
 #include <vector>
@@ -254,7 +255,14 @@ class Worker final : public node::Managers,
     if (scope_ != nullptr) scope_->cancel();
   }
 
+  // Looked for only when something has changed: each of hundreds asks for them twenty times a second.
   std::vector<cluster::PeerAddress> managers() const override {
+    if (!managers_) managers_ = look_for_managers();
+    return *managers_;
+  }
+
+ private:
+  std::vector<cluster::PeerAddress> look_for_managers() const {
     std::vector<cluster::PeerAddress> out;
     const membership::MemberTable& table = membership_->kernel().table();
     for (membership::NodeIndex i = 0; i < table.slots(); ++i) {
@@ -266,7 +274,6 @@ class Worker final : public node::Managers,
     return out;
   }
 
- private:
   task<void> feel(runtime::Cancellation* cancel) {
     while (true) {
       service_->sample({}, 0);
@@ -278,7 +285,7 @@ class Worker final : public node::Managers,
   void on_worker_note(bool warning, const std::string& text) override {
     if (warning) std::fprintf(stderr, "%s: %s\n", name_.c_str(), text.c_str());
   }
-  void on_member(const membership::MemberEvent&) override {}
+  void on_member(const membership::MemberEvent&) override { managers_.reset(); }
   void on_conflict(const membership::Conflict&) override {}
   void on_name_taken(const runtime::Endpoint&) override { check(false, "names of this bench are its own"); }
   void on_joined(std::size_t) override { ++crowd_.joined; }
@@ -299,6 +306,7 @@ class Worker final : public node::Managers,
   std::unique_ptr<cluster::PeerLinks> links_;
   std::unique_ptr<cluster::MembershipDriver> membership_;
   std::unique_ptr<node::WorkerService> service_;
+  mutable std::optional<std::vector<cluster::PeerAddress>> managers_;
   runtime::Scope* scope_ = nullptr;
 };
 

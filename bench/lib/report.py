@@ -39,6 +39,12 @@ def cpu_flags():
     return match.group(1).split() if match else []
 
 
+def processor_ticks():
+    """(all, those that the host of this virtual machine gave to others) since the machine began."""
+    ticks = [int(word) for word in Path("/proc/stat").read_text(encoding="ascii").splitlines()[0].split()[1:9]]
+    return sum(ticks), ticks[7]
+
+
 class Report:
     """Tables and remarks in the order in which they were added, and the raw figures."""
 
@@ -47,6 +53,14 @@ class Report:
         self.command = command
         self.parts = []
         self.raw = {}
+        self.ticks = processor_ticks()
+
+    def place(self):
+        """The machine, and how much of it was missing meanwhile: figures of a machine that is not there are not its."""
+        before, stolen_before = self.ticks
+        now, stolen_now = processor_ticks()
+        percent = 100 * (stolen_now - stolen_before) / max(1, now - before)
+        return machine() + (f"; its host kept {percent:.0f} % of its processor time for others" if percent >= 1 else "")
 
     def table(self, title, header, rows):
         self.parts.append((title, [header, *[[str(cell) for cell in row] for row in rows]]))
@@ -64,7 +78,7 @@ class Report:
         self.table("Goals", ["what", "measured", "goal", "reached"], rows)
 
     def text(self):
-        out = [f"{machine()}", ""]
+        out = [self.place(), ""]
         for title, rows in self.parts:
             out.append(title)
             if rows is not None:
@@ -75,7 +89,7 @@ class Report:
         return "\n".join(out).replace("**", "") + "\n"
 
     def markdown(self):
-        out = [f"`{self.command}` on {machine()}.", ""]
+        out = [f"`{self.command}` on {self.place()}.", ""]
         for title, rows in self.parts:
             out += [title if rows is None else f"**{title}**", ""]
             if rows is not None:
@@ -126,7 +140,7 @@ def main(name, arguments, compare):
         if options.markdown:
             report.write_markdown(options.markdown)
         if options.json:
-            figures = {"bench": name, "machine": machine(), "command": report.command, **report.raw}
+            figures = {"bench": name, "machine": report.place(), "command": report.command, **report.raw}
             Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
     except (Failure, OSError) as error:
         sys.exit(f"{name}: {error}")

@@ -22,7 +22,7 @@ namespace bellwether::account {
 struct Delta {
   uint64_t first = 0;  // numbers, from 1; one for each second
   uint64_t last = 0;
-  std::string window;  // all of them merged; its second is the first of them
+  std::string window;  // all of them merged; which seconds they are, the numbers say
 };
 
 class AccountKeeper {
@@ -32,8 +32,8 @@ class AccountKeeper {
   // `bytes_most` may be passed by what is under way, and by one delta more.
   AccountKeeper(Shape shape, std::size_t bytes_most) : shape_(shape), bytes_most_(bytes_most) {}
 
-  // The next second. REQUIRES the shape.
-  void add(const metrics::Window& second);
+  // The next second, encoded. REQUIRES that it can be decoded with the shape.
+  void add(std::string second);
   // The next one to send; nothing when there is none, or too many are under way. Stays here. Up to `seconds_most`
   // seconds that were never sent become one before.
   std::optional<Delta> next(uint64_t seconds_most = 1);

@@ -13,7 +13,7 @@ using testing::HasSubstr;
 class AccountKeeperTest : public testing::Test {
  protected:
   void measure(int seconds) {
-    for (int i = 0; i < seconds; ++i) keeper_.add(random_window(prng_, second_++));
+    for (int i = 0; i < seconds; ++i) keeper_.add(encode_window(random_window(prng_, second_++)));
   }
   // The numbers of what it wants to send now.
   std::vector<std::pair<uint64_t, uint64_t>> send() {
@@ -102,7 +102,7 @@ TEST(AccountKeeperMemory, stays_within_its_limit_and_loses_nothing) {
   for (uint64_t second = 0; second < 600; ++second) {
     const metrics::Window window = random_window(prng, second);
     whole.merge(window);
-    keeper.add(window);
+    keeper.add(encode_window(window));
     ASSERT_LE(keeper.bytes(), 100'000u);
   }
   EXPECT_GT(keeper.deltas(), 1u);
@@ -126,10 +126,10 @@ TEST(AccountKeeperMemory, stays_within_its_limit_and_loses_nothing) {
 TEST(AccountKeeperMemory, what_was_sent_stays_as_it_is) {
   Prng prng(9);
   AccountKeeper keeper(kShape, 1);
-  keeper.add(random_window(prng));
+  keeper.add(encode_window(random_window(prng)));
   ASSERT_TRUE(keeper.next());
-  keeper.add(random_window(prng));
-  keeper.add(random_window(prng));
+  keeper.add(encode_window(random_window(prng)));
+  keeper.add(encode_window(random_window(prng)));
   ASSERT_TRUE(keeper.resume(0));
   EXPECT_EQ(keeper.next()->last, 1u) << "perhaps it was applied";
   const auto rest = keeper.next();

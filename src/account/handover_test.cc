@@ -40,7 +40,7 @@ class Handover {
       for (Worker& worker : workers_) {
         const metrics::Window measured = random_window(prng_, static_cast<uint64_t>(second));
         union_.merge(measured);
-        worker.keeper.add(measured);
+        worker.keeper.add(encode_window(measured));
       }
       step();
       if (prng_.chance(0.2)) make_copy();

@@ -31,7 +31,7 @@ void RunAccount::close(StreamId stream) {
 
 Result<RunAccount::Heard> RunAccount::hear(Instant now, StreamId stream, uint64_t first, uint64_t last,
                                            std::string_view window) {
-  auto decoded = decode_window(window, shape_, nullptr);
+  const auto decoded = decode_window(window, shape_, pages_.get());
   if (!decoded) return tl::unexpected(decoded.error());
   if (closed_.contains(stream)) {
     if (last <= book_.applied(stream)) return Heard::kKnown;

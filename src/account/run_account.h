@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <deque>
 #include <map>
+#include <memory>
 #include <set>
 #include <string>
 #include <string_view>
@@ -87,6 +88,7 @@ class RunAccount {
   uint64_t excess_ = 0;
   uint64_t seconds_ = 0;
   std::deque<Second> recent_;
+  std::unique_ptr<metrics::PagePool> pages_ = std::make_unique<metrics::PagePool>();  // of what is being heard
 };
 
 }  // namespace bellwether::account

@@ -1,6 +1,8 @@
 #include "account/window_codec.h"
 
 #include <algorithm>
+#include <array>
+#include <utility>
 #include <vector>
 
 #include "proto/stats.pb.h"
@@ -15,12 +17,11 @@ using metrics::Window;
 
 void put(const Histogram& from, wire::SparseHistogram& to) {
   uint32_t last = 0;
-  for (const Histogram::Bucket& bucket : from.buckets()) {
-    const uint32_t index = Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
+  from.each_bucket([&](uint32_t index, uint64_t count) {
     to.add_gaps(index - last);
-    to.add_counts(bucket.count);
+    to.add_counts(count);
     last = index;
-  }
+  });
   to.set_sum_low(static_cast<uint64_t>(from.sum_ns()));
   to.set_sum_high(static_cast<uint64_t>(from.sum_ns() >> 64));
   to.set_min_ns(from.min().ns());
@@ -95,7 +96,7 @@ constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
 // Reads parts, and remembers the first thing that was wrong.
 class Reader {
  public:
-  Reader(const Limits& limits, metrics::PagePool* pool) : limits_(limits), pool_(pool) {}
+  Reader(const Limits& limits, metrics::PagePool* pool, bool keeps) : limits_(limits), pool_(pool), keeps_(keeps) {}
   const char* wrong = nullptr;
 
   uint64_t count(uint64_t value) {
@@ -124,12 +125,10 @@ class Reader {
       const int64_t low = Histogram::lowest_of(static_cast<uint32_t>(index));
       least += static_cast<unsigned __int128>(static_cast<uint64_t>(low)) * counts[i];
       most += static_cast<unsigned __int128>(greatest_of(low, index)) * counts[i];
-      buckets_.push_back({low, counts[i]});
+      buckets_.push_back({static_cast<uint32_t>(index), counts[i]});
     }
     const auto in = [](int64_t ns, const Histogram::Bucket& bucket) {
-      return ns >= 0 && ns <= Histogram::kMaxTracked &&
-             Histogram::index_of(static_cast<uint64_t>(ns)) ==
-                 Histogram::index_of(static_cast<uint64_t>(bucket.low_ns));
+      return ns >= 0 && ns <= Histogram::kMaxTracked && Histogram::index_of(static_cast<uint64_t>(ns)) == bucket.index;
     };
     if (!in(from.min_ns(), buckets_.front()) || !in(from.max_ns(), buckets_.back()) || from.min_ns() > from.max_ns()) {
       return fail("a histogram whose least or greatest value is not in its buckets");
@@ -137,7 +136,7 @@ class Reader {
     const unsigned __int128 sum =
         (static_cast<unsigned __int128>(from.sum_high()) << 64) | static_cast<unsigned __int128>(from.sum_low());
     if (sum < least || sum > most) return fail("a histogram whose sum does not fit its buckets");
-    to = Histogram::from_buckets(buckets_, sum, from.min_ns(), from.max_ns(), pool_);
+    if (keeps_) to = Histogram::from_buckets(buckets_, sum, from.min_ns(), from.max_ns(), pool_);
   }
 
   template <std::size_t N>
@@ -156,8 +155,9 @@ class Reader {
     to.censored = count(from.censored());
     histogram(from.service(), to.service);
     histogram(from.response(), to.response);
+    std::array<bool, metrics::kPhases> seen{};
     for (const wire::StepDelta::Phase& phase : from.phases()) {
-      if (phase.phase() >= metrics::kPhases || !to.phases[phase.phase()].empty()) {
+      if (phase.phase() >= metrics::kPhases || std::exchange(seen[phase.phase()], true)) {
         return fail("a phase that does not exist, or is there twice");
       }
       histogram(phase.span(), to.phases[phase.phase()]);
@@ -203,6 +203,7 @@ class Reader {
 
   Limits limits_;
   metrics::PagePool* pool_;
+  bool keeps_;                              // histograms; else they are only looked at
   std::vector<Histogram::Bucket> buckets_;  // of the histogram that is being read
 };
 
@@ -218,13 +219,14 @@ void read_each(Reader& reader, const From& from, std::vector<To>& to, Index inde
   }
 }
 
-Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, metrics::PagePool* pool) {
+Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, metrics::PagePool* pool,
+                      bool keeps = true) {
   wire::WindowDelta from;
   if (bytes.size() > limits.size || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return bellwether::fail(Errc::kProtocol, "these bytes are no window of statistics");
   }
   Window out(shape.steps, shape.workflows, shape.checks, pool);
-  Reader reader(limits, pool);
+  Reader reader(limits, pool, keeps);
   out.second = from.second();
   if (from.second() > kMostCount) reader.fail("a second that cannot be");
   read_each(
@@ -282,6 +284,12 @@ std::string encode_window(const Window& window) {
 
 Result<Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {
   return decode(bytes, shape, kOfSecond, pool);
+}
+
+Status check_window(std::string_view bytes, const Shape& shape) {
+  const auto looked_at = decode(bytes, shape, kOfSecond, nullptr, false);
+  if (!looked_at) return tl::unexpected(looked_at.error());
+  return {};
 }
 
 Result<Window> decode_sum(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {

@@ -28,6 +28,8 @@ std::string encode_window(const metrics::Window& window);
 // kProtocol, with what is wrong: not such bytes, another shape, or figures that contradict each other. Pages come from
 // `pool`, which may be null.
 Result<metrics::Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool);
+// The same for one who only wants to know whether it can be decoded, for half of what that costs.
+Status check_window(std::string_view bytes, const Shape& shape);
 
 // The same for the sum of a whole run, which may be larger in every respect.
 inline constexpr std::size_t kMostSumBytes = std::size_t{64} << 20;

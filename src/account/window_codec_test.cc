@@ -13,7 +13,10 @@ namespace {
 using testing::HasSubstr;
 
 std::string refusal(const wire::WindowDelta& delta) {
-  const auto decoded = decode_window(delta.SerializeAsString(), kShape, nullptr);
+  const std::string bytes = delta.SerializeAsString();
+  const auto decoded = decode_window(bytes, kShape, nullptr);
+  const Status checked = check_window(bytes, kShape);
+  EXPECT_EQ(checked ? "" : checked.error().message, decoded ? "" : decoded.error().message);
   return decoded ? "accepted" : decoded.error().message;
 }
 
@@ -130,6 +133,10 @@ TEST(WindowCodec, numbers_that_cannot_be_are_refused) {
   delta.mutable_steps(0)->clear_status();
   delta.mutable_steps(0)->add_phases()->set_phase(metrics::kPhases);
   EXPECT_THAT(refusal(delta), HasSubstr("phase"));
+  delta.mutable_steps(0)->mutable_phases(0)->set_phase(1);
+  EXPECT_EQ(refusal(delta), "accepted");
+  delta.mutable_steps(0)->add_phases()->set_phase(1);
+  EXPECT_THAT(refusal(delta), HasSubstr("twice"));
   delta.clear_steps();
   delta.add_workflows()->set_vus_active(-1);
   EXPECT_THAT(refusal(delta), HasSubstr("virtual users"));

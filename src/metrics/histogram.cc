@@ -84,20 +84,20 @@ uint64_t Histogram::count_at_or_below(Duration value) const {
 
 std::vector<Histogram::Bucket> Histogram::buckets() const {
   std::vector<Bucket> out;
-  for (uint32_t p = 0; p < kPages; ++p) {
-    if (pages_[p] == nullptr) continue;
-    for (uint32_t i = 0; i < kPageCounters; ++i) {
-      const uint64_t count = (*pages_[p])[i];
-      if (count != 0) out.push_back({lowest_of((p << kSubBucketBits) | i), count});
-    }
-  }
+  each_bucket([&](uint32_t index, uint64_t count) { out.push_back({index, count}); });
   return out;
 }
 
 Histogram Histogram::from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
                                   int64_t max_ns, PagePool* pool) {
   Histogram out(pool);
-  for (const Bucket& bucket : buckets) out.record(Duration::nanos(bucket.low_ns), bucket.count);
+  for (const Bucket& bucket : buckets) {
+    check(bucket.index < kPages * kPageCounters, "a bucket that exists");
+    Page*& page = out.pages_[bucket.index >> kSubBucketBits];
+    if (page == nullptr) page = out.make_page();
+    (*page)[bucket.index & (kPageCounters - 1)] += bucket.count;
+    out.count_ += bucket.count;
+  }
   if (out.count_ == 0) return Histogram();
   out.sum_ns_ = sum_ns;
   out.min_ns_ = min_ns;

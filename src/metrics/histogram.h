@@ -68,16 +68,32 @@ class Histogram {
   // Number of values whose bucket lies wholly at or below `value`.
   uint64_t count_at_or_below(Duration value) const;
 
-  // The non-empty buckets in rising order: lowest value of the bucket in ns, and its count. With `count`, `sum`,
-  // `min` and `max` this is the whole content (docs/formats/result.md).
+  // The non-empty buckets in rising order. With `sum`, `min` and `max` this is the whole content
+  // (docs/formats/result.md).
   struct Bucket {
-    int64_t low_ns;
+    uint32_t index;
     uint64_t count;
+    int64_t low_ns() const { return lowest_of(index); }
     bool operator==(const Bucket&) const = default;
   };
   std::vector<Bucket> buckets() const;
+  // The same without a list of them: visit(index, count).
+  template <class Visit>
+  void each_bucket(Visit visit) const {
+    for (uint32_t p = 0; p < kPages; ++p) {
+      if (pages_[p] == nullptr) continue;
+      const uint64_t* const counts = pages_[p]->data();
+      for (uint32_t i = 0; i < kPageCounters; i += 4) {
+        // Most of a page is empty.
+        if ((counts[i] | counts[i + 1] | counts[i + 2] | counts[i + 3]) == 0) continue;
+        for (uint32_t k = i; k < i + 4; ++k) {
+          if (counts[k] != 0) visit((p << kSubBucketBits) | k, counts[k]);
+        }
+      }
+    }
+  }
   unsigned __int128 sum_ns() const { return sum_ns_; }
-  // Rebuilds a histogram from what buckets(), sum, min and max said.
+  // Rebuilds a histogram from what buckets(), sum, min and max said. REQUIRES indices below kPages * kPageCounters.
   static Histogram from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
                                 int64_t max_ns, PagePool* pool = nullptr);
 

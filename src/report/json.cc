@@ -19,7 +19,7 @@ double per_second(uint64_t count, Duration span) {
 
 Json histogram_json(const Histogram& histogram) {
   Json buckets = Json::array();
-  for (const Histogram::Bucket& bucket : histogram.buckets()) buckets.push_back({bucket.low_ns, bucket.count});
+  for (const Histogram::Bucket& bucket : histogram.buckets()) buckets.push_back({bucket.low_ns(), bucket.count});
   Json out{{"unit", "ns"}, {"buckets", std::move(buckets)}};
   // Beyond 64 bits (584 years of waiting in sum) a reader of JSON gets the nearest number it can hold.
   if (histogram.sum_ns() <= UINT64_MAX) {

@@ -171,7 +171,7 @@ TEST(ResultFile, histograms_can_be_rebuilt_exactly) {
   const auto run = open_run();
   const Json h = Json::parse(to_json(run->report))["steps"]["browse.list"]["response_ms"]["histogram"];
   std::vector<metrics::Histogram::Bucket> buckets;
-  for (const Json& pair : h["buckets"]) buckets.push_back({pair[0], pair[1]});
+  for (const Json& pair : h["buckets"]) buckets.push_back({metrics::Histogram::index_of(pair[0]), pair[1]});
   EXPECT_EQ(h["unit"], "ns");
   EXPECT_TRUE(metrics::Histogram::from_buckets(buckets, h["sum"].get<uint64_t>(), h["min"], h["max"]) ==
               run->totals->sum().steps[0].response);

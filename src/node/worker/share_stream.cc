@@ -8,8 +8,7 @@ namespace bellwether::node {
 
 Status ShareStream::add(uint64_t second, std::string_view bytes) {
   if (!keeper_) return {};
-  auto window = account::decode_window(bytes, shape_, nullptr);
-  if (!window) return tl::unexpected(window.error());
+  if (Status good = account::check_window(bytes, shape_); !good) return good;
   const uint64_t next = last_ + 1;
   uint64_t number = next;
   if (second >= dispatch::kMostSeconds) {
@@ -22,12 +21,9 @@ Status ShareStream::add(uint64_t second, std::string_view bytes) {
   }
   for (uint64_t missing = next; missing < number; ++missing) {
     BW_PROBE("worker: an empty second stands for one that was not lived through");
-    metrics::Window empty(shape_.steps, shape_.workflows, shape_.checks, nullptr);
-    empty.second = from_ + missing - 1;
-    keeper_->add(empty);
+    keeper_->add(account::encode_window(metrics::Window(shape_.steps, shape_.workflows, shape_.checks, nullptr)));
   }
-  window->second = from_ + keeper_->last_number();
-  keeper_->add(*window);
+  keeper_->add(std::string(bytes));
   last_ = keeper_->last_number();
   return {};
 }
