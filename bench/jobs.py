@@ -243,10 +243,15 @@ def engine(bellwether, seconds):
     return pairs
 
 
-def is_even(figures, seconds):
-    """Seconds whose requests are not those of the schedule, but the first and the last."""
+def uneven(figures, seconds):
+    """How many seconds have not exactly the requests of the schedule, and by how many the worst two differ.
+
+    An answer that comes after the end of its second counts there: noise, of which the run that nothing disturbs has
+    as much as its machine makes.
+    """
     counts = seconds_of(figures)
-    return [second for second in range(seconds) if counts.get(second) != RATE]
+    off = [counts.get(second, 0) - RATE for second in range(seconds)]
+    return f"{sum(one != 0 for one in off)} (by {min(off):+d} to {max(off):+d})"
 
 
 def compare(options, out):
@@ -257,6 +262,7 @@ def compare(options, out):
         stopped = cancels(cluster, witness, max(3, rounds // 4))
         deaf = deaf_cancels(cluster, witness, max(2, rounds // 10))
         by_threshold = judged(cluster, witness, max(3, rounds // 10))
+        quiet = disturbed(cluster, witness, 20, lambda _: None)
         dies = [leader_dies(cluster, witness) for _ in range(1 if options.quick else 3)]
         away = managers_away(cluster, witness, 10 if options.quick else 30)
     with Witness() as witness, LocalCluster(bellwether, managers=3, workers=4) as cluster:
@@ -264,11 +270,11 @@ def compare(options, out):
     pairs = engine(str(bellwether), 3 if options.quick else 8)
 
     rows = []
-    for what, all_of in (("kill -9 of the job's manager", dies), ("all managers away", [away]),
+    for what, all_of in (("nothing", [quiet]), ("kill -9 of the job's manager", dies), ("all managers away", [away]),
                          ("kill -9 of one of 4 workers", lost)):
         for one in all_of:
             seconds = round(one["run"]["elapsed_s"])
-            rows.append([what, one["totals"]["requests"], seconds * RATE, len(is_even(one, seconds)),
+            rows.append([what, one["totals"]["requests"], seconds * RATE, uneven(one, seconds),
                          f"{one['worst_gap'] * 1000:.0f} ms",
                          "; ".join(f"{x['share']:.2f} for {x['to'] - x['from']:.2f} s"
                                    for x in one["lost"]) or "nothing",

@@ -47,7 +47,8 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
   }
 
   void on_status(const client::Status& status) override {
-    if (status.state != state_ || status.queue_position != position_) {
+    if (status.state != state_ || status.queue_position != position_ || status.why != why_) {
+      why_ = status.why;
       state_ = status.state;
       position_ = status.queue_position;
       std::string text = "job " + std::string(to_string(status.state));
@@ -110,6 +111,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
   Duration at_;
   client::JobState state_ = client::JobState::kSubmitted;
   uint32_t position_ = 0;
+  std::string why_;
   std::string manager_;
 };
 

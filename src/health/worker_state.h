@@ -2,11 +2,12 @@
 // needs, never by the load that it makes: a generator at full speed uses all of its load cores by design, and says so
 // in the report of the run, not here.
 //
-//   REGISTERING → HEALTHY ⇄ DEGRADED → DRAINING → HEALTHY, once its work is done and nothing presses any more
+//   REGISTERING → HEALTHY ⇄ DEGRADED → DRAINING → HEALTHY or DEGRADED, once its work is done and nothing is critical
 //   any of them → OFFLINE
 //
 // A kernel: samples go in about once a second, the state comes out. A state gets worse after two samples in a row that
-// say so, and better after five, with a margin between, so that it does not flap.
+// say so, and better after five, with a margin between, so that it does not flap. Whoever drained goes on as the worst
+// of those five: on a machine that is never quite quiet it would else never work again.
 #pragma once
 
 #include <cstdint>
@@ -74,6 +75,7 @@ class WorkerStates {
   bool shutting_down_ = false;
   unsigned worse_ = 0;
   unsigned better_ = 0;
+  Level worst_relieved_ = Level::kFine;  // of the samples that better_ counts
   std::string_view reason_;
 };
 

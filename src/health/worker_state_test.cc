@@ -63,12 +63,26 @@ TEST_F(WorkerStateTest, a_sample_around_a_bound_does_not_make_it_flap) {
   EXPECT_LE(changes, 1);
 }
 
-TEST_F(WorkerStateTest, critical_pressure_drains_until_the_work_is_done_and_the_pressure_gone) {
+TEST_F(WorkerStateTest, critical_pressure_drains_until_the_work_is_done_and_nothing_is_critical) {
   EXPECT_EQ(after(2, memory(0.96)), "draining");
   EXPECT_FALSE(worker_.takes_work());
   EXPECT_EQ(after(100, memory(0.5), true), "draining");
-  EXPECT_EQ(after(100, memory(0.8), false), "draining");
+  EXPECT_EQ(after(100, memory(0.86), false), "draining") << "below the bound, but not clearly";
+  EXPECT_EQ(after(4, memory(0.5), false), "draining");
+  EXPECT_EQ(after(1, memory(0.5), false), "healthy");
+}
+
+TEST_F(WorkerStateTest, whoever_drained_and_is_never_quite_relieved_takes_work_as_a_degraded_one) {
+  after(2, memory(0.96));
+  EXPECT_EQ(after(1, memory(0.8), false), "draining");
+  EXPECT_EQ(after(4, memory(0.5), false), "degraded") << "one of the five was not fine";
+  EXPECT_TRUE(worker_.takes_work());
   EXPECT_EQ(after(5, memory(0.5), false), "healthy");
+  EXPECT_EQ(after(2, memory(0.96), false), "draining");
+  for (int i = 0; i < 50; ++i) {
+    EXPECT_EQ(after(4, memory(0.5), false), "draining");
+    EXPECT_EQ(after(1, memory(0.96), false), "draining") << "critical again and again";
+  }
 }
 
 TEST_F(WorkerStateTest, every_pressure_counts_by_itself) {

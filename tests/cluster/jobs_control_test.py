@@ -14,6 +14,7 @@ class Queue(jobs.Test):
         ids = [cluster.submit(cluster.scenario(seconds=4), "--id", f"job-{i}") for i in range(4)]
         self.assertEqual(ids, ["job-0", "job-1", "job-2", "job-3"])
         self.assertEqual([cluster.status(job)["queue_position"] for job in ids], [0, 1, 2, 3])
+        self.assertEqual(cluster.status(ids[3])["why"], "too few of 2 cores are free")
         code, text = cluster.job("cancel", ids[1], "--why", "second thoughts")
         self.assertEqual(code, 0, text)
         cancelled = cluster.in_state(ids[1], "cancelled")

@@ -75,6 +75,7 @@ class Running(jobs.Test):
         shutil.rmtree(files)
         status = cluster.in_state(answer["job"], "queued")
         self.assertEqual(status["queue_position"], 1)
+        until("why it waits", lambda: cluster.status(answer["job"])["why"] == "no worker is there")
         # Whoever joins gets what waits.
         cluster.start("w1", "w2")
         code, result = cluster.watch(answer["job"]).finish()

@@ -313,7 +313,7 @@ dispatch::JobList ManagerService::list() {
     const Steward* const steward = owned(job);
     const Known* const sheet = steward == nullptr ? known(job) : nullptr;
     if (steward == nullptr && (sheet == nullptr || !sheet->readable)) return;
-    out.jobs.push_back(line_of(steward != nullptr ? steward->sheet() : sheet->sheet, last_owner_of(job)));
+    out.jobs.push_back(line_of(steward != nullptr ? steward->shown_sheet() : sheet->sheet, last_owner_of(job)));
   });
   std::sort(out.jobs.begin(), out.jobs.end(), [](const dispatch::JobLine& a, const dispatch::JobLine& b) {
     return std::pair(a.submitted.unix_ns, a.id) > std::pair(b.submitted.unix_ns, b.id);

@@ -270,13 +270,22 @@ void ManagerService::share_out_now() {
     if (one.state == resilience::BreakerState::kOpen) left_alone.insert(one.peer);
   }
   uint32_t position = 0;
+  std::string why;
+  const auto put_in_queue = [&](const std::shared_ptr<Steward>& steward) {
+    if (!steward->wants_cores()) return steward->set_position(0, {});
+    if (why.empty()) {
+      why = states_.hands_out() ? why_waiting(registry_.lines(parts_.runtime.now()))
+                                : "its manager is " + std::string(to_string(states_.state())) + ": " + states_.reason();
+    }
+    steward->set_position(++position, why);
+  };
   const bool any_waits =
       std::any_of(order.begin(), order.end(), [](const auto& steward) { return steward->wants_cores(); });
   bool somebody_waits = false;
   for (const std::shared_ptr<Steward>& steward : order) {
     // Also what runs must not be moved onto those that happened to report first.
     if (!states_.hands_out()) {
-      steward->set_position(steward->wants_cores() ? ++position : 0);
+      put_in_queue(steward);
       continue;
     }
     std::map<std::string, uint32_t> asked;
@@ -289,7 +298,7 @@ void ManagerService::share_out_now() {
       for (dispatch::WorkerSight& sight : sights) sight.free = 0;
     }
     steward->pool(sights);
-    steward->set_position(steward->wants_cores() ? ++position : 0);
+    put_in_queue(steward);
     somebody_waits = somebody_waits || steward->wants_cores();
   }
 }

@@ -119,7 +119,13 @@ class Steward final : private jobs::JobHandle::Listener {
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
   void watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
   void forget(const link::Connection& connection);
-  void set_position(uint32_t position) { position_ = position; }
+  // In the queue, from 1, and why it waits; 0: it does not.
+  void set_position(uint32_t position, const std::string& why) {
+    position_ = position;
+    waits_for_ = position == 0 ? std::string() : why;
+  }
+  // As clients see it: one that waits says for what.
+  dispatch::JobSheet shown_sheet() const;
   const std::string& bundle() const { return bundle_; }
   // What was told of it and waits: for the rest of its second, or to be copied.
   std::size_t waiting_bytes() const;
@@ -223,6 +229,7 @@ class Steward final : private jobs::JobHandle::Listener {
   std::list<LiveWatcher> live_watchers_;
   Instant watchers_due_ = Instant::never();
   uint32_t position_ = 0;
+  std::string waits_for_;
   bool excess_told_ = false;
   resilience::Backpressure told_pressure_ = resilience::Backpressure::kNone;
   Instant over_since_;

@@ -162,9 +162,15 @@ bool Steward::has_news(const dispatch::Watch& letter) const {
          letter.seconds != account_->seconds() || job_->over();
 }
 
+dispatch::JobSheet Steward::shown_sheet() const {
+  dispatch::JobSheet sheet = job_->sheet();
+  if (sheet.why.empty()) sheet.why = waits_for_;
+  return sheet;
+}
+
 dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
   dispatch::Watched out;
-  out.sheet = job_->sheet();
+  out.sheet = shown_sheet();
   out.position = position_;
   out.owner = parts_.surroundings.self();
   out.life = account_life_;

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/units.h"
+#include "health/worker_state.h"
+
 namespace bellwether::node {
 namespace {
 
@@ -79,6 +82,28 @@ std::vector<dispatch::WorkerLine> WorkerRegistry::lines(Instant now) const {
     out.push_back(std::move(line));
   }
   return out;
+}
+
+std::string why_waiting(const std::vector<dispatch::WorkerLine>& workers) {
+  uint64_t cores = 0;
+  std::map<std::string, std::size_t> others;  // by state
+  for (const dispatch::WorkerLine& one : workers) {
+    const bool is_stuck = one.progress == to_string(health::Progress::kStuck);
+    const bool takes_work = one.state == to_string(health::WorkerState::kHealthy) ||
+                            one.state == to_string(health::WorkerState::kDegraded);
+    if (is_stuck || !takes_work) {
+      ++others[is_stuck ? one.progress : one.state];
+      continue;
+    }
+    cores += one.cores;
+  }
+  if (cores > 0) return "too few of " + format_count(cores, "core") + " are free";
+  if (others.empty()) return "no worker is there";
+  std::string text;
+  for (const auto& [state, count] : others) {
+    text += (text.empty() ? "no worker takes work: " : ", ") + std::to_string(count) + " " + state;
+  }
+  return text;
 }
 
 void WorkerRegistry::sweep(Instant now) {

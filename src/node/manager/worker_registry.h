@@ -50,4 +50,7 @@ class WorkerRegistry {
   std::map<std::string, Entry> workers_;
 };
 
+// For people: why a job gets no cores of these.
+std::string why_waiting(const std::vector<dispatch::WorkerLine>& workers);
+
 }  // namespace bellwether::node

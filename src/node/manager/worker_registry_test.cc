@@ -51,7 +51,7 @@ TEST(WorkerRegistry, WhoIsGoneIsNotThereUntilItReports) {
   EXPECT_EQ(registry.sights(kNow, {}).at(0).life, 7u);
 }
 
-TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_counts_as_there) {
+TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_is_shown) {
   WorkerRegistry registry;
   const Instant now = Instant::from_ns(1'000'000'000);
   dispatch::WorkerReport report;
@@ -64,6 +64,23 @@ TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_counts_as_there) {
   ASSERT_EQ(sights.size(), 2u);
   EXPECT_FALSE(sights[0].takes_work);
   EXPECT_TRUE(sights[1].takes_work);
+}
+
+TEST(WhyWaiting, it_counts_those_that_take_no_work_by_their_state_and_else_the_cores) {
+  EXPECT_EQ(why_waiting({}), "no worker is there");
+  const auto line = [](const std::string& state, const std::string& progress) {
+    dispatch::WorkerLine out;
+    out.cores = 4;
+    out.state = state;
+    out.progress = progress;
+    return out;
+  };
+  std::vector<dispatch::WorkerLine> all{line("draining", "idle"), line("silent", "idle"), line("draining", "normal"),
+                                        line("healthy", "stuck")};
+  EXPECT_EQ(why_waiting(all), "no worker takes work: 2 draining, 1 silent, 1 stuck");
+  all.push_back(line("degraded", "slow"));
+  all.push_back(line("healthy", "normal"));
+  EXPECT_EQ(why_waiting(all), "too few of 8 cores are free");
 }
 
 TEST(WorkerRegistry, who_is_stuck_gets_nothing_new_and_who_is_slow_only_when_there_is_no_other) {
