@@ -65,8 +65,7 @@ void WorkerStates::sample(const WorkerSample& sample, bool has_work) {
   const bool is_degraded = state_ == WorkerState::kDegraded;
   const bool is_draining = state_ == WorkerState::kDraining;
   const bool worse = !is_draining && now > (is_degraded ? Level::kDegraded : Level::kFine);
-  const bool better =
-      is_draining ? relieved < Level::kCritical && !has_work : is_degraded && relieved == Level::kFine;
+  const bool better = is_draining ? relieved < Level::kCritical && !has_work : is_degraded && relieved == Level::kFine;
   worse_ = worse ? worse_ + 1 : 0;
   worst_relieved_ = better_ == 0 ? relieved : std::max(worst_relieved_, relieved);
   better_ = better ? better_ + 1 : 0;

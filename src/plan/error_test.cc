@@ -83,6 +83,19 @@ TEST(Errors, an_empty_file_is_one) {
   EXPECT_EQ(TestSources("---\n").errors(), told);
 }
 
+TEST(Errors, a_compiled_program_is_no_scenario_and_neither_are_bytes) {
+  const std::string told =
+      "shop.yaml:1:1: this is a compiled program without the signature of a key that is trusted here\n"
+      "  expected: a scenario as text (YAML)\n"
+      "  only text is read, and nothing that comes with it is executed\n";
+  EXPECT_EQ(TestSources(std::string("\x7f\x45LF\x02\x01\x01\x00", 8)).errors(), told);
+  EXPECT_EQ(TestSources("!<arch>\nwf.o/").errors(), told);
+  EXPECT_EQ(TestSources(std::string("a: 1\nbc\0", 8)).errors(),
+            "shop.yaml:2:3: this is no text: it has a byte that is zero\n  expected: text in UTF-8\n");
+  EXPECT_EQ(TestSources(std::string("\0", 1)).errors(),
+            "shop.yaml:1:1: this is no text: it has a byte that is zero\n  expected: text in UTF-8\n");
+}
+
 TEST(Errors, as_many_are_told_at_once_as_are_independent) {
   std::string steps;
   for (int i = 0; i < 40; ++i) steps += "      s" + std::to_string(i) + ": {http: {get: /x, timeout: 5}}\n";

@@ -38,11 +38,21 @@ void check_sets(const scenario::Sources& sources, const scenario::Environment& e
   }
 }
 
+// A program, a library or an archive of them. Nobody vouches for one, and what nobody vouches for is not run.
+bool is_compiled(std::string_view text) { return text.starts_with("\x7f\x45LF") || text.starts_with("!<arch>\n"); }
+
 }  // namespace
 
 tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sources& sources) {
   check(sources.outside != nullptr, "the scenario may ask for a file or a variable");
   scenario::Diagnostics diagnostics(sources.file_name);
+  if (is_compiled(sources.text)) {
+    diagnostics.add({1, 1},
+                    {.message = "this is a compiled program without the signature of a key that is trusted here",
+                     .expected = "a scenario as text (YAML)",
+                     .hint = "only text is read, and nothing that comes with it is executed"});
+    return tl::unexpected(diagnostics.take());
+  }
   const std::optional<scenario::Node> root =
       scenario::parse_yaml(sources.text, diagnostics, "a long body can stand in a file of its own: body: {file: PATH}");
   if (!root) return tl::unexpected(diagnostics.take());

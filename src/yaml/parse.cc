@@ -209,6 +209,14 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, 
                          .hint = std::move(hint_when_too_large)});
     return std::nullopt;
   }
+  if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
+    const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
+    const std::size_t before = zero == 0 ? std::string_view::npos : text.rfind('\n', zero - 1);
+    const std::size_t column = before == std::string_view::npos ? zero + 1 : zero - before;
+    diagnostics.add({static_cast<int>(line) + 1, static_cast<int>(column)},
+                    {.message = "this is no text: it has a byte that is zero", .expected = "text in UTF-8"});
+    return std::nullopt;
+  }
   Builder builder(diagnostics);
   try {
     std::istringstream stream{std::string(text)};

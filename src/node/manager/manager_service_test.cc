@@ -202,6 +202,16 @@ TEST_F(ManagerServiceTest, when_no_quorum_was_to_be_had_three_times_a_job_is_ref
   EXPECT_EQ(service_->jobs(), 0u);
 }
 
+TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused) {
+  start({});
+  scenario::Bundle bundle = *dispatch::decode_bundle(test_bundle());
+  std::get<scenario::RecordedScenario>(bundle).text = std::string("\x7f\x45LF\x02\x01\x01\x00", 8);
+  const dispatch::Refusal refused = refusal_of(submit("j1", *dispatch::encode_bundle(bundle)));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBroken);
+  EXPECT_THAT(refused.why, testing::HasSubstr("without the signature of a key"));
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
 TEST_F(ManagerServiceTest, whoever_tells_more_than_is_copied_is_asked_for_less_until_it_is) {
   ManagerSettings settings;
   settings.steward.unsafe_bytes_most = 1;

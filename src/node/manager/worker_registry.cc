@@ -89,8 +89,8 @@ std::string why_waiting(const std::vector<dispatch::WorkerLine>& workers) {
   std::map<std::string, std::size_t> others;  // by state
   for (const dispatch::WorkerLine& one : workers) {
     const bool is_stuck = one.progress == to_string(health::Progress::kStuck);
-    const bool takes_work = one.state == to_string(health::WorkerState::kHealthy) ||
-                            one.state == to_string(health::WorkerState::kDegraded);
+    const bool takes_work =
+        one.state == to_string(health::WorkerState::kHealthy) || one.state == to_string(health::WorkerState::kDegraded);
     if (is_stuck || !takes_work) {
       ++others[is_stuck ? one.progress : one.state];
       continue;
