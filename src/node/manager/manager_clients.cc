@@ -122,6 +122,10 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     }
     return;
   }
+  // One that has just begun knows nothing, and must not say that there is nothing: clients would believe it.
+  if (sheet == nullptr && !parts_.view.has_read()) {
+    return now_answer(refusal(Refusal::Kind::kUnavailable, "this manager has not read its registers yet", kSoon));
+  }
   if (caller.role == wire::Role::kManager) {
     if (sheet == nullptr) return now_answer(refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
     Refusal out = not_mine(job);
@@ -252,6 +256,11 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
   }
   // Somebody else's once, and nobody's yet.
   const bool known = self->known(job) != nullptr;
+  if (!known && self->parts_.surroundings.leader_name().empty()) {
+    // Perhaps those who know it are not there yet.
+    co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable,
+                                           "job '" + job + "' is not known here, and no manager leads", kSoon));
+  }
   self->answer(ticket, known ? refusal(Refusal::Kind::kUnavailable, "nobody has job '" + job + "' yet", kSoon)
                              : refusal(Refusal::Kind::kUnknown, "there is no job '" + job + "'"));
 }

@@ -275,7 +275,7 @@ void ManagerService::share_out_now() {
     if (!steward->wants_cores()) return steward->set_position(0, {});
     if (why.empty()) {
       why = states_.hands_out() ? why_waiting(registry_.lines(parts_.runtime.now()))
-                                : "its manager is " + std::string(to_string(states_.state())) + ": " + states_.reason();
+                                : "its manager is " + std::string(to_string(states_.state()));
     }
     steward->set_position(++position, why);
   };

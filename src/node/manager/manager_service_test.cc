@@ -72,7 +72,7 @@ class Around final : public Surroundings {
     return found == places.end() ? std::nullopt : std::optional(found->second);
   }
   std::string self() const override { return "m1"; }
-  std::string leader_name() const override { return "m1"; }
+  std::string leader_name() const override { return leader; }
   bool leads() const override { return true; }
   std::vector<std::string> manager_names() const override { return {"m1"}; }
   bool is_gone(const std::string&) const override { return false; }
@@ -81,6 +81,7 @@ class Around final : public Surroundings {
   }
   bool is_suspect(const std::string&) const override { return false; }
   std::map<std::string, cluster::PeerAddress> places;
+  std::string leader = "m1";
 };
 
 // A worker that does whatever it is told.
@@ -200,6 +201,17 @@ TEST_F(ManagerServiceTest, when_no_quorum_was_to_be_had_three_times_a_job_is_ref
   }
   EXPECT_EQ(store_.asked, 3) << "nobody was asked";
   EXPECT_EQ(service_->jobs(), 0u);
+}
+
+TEST_F(ManagerServiceTest, a_job_that_is_not_known_here_may_be_known_to_others_for_as_long_as_nobody_leads) {
+  start({});
+  dispatch::Watch letter;
+  letter.job = "j9";
+  EXPECT_EQ(refusal_of(ask(c1_, letter)).kind, dispatch::Refusal::Kind::kUnknown);
+  around_.leader.clear();
+  const dispatch::Refusal refused = refusal_of(ask(c1_, letter));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_GT(refused.again_after, Duration::zero());
 }
 
 TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused) {

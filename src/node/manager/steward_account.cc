@@ -164,7 +164,7 @@ bool Steward::has_news(const dispatch::Watch& letter) const {
 
 dispatch::JobSheet Steward::shown_sheet() const {
   dispatch::JobSheet sheet = job_->sheet();
-  if (sheet.why.empty()) sheet.why = waits_for_;
+  if (sheet.why.empty() && !job_->over()) sheet.why = waits_for_;
   return sheet;
 }
 
