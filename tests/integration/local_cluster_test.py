@@ -71,6 +71,20 @@ class LocalCluster(local_nodes.Test):
         for pid in self.pids(self.status()).values():
             self.assertNotIn(b"--first-start", Path(f"/proc/{pid}/cmdline").read_bytes())
 
+    def test_that_others_still_take_a_killed_node_for_alive_is_not_enough(self):
+        pids = self.pids(self.up("--managers", "1", "--workers", "1", "--no-tls"))
+        settings = (self.dir / "w1.yaml").read_bytes()
+        (self.dir / "w1.yaml").unlink()
+        os.mkfifo(self.dir / "w1.yaml")  # the next one waits for its settings, for ever
+        os.kill(pids["w1"], signal.SIGKILL)
+        run = self.up("--timeout", "500ms", code=NO)
+        self.assertRegex(run.err, "'w1' does not answer yet|1 of 2 nodes")
+        self.assertEqual(processes_of(self.dir), [pids["m1"]])
+        (self.dir / "w1.yaml").unlink()
+        (self.dir / "w1.yaml").write_bytes(settings)
+        self.up()
+        self.assertTrue(self.status()["well"])
+
     def test_a_node_that_does_not_end_is_killed(self):
         pids = self.pids(self.up("--managers", "1", "--workers", "1", "--no-tls"))
         os.kill(pids["w1"], signal.SIGSTOP)

@@ -245,9 +245,15 @@ task<Status> Start::wait_until_well(runtime::Cancellation* cancel) {
                                     folder_.last_words(node));
     }
     co_await ask_members(runtime_, folder_, sight_);
-    if (sight_.well()) co_return Status();
+    std::string missing;
+    if (sight_.well()) {
+      // For a while the others take what was killed for alive.
+      missing = co_await ask_started(runtime_, folder_, sight_, to_start_);
+      if (missing.empty()) co_return Status();
+    }
     std::string text = std::to_string(joined(sight_)) + " of " + std::to_string(sight_.layout.nodes.size()) +
                        " nodes have joined; " + (sight_.leader.empty() ? "nobody" : sight_.leader) + " leads";
+    if (!missing.empty()) text += "; " + missing;
     if (text != said) listener_.on_progress(text);
     if (runtime_.read_clock() >= end) {
       co_return fail(Errc::kTimeout, "after " + format_duration(options_.limit) + " " + text +

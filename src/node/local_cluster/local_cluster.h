@@ -31,6 +31,7 @@ struct UpOptions {
 struct MemberSight {
   std::string name;
   std::string state;  // "alive", "suspect", "dead", "left"
+  uint32_t incarnation = 0;
 };
 
 struct Sight {
@@ -51,8 +52,9 @@ class Listener {
   virtual void on_progress(const std::string& text) = 0;
 };
 
-// Starts what does not run, and waits until all nodes have joined and one leads. Cancelled, or when that fails, it ends
-// what it has started. kExists: everything runs already; kInvalid: the options do not fit; kRefused: a port is taken.
+// Starts what does not run, and waits until all nodes have joined, by the word of those too, and one leads. Cancelled,
+// or when that fails, it ends what it has started. kExists: everything runs already; kInvalid: the options do not fit;
+// kRefused: a port is taken.
 runtime::task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener,
                                       runtime::Cancellation* cancel);
 

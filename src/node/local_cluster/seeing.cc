@@ -58,6 +58,26 @@ task<bool> leads(runtime::EpollRuntime& runtime, Client& client, const Sight& si
   co_return false;
 }
 
+std::vector<MemberSight> members_of(const wire::AdminAnswer& answer) {
+  std::vector<MemberSight> members;
+  for (const auto& member : answer.members().members()) {
+    members.push_back({member.name(), member.state(), member.incarnation()});
+  }
+  return members;
+}
+
+// Among those that are alive.
+const MemberSight* find(const std::vector<MemberSight>& members, const std::string& name) {
+  const auto at =
+      std::find_if(members.begin(), members.end(), [&](const MemberSight& member) { return member.name == name; });
+  return at == members.end() || at->state != "alive" ? nullptr : &*at;
+}
+
+bool has_all(const std::vector<MemberSight>& members, const Layout& layout) {
+  return std::all_of(layout.nodes.begin(), layout.nodes.end(),
+                     [&](const LocalNode& node) { return find(members, node.name) != nullptr; });
+}
+
 }  // namespace
 
 // What the first manager sees that can be asked and knows who leads.
@@ -81,14 +101,34 @@ task<void> ask_members(runtime::EpollRuntime& runtime, const Folder& folder, Sig
       continue;
     }
     std::string leader;
-    sight.members.clear();
+    sight.members = members_of(*answer);
     for (const auto& member : answer->members().members()) {
-      sight.members.push_back({member.name(), member.state()});
       if (member.leads()) leader = member.name();
     }
     const bool so = co_await leads(runtime, *client, sight, leader);
     if (so) sight.leader = std::move(leader);
   }
+}
+
+task<std::string> ask_started(runtime::EpollRuntime& runtime, const Folder& folder, const Sight& sight,
+                              const std::vector<std::size_t>& started) {
+  auto client = make_client(folder, client_config(folder, sight.layout));
+  if (!client) co_return client.error().message;
+  for (const std::size_t i : started) {
+    const LocalNode& node = sight.layout.nodes[i];
+    wire::AdminRequest request;
+    request.mutable_members();
+    const auto answer = co_await ask(runtime, *client, node, std::move(request));
+    if (!answer) co_return "'" + node.name + "' does not answer yet";
+    const std::vector<MemberSight> members = members_of(*answer);
+    if (!has_all(members, sight.layout)) co_return "'" + node.name + "' does not see all of them yet";
+    const MemberSight* seen = find(sight.members, node.name);
+    // It knows the others, and so what they last heard of this name: it raised its incarnation above that.
+    if (seen == nullptr || seen->incarnation != find(members, node.name)->incarnation) {
+      co_return "not all have heard yet that '" + node.name + "' began again";
+    }
+  }
+  co_return "";
 }
 
 void see_processes(Sight& sight) {
@@ -98,10 +138,7 @@ void see_processes(Sight& sight) {
 
 std::size_t joined(const Sight& sight) {
   std::size_t n = 0;
-  for (const LocalNode& node : sight.layout.nodes) {
-    n += std::any_of(sight.members.begin(), sight.members.end(),
-                     [&](const MemberSight& member) { return member.name == node.name && member.state == "alive"; });
-  }
+  for (const LocalNode& node : sight.layout.nodes) n += find(sight.members, node.name) != nullptr ? 1 : 0;
   return n;
 }
 
