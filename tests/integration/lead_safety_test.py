@@ -231,7 +231,12 @@ class ServerLane(Lane):
     def lose_cut_off_from_the_store(self, leader, epoch):
         """Renewals reach the store, and nobody learns of them: the key is not free for as long as they are sent."""
         self.cuts[leader.side].black(TO_CLIENT)
-        until("the end of the work", lambda: self.last_act()[1] < leading.boot_ns() - 200_000_000, PATIENCE)
+
+        def ended():
+            act = self.last_act()
+            return act[0] > epoch or act[1] < leading.boot_ns() - 200_000_000
+
+        until("the end of the work", ended, PATIENCE)
         self.cuts[leader.side].open()
         self.wait_for_act(leading.boot_ns())
 
