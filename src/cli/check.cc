@@ -45,6 +45,10 @@ struct Words {
     return "up to " + rate_text(most) + " in " + format_count(one.stages.size(), "stage") + ", " +
            format_duration(length);
   }
+  std::string operator()(const plan::ExternallyControlled& one) const {
+    return format_count(one.vus, "VU") + " at its begin and up to " + std::to_string(one.vus_most) +
+           (one.duration ? " for " + format_duration(*one.duration) : " until it is stopped");
+  }
   std::string operator()(const plan::Once&) const { return "runs once"; }
 };
 

@@ -25,6 +25,7 @@ void add_lease(CLI::App& app, int& exit_code);
 void add_loops(CLI::App& app, int& exit_code);
 void add_manager(CLI::App& app, int& exit_code);
 void add_node(CLI::App& app, int& exit_code);
+void add_ctl(CLI::App& app, int& exit_code);
 void add_doctor(CLI::App& app, int& exit_code);
 void add_watch(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);

@@ -23,6 +23,7 @@ int main(int argc, char** argv) {
       "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
       "  bellwether check scenario.yaml                     is it right? sends nothing\n"
       "  bellwether run scenario.yaml --out json=result.json\n"
+      "  bellwether ctl last pause                          control a run that goes on\n"
       "  bellwether lead --via redis://10.0.0.5 --key orders -- ./worker    only while leading\n\n"
       "Exit codes: 0 pass, 99 thresholds failed, 104 wrong scenario or command line, 105 ended by a signal,\n"
       "  108 aborted by a step, 110 every request failed, 121 schedule not achieved, 122 generator saturated,\n"
@@ -35,6 +36,7 @@ int main(int argc, char** argv) {
 
   int exit_code = bellwether::cli::kExitOk;
   bellwether::cli::add_run(app, exit_code);
+  bellwether::cli::add_ctl(app, exit_code);
   bellwether::cli::add_check(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
   bellwether::cli::add_job(app, exit_code);

@@ -20,7 +20,9 @@ constexpr Duration kEvery = Duration::seconds(2);
 Duration planned_length(const plan::Plan& plan) {
   Duration longest;
   for (const plan::Workflow& workflow : plan.workflows) {
-    longest = std::max(longest, workflow.start_time + plan::facts_of(workflow.executor).length);
+    const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
+    if (facts.endless) return Duration::zero();
+    longest = std::max(longest, workflow.start_time + facts.length);
   }
   return longest;
 }

@@ -1,12 +1,17 @@
 #include "cli/run_session.h"
 
+#include <algorithm>
 #include <csignal>
 #include <cstdio>
 
+#include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/machine_limits.h"
 #include "cli/run_screen.h"
+#include "cli/running.h"
+#include "node/local/control_socket.h"
 #include "node/local/local_run.h"
+#include "node/local/run_controls.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
 
@@ -42,8 +47,10 @@ task<void> obey_signals(runtime::Signals* signals, node::LocalRun* run, Progress
   }
 }
 
-task<void> supervise(node::LocalRun* run, runtime::Signals* signals, Progress* progress) {
+task<void> supervise(node::LocalRun* run, runtime::Signals* signals, Progress* progress,
+                     node::ControlSocket* controls) {
   runtime::Scope scope;
+  if (controls != nullptr) scope.spawn(controls->serve(scope.cancellation()));
   scope.spawn(obey_signals(signals, run, progress, scope.cancellation()));
   co_await run->run();
   scope.cancel();
@@ -54,6 +61,12 @@ std::string new_run_id(Prng& prng) {
   char text[20];
   std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(prng.next()));
   return text;
+}
+
+bool is_controlled(const plan::Plan& plan) {
+  return std::any_of(plan.workflows.begin(), plan.workflows.end(), [](const plan::Workflow& workflow) {
+    return std::holds_alternative<plan::ExternallyControlled>(workflow.executor);
+  });
 }
 
 }  // namespace
@@ -86,9 +99,18 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   Progress progress(screen);
   node::LocalRun run(**control, plan, options, &progress);
   if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);
-  (*control)->run(supervise(&run, signals->get(), &progress));
+  const std::string id = new_run_id((*control)->prng());
+  node::RunControls controls(run, plan, id);
+  auto socket = node::ControlSocket::open(**control, running_folder(), socket_name(id), controls);
+  if (!socket) {
+    std::fprintf(stderr, "warning: `bellwether ctl` cannot control this run: %s.\n",
+                 printable(socket.error().message).c_str());
+  } else if (is_controlled(plan)) {
+    std::fprintf(stderr, "Controlled from outside: `bellwether ctl %s vus N`, or pause, resume, stop.\n", id.c_str());
+  }
+  (*control)->run(supervise(&run, signals->get(), &progress, socket ? socket->get() : nullptr));
 
-  const report::RunReport report = report::conclude(run.totals(), {.run_id = new_run_id((*control)->prng()),
+  const report::RunReport report = report::conclude(run.totals(), {.run_id = id,
                                                                    .started_at = run.started_at(),
                                                                    .elapsed = run.elapsed(),
                                                                    .cores = static_cast<int>(run.cores()),

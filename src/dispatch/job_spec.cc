@@ -36,9 +36,9 @@ Status check_for_cluster(const plan::Plan& plan) {
     const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
     if (facts.follows_clock || std::holds_alternative<plan::Once>(workflow.executor)) continue;
     return fail(Errc::kUnsupported,
-                "workflow '" + workflow.name + "' counts its iterations (" + std::string(facts.name) +
-                    "), and a cluster runs what the clock alone goes on with after a loss: give it a duration, or run "
-                    "it on one machine");
+                "workflow '" + workflow.name + "' has the executor " + std::string(facts.name) +
+                    ", and a cluster runs what the clock alone goes on with after a loss: not what counts its "
+                    "iterations, or is told its users. Take another executor, or run it on one machine");
   }
   return {};
 }

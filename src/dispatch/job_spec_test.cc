@@ -39,8 +39,15 @@ TEST(JobSpec, what_counts_iterations_is_not_for_clusters) {
     const Status fits = check_for_cluster(plan_of("executor: " + name + ", iterations: 5"));
     ASSERT_FALSE(fits) << name;
     EXPECT_EQ(fits.error().code, Errc::kUnsupported);
-    EXPECT_THAT(fits.error().message, testing::HasSubstr("workflow 'w' counts its iterations (" + name + ")"));
+    EXPECT_THAT(fits.error().message, testing::HasSubstr("workflow 'w' has the executor " + name));
   }
+}
+
+TEST(JobSpec, what_is_told_its_users_is_not_for_clusters) {
+  const Status fits = check_for_cluster(plan_of("executor: externally-controlled, vus: 5, duration: 10s"));
+  ASSERT_FALSE(fits);
+  EXPECT_EQ(fits.error().code, Errc::kUnsupported);
+  EXPECT_THAT(fits.error().message, testing::HasSubstr("externally-controlled"));
 }
 
 }  // namespace

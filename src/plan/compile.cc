@@ -63,6 +63,11 @@ struct ExecutorOf {
     }
     return out;
   }
+  Executor operator()(const scenario::ExternallyControlled& one) const {
+    ExternallyControlled out{.vus = one.vus, .vus_most = one.vus_most, .duration = one.duration, .pacing = one.pacing};
+    out.graceful_ramp_down = one.graceful_ramp_down.value_or(out.graceful_ramp_down);
+    return out;
+  }
 };
 
 void compile_executor(const scenario::Workflow& source, Workflow& out) {

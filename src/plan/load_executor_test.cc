@@ -101,5 +101,33 @@ TEST(LoadExecutor, the_command_line_stretches_a_course_and_keeps_its_shape) {
   EXPECT_EQ(counted.max_duration, Duration::seconds(4));
 }
 
+TEST(LoadExecutor, who_is_controlled_from_outside) {
+  const std::vector<std::string> texts{
+      "executor: externally-controlled, vus: 5, maxVUs: 50, duration: 10m, gracefulRampDown: 3s, pacing: 1s",
+      "executor: externally-controlled", "executor: externally-controlled, vus: 0, duration: 0"};
+  const Plan plan = plan_of(texts);
+  const auto& full = std::get<ExternallyControlled>(plan.workflows[0].executor);
+  EXPECT_EQ(full.vus, 5u);
+  EXPECT_EQ(full.vus_most, 50u);
+  EXPECT_EQ(full.duration, Duration::minutes(10));
+  EXPECT_EQ(full.graceful_ramp_down, Duration::seconds(3));
+  EXPECT_EQ(full.pacing, Duration::seconds(1));
+  EXPECT_FALSE(facts_of(full).endless);
+  for (const std::size_t i : {1u, 2u}) {
+    const auto& usual = std::get<ExternallyControlled>(plan.workflows[i].executor);
+    EXPECT_EQ(usual.vus, i == 1 ? 1u : 0u);
+    EXPECT_EQ(usual.vus_most, 1u);
+    EXPECT_FALSE(usual.duration);
+    EXPECT_TRUE(facts_of(usual).endless);
+  }
+  const Plan told = plan_of(texts, {.vus = 70, .duration = Duration::seconds(4)});
+  for (const Workflow& workflow : told.workflows) {
+    const auto& one = std::get<ExternallyControlled>(workflow.executor);
+    EXPECT_EQ(one.vus, 70u);
+    EXPECT_EQ(one.vus_most, 70u) << "the command line wins";
+    EXPECT_EQ(one.duration, Duration::seconds(4));
+  }
+}
+
 }  // namespace
 }  // namespace bellwether::plan

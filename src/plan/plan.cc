@@ -8,6 +8,8 @@ std::string timeout_text(Duration timeout) { return "its timeout of " + format_d
 
 namespace {
 
+constexpr Duration kEndless = Duration::hours(24 * 366 * 10);
+
 struct FactsOf {
   ExecutorFacts operator()(const ConstantVus& one) const {
     return {.name = "constant-vus", .length = one.duration, .vus = one.vus, .vus_most = one.vus};
@@ -32,6 +34,14 @@ struct FactsOf {
             .vus = one.users.preallocated,
             .vus_most = one.users.most,
             .open_model = true};
+  }
+  ExecutorFacts operator()(const ExternallyControlled& one) const {
+    return {.name = "externally-controlled",
+            .length = one.duration.value_or(kEndless),
+            .vus = one.vus,
+            .vus_most = one.vus_most,
+            .follows_clock = false,
+            .endless = !one.duration};
   }
   ExecutorFacts operator()(const Once&) const { return {.follows_clock = false}; }
 };

@@ -217,10 +217,19 @@ struct ArrivalRate {
   ArrivalUsers users;
 };
 
+// As many virtual users as somebody says while it runs, from `vus` at its begin to at most `vus_most`.
+struct ExternallyControlled {
+  uint32_t vus = 1;
+  uint32_t vus_most = 1;
+  std::optional<Duration> duration;  // none: until it is stopped
+  Duration graceful_ramp_down = Duration::seconds(30);
+  std::optional<Duration> pacing;
+};
+
 // Runs every step once, on one core: a workflow that has no test step.
 struct Once {};
 
-using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, Once>;
+using Executor = std::variant<ConstantVus, RampingVus, Iterations, ArrivalRate, ExternallyControlled, Once>;
 
 // What is known of an executor before it runs.
 struct ExecutorFacts {
@@ -230,6 +239,7 @@ struct ExecutorFacts {
   uint32_t vus_most = 1;      // that there ever are
   bool open_model = false;    // arrivals, measured from when they are due
   bool follows_clock = true;  // what is left to do at a time, the clock alone says
+  bool endless = false;       // it runs until it is stopped; `length` is then longer than anybody waits
 };
 ExecutorFacts facts_of(const Executor& executor);
 

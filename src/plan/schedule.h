@@ -22,6 +22,13 @@ Share share_of(uint32_t total, uint32_t part, uint32_t parts);
 // by exactly one share. REQUIRES a share of `vus` users.
 uint64_t iterations_of(uint64_t total, uint32_t vus, Share share);
 
+// Of users who are dealt out in turn, user n (from 1) to part (n - 1) mod parts: how many of the first `total` a part
+// has, and the number of its user `index`.
+constexpr uint32_t dealt_to(uint32_t total, uint32_t part, uint32_t parts) {
+  return (total + parts - 1 - part) / parts;
+}
+constexpr uint32_t number_dealt(uint32_t index, uint32_t part, uint32_t parts) { return index * parts + part + 1; }
+
 // A straight line of a rate, in arrivals a second.
 struct RateStage {
   double from_per_s = 0;
@@ -79,7 +86,7 @@ class VuRamp {
   // Of this part, that there ever are.
   uint32_t most() const { return most_; }
   // The number of this part's user `index`, from 1, unique over all parts.
-  uint32_t number_of(uint32_t index) const { return index * parts_ + part_ + 1; }
+  uint32_t number_of(uint32_t index) const { return number_dealt(index, part_, parts_); }
 
   struct Turn {
     Duration at;         // after the start

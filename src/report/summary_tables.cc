@@ -35,6 +35,8 @@ bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
   const plan::Executor& executor = plan.workflows[step.workflow].executor;
   const auto* constant = std::get_if<plan::ConstantVus>(&executor);
   const auto* ramping = std::get_if<plan::RampingVus>(&executor);
+  const auto* external = std::get_if<plan::ExternallyControlled>(&executor);
+  if (external != nullptr && external->pacing) return true;
   return step.open_model || (constant != nullptr && constant->pacing) || (ramping != nullptr && ramping->pacing);
 }
 

@@ -163,6 +163,14 @@ struct RampingArrivalRate {
   ArrivalUsers users;
 };
 
+struct ExternallyControlled {
+  uint32_t vus = 1;
+  uint32_t vus_most = 1;
+  std::optional<Duration> duration;
+  std::optional<Duration> graceful_ramp_down;
+  std::optional<Duration> pacing;
+};
+
 struct Once {};
 
 enum class Priority : unsigned char { kAuto, kLow, kNormal, kHigh, kExclusive };
@@ -189,7 +197,8 @@ struct Workflow {
   std::vector<Use> uses;
   std::vector<Provide> provides;
   Priority priority = Priority::kAuto;
-  std::variant<Once, ConstantVus, RampingVus, Iterations, ConstantArrivalRate, RampingArrivalRate> executor;
+  std::variant<Once, ConstantVus, RampingVus, Iterations, ConstantArrivalRate, RampingArrivalRate, ExternallyControlled>
+      executor;
   Duration start_time;
   std::optional<Duration> graceful_stop;
   OnOvertime on_overtime = OnOvertime::kKill;

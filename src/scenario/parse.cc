@@ -160,6 +160,11 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
       took_vus = took_duration = true;
       counted->vus = overrides.vus.value_or(counted->vus);
       if (overrides.duration) counted->max_duration = overrides.duration;
+    } else if (auto* told = std::get_if<ExternallyControlled>(&workflow.executor)) {
+      took_vus = took_duration = true;
+      told->vus = overrides.vus.value_or(told->vus);
+      told->vus_most = std::max(told->vus_most, told->vus);
+      if (overrides.duration) told->duration = overrides.duration;
     } else if (auto* open = std::get_if<ConstantArrivalRate>(&workflow.executor)) {
       took_vus = took_duration = took_rate = true;
       open->users.preallocated = overrides.vus.value_or(open->users.preallocated);

@@ -23,7 +23,7 @@ constexpr std::array<Key, 15> kKeys{{{"vus", {}},
                                      {"max_wait", {}},
                                      {"rebalance", {}},
                                      {"preAllocatedVUs", {}},
-                                     {"maxVUs", {}},
+                                     {"max_vus", "maxVUs"},
                                      {"stages", {}},
                                      {"start_vus", "startVUs"},
                                      {"start_rate", "startRate"},
@@ -37,12 +37,12 @@ enum class Kind : unsigned char {
   kSharedIterations,
   kPerVuIterations,
   kConstantRate,
-  kRampingRate
+  kRampingRate,
+  kExternal
 };
-constexpr std::array<std::string_view, 6> kExecutors{"constant-vus",          "ramping-vus",
-                                                     "shared-iterations",     "per-vu-iterations",
-                                                     "constant-arrival-rate", "ramping-arrival-rate"};
-constexpr std::array<std::string_view, 1> kExecutorsLater{"externally-controlled"};
+constexpr std::array<std::string_view, 7> kExecutors{
+    "constant-vus",          "ramping-vus",          "shared-iterations",    "per-vu-iterations",
+    "constant-arrival-rate", "ramping-arrival-rate", "externally-controlled"};
 constexpr Duration kLongestCourse = Duration::hours(24 * 366);
 constexpr Range kVusRange{.low = 1, .high = kVusMax};
 constexpr Range kTargetRange{.low = 0, .high = kVusMax};
@@ -55,9 +55,10 @@ std::vector<std::string_view> keys_of(Kind kind) {
     case Kind::kSharedIterations:
     case Kind::kPerVuIterations: return {"vus", "iterations", "max_duration"};
     case Kind::kConstantRate:
-      return {"rate", "time_unit", "duration", "vus", "preAllocatedVUs", "maxVUs", "max_wait", "rebalance"};
+      return {"rate", "time_unit", "duration", "vus", "preAllocatedVUs", "max_vus", "max_wait", "rebalance"};
     case Kind::kRampingRate:
-      return {"start_rate", "stages", "time_unit", "vus", "preAllocatedVUs", "maxVUs", "max_wait", "rebalance"};
+      return {"start_rate", "stages", "time_unit", "vus", "preAllocatedVUs", "max_vus", "max_wait", "rebalance"};
+    case Kind::kExternal: return {"vus", "max_vus", "duration", "graceful_ramp_down", "pacing"};
   }
   return {};
 }
@@ -203,14 +204,14 @@ ArrivalUsers read_arrival_users(const Section& section) {
   out.wait_max = section.duration("max_wait").value_or(Duration::zero());
   out.rebalance = section.boolean("rebalance").value_or(false);
   std::optional<uint64_t> preallocated = section.whole("preAllocatedVUs", kVusRange);
-  std::optional<uint64_t> max = section.whole("maxVUs", kVusRange);
+  std::optional<uint64_t> max = section.whole("max_vus", kVusRange, "maxVUs");
   const Node* vus = section.find("vus");
   if (vus == nullptr && !preallocated) {
     report_missing(section, "vus", "{preallocated: N, max: N}, or one number for both");
     return out;
   }
   const Node* place = vus != nullptr ? vus : section.find("preAllocatedVUs");
-  if (vus != nullptr && (section.find("preAllocatedVUs") != nullptr || section.find("maxVUs") != nullptr)) {
+  if (vus != nullptr && (section.find("preAllocatedVUs") != nullptr || section.find("max_vus", "maxVUs") != nullptr)) {
     reading.diagnostics.add(vus->place(),
                             {.message = section.what(*vus) + " means the same as 'preAllocatedVUs' and 'maxVUs'",
                              .hint = "remove one of them"});
@@ -262,6 +263,25 @@ RampingArrivalRate read_ramping_rate(const Section& section) {
   return out;
 }
 
+ExternallyControlled read_external(const Section& section) {
+  ExternallyControlled out;
+  out.vus = section.find("vus") == nullptr ? 1 : static_cast<uint32_t>(section.whole("vus", kTargetRange).value_or(1));
+  const auto most = section.whole("max_vus", kVusRange, "maxVUs");
+  out.vus_most = static_cast<uint32_t>(most.value_or(std::max<uint32_t>(out.vus, 1)));
+  // k6 writes 0 for what only ends when it is told to.
+  out.duration = section.duration("duration");
+  if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
+  out.graceful_ramp_down = section.duration("graceful_ramp_down", "gracefulRampDown");
+  out.pacing = section.duration("pacing");
+  if (const Node* node = section.find("max_vus", "maxVUs"); node != nullptr && most && out.vus_most < out.vus) {
+    section.reading().diagnostics.add(
+        node->place(), {.message = section.where() + " begins with more virtual users than there may be",
+                        .found = std::to_string(out.vus) + " at its begin, at most " + std::to_string(out.vus_most),
+                        .expected = "a maximum of at least the number at the begin"});
+  }
+  return out;
+}
+
 Kind usual_kind(const Section& section) {
   if (section.find("rate") != nullptr) return Kind::kConstantRate;
   if (section.find("start_rate", "startRate") != nullptr) return Kind::kRampingRate;
@@ -275,7 +295,7 @@ Kind usual_kind(const Section& section) {
 void parse_executor(const Section& section, Workflow& workflow) {
   Kind kind = usual_kind(section);
   if (const Node* named = section.find("executor")) {
-    const auto choice = read_choice(*named, section.what(*named), kExecutors, kExecutorsLater, section.reading());
+    const auto choice = read_choice(*named, section.what(*named), kExecutors, {}, section.reading());
     if (!choice) return;
     kind = static_cast<Kind>(*choice);
   }
@@ -295,6 +315,7 @@ void parse_executor(const Section& section, Workflow& workflow) {
     case Kind::kPerVuIterations: workflow.executor = read_iterations(section, false); break;
     case Kind::kConstantRate: workflow.executor = read_constant_rate(section); break;
     case Kind::kRampingRate: workflow.executor = read_ramping_rate(section); break;
+    case Kind::kExternal: workflow.executor = read_external(section); break;
   }
 }
 

@@ -7,11 +7,11 @@ namespace bellwether::scenario {
 namespace {
 
 // Those of the executors are read by parse_executor().
-constexpr std::array<std::string_view, 22> kKeys{
-    "vus",        "duration",      "executor",   "rate",         "time_unit",          "steps",
-    "start_time", "graceful_stop", "pacing",     "max_wait",     "rebalance",          "stages",
-    "start_vus",  "start_rate",    "iterations", "max_duration", "graceful_ramp_down", "use",
-    "depends",    "provide",       "priority",   "on_overtime"};
+constexpr std::array<std::string_view, 23> kKeys{
+    "vus",        "duration",      "executor",   "rate",       "time_unit",    "steps",
+    "start_time", "graceful_stop", "pacing",     "max_wait",   "rebalance",    "stages",
+    "max_vus",    "start_vus",     "start_rate", "iterations", "max_duration", "graceful_ramp_down",
+    "use",        "depends",       "provide",    "priority",   "on_overtime"};
 constexpr std::array<std::string_view, 9> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs", "maxVUs",
                                                    "startVUs", "startRate", "maxDuration",  "gracefulRampDown"};
 constexpr std::array<std::string_view, 3> kLater{"data", "tags", "timeout"};

@@ -52,6 +52,7 @@ Status Engine::prepare() {
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_);
+    if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
     const bool open_model = plan::facts_of(workflow.executor).open_model;
     for (const plan::Step& step : workflow.steps) {
       auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), json_);
@@ -83,6 +84,25 @@ void Engine::stop() {
 }
 
 void Engine::kill() { killed_.cancel(); }
+
+void Engine::pause() {
+  paused_ = true;
+  for (const auto& run : runs_) run->change.tell();
+}
+
+void Engine::resume() {
+  paused_ = false;
+  for (const auto& run : runs_) run->change.tell();
+}
+
+void Engine::scale(uint16_t workflow, uint32_t vus) {
+  for (const auto& run : runs_) {
+    const auto* told = std::get_if<plan::ExternallyControlled>(&run->workflow.executor);
+    if (run->index != workflow || told == nullptr) continue;
+    run->wanted = std::min(vus, told->vus_most);
+    run->change.tell();
+  }
+}
 
 void Engine::hand_over(Duration at) {
   for (const auto& run : runs_) {
@@ -190,6 +210,8 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
     co_await iterations(run, *counted);
   } else if (const auto* rate = std::get_if<plan::ArrivalRate>(&run.workflow.executor)) {
     co_await arrivals(run, *rate);
+  } else if (const auto* told = std::get_if<plan::ExternallyControlled>(&run.workflow.executor)) {
+    co_await externally_controlled(run, *told);
   } else if (share_.part == 0) {
     co_await once(run);
   }

@@ -91,6 +91,14 @@ class Engine {
   void stop();
   // Everything ends now.
   void kill();
+  // From now on nothing begins, until resume(): no iteration, and arrivals that come due meanwhile are neither issued
+  // nor counted. What runs goes on, and so does every clock.
+  void pause();
+  void resume();
+  bool paused() const { return paused_; }
+  // How many virtual users, of all parts, an externally controlled workflow has from now on, or from its begin on;
+  // cut to the most that it may have. Without effect on others.
+  void scale(uint16_t workflow, uint32_t vus);
   // Somebody else goes on from `at` after the start: what is due before is issued here, however late, and nothing from
   // then on; no user begins an iteration from then on. Those that run may finish within their workflow's graceful_stop.
   // What runs once is not handed over. REQUIRES that it runs; the first time counts.
@@ -122,9 +130,13 @@ class Engine {
                                  std::span<uint64_t> left);
   runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing, uint64_t* left);
   runtime::task<void> ramping_vus(WorkflowRun& run, const plan::RampingVus& executor);
+  runtime::task<void> externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor);
+  void want(WorkflowRun& run, uint32_t index, std::optional<Duration> pacing, std::vector<runtime::task<void>>& loops);
+  runtime::task<void> dismiss(WorkflowRun& run, std::vector<runtime::task<void>>& loops);
   void turn_away(Vu& vu, Duration grace);
   void renew_leaving(WorkflowRun& run, Vu& vu);
   runtime::task<void> arrivals(WorkflowRun& run, const plan::ArrivalRate& executor);
+  void pass_over(WorkflowRun& run);
   runtime::task<void> arrival_vu(WorkflowRun& run, Vu& vu);
   runtime::task<void> once(WorkflowRun& run);
   void begin_arrival(WorkflowRun& run, Vu& vu, Instant due);
@@ -154,6 +166,7 @@ class Engine {
   runtime::Cancellation killed_;           // ends everything at once
   runtime::Cancellation stopped_;          // ends waiting between iterations, and think time
   runtime::Cancellation ended_;            // ends the ticker
+  bool paused_ = false;
   JsonReader json_;
   http1::Client client_;
   std::vector<std::unique_ptr<WorkflowRun>> runs_;

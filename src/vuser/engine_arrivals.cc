@@ -3,6 +3,8 @@
 // charged what it is known to have waited, until a user was free again, as a censored response time: a target that
 // stalls cannot hide behind the requests that were never sent.
 
+#include <algorithm>
+
 #include "vuser/engine.h"
 #include "vuser/engine_state.h"
 
@@ -36,10 +38,15 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor)
 
   run.arrivals = run.schedule->due_before(run.last() - run.start);
   while (run.arrived < run.arrivals && !stopped_.cancelled()) {
+    if (paused_) {
+      co_await runtime_.sleep_until(run.last(), run.change.now());
+      pass_over(run);
+      continue;
+    }
     const Instant due = run.start + run.schedule->due(run.arrived);
     if (due > runtime_.now()) {
-      const bool time_came = co_await runtime_.sleep_until(due, &run.waiting);
-      if (!time_came) continue;  // it is stopped, or somebody else's
+      const bool time_came = co_await runtime_.sleep_until(due, run.change.now());
+      if (!time_came) continue;  // it is stopped, or somebody else's, or paused
     }
     ++run.arrived;
     ++window_->workflows[run.index].scheduled;
@@ -62,6 +69,13 @@ task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor)
   }
   for (task<void>& user : users) co_await user;
   drop_expired(run, true);
+}
+
+// What has come due while it was paused is nobody's, and what still waits from before that is dropped.
+void Engine::pass_over(WorkflowRun& run) {
+  drop_expired(run, true);
+  const uint64_t due = run.schedule->due_before(runtime_.now() - run.start);
+  run.arrived = run.waiting_from = run.counted_to = std::clamp(due, run.arrived, run.arrivals);
 }
 
 task<void> Engine::arrival_vu(WorkflowRun& run, Vu& vu) {

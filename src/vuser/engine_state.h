@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "plan/collection.h"
@@ -18,6 +19,23 @@ struct Leaving {
       : cancel(workflow), timer([](void* self) { static_cast<Leaving*>(self)->cancel.cancel(); }, this) {}
   runtime::Cancellation cancel;
   runtime::Timer timer;  // of graceful_ramp_down
+};
+
+// What may change at any moment, for those who wait for that among other things: they sleep with now(), which is
+// cancelled with the next change, and is for that one wait only.
+class Change {
+ public:
+  explicit Change(runtime::Cancellation* parent)
+      : parent_(parent), now_(std::make_unique<runtime::Cancellation>(parent)) {}
+  runtime::Cancellation* now() const { return now_.get(); }
+  void tell() {
+    const auto before = std::exchange(now_, std::make_unique<runtime::Cancellation>(parent_));
+    before->cancel();
+  }
+
+ private:
+  runtime::Cancellation* parent_;  // the end of all waiting
+  std::unique_ptr<runtime::Cancellation> now_;
 };
 
 struct Engine::Vu {
@@ -45,6 +63,7 @@ struct Engine::WorkflowRun {
       : index(index_),
         workflow(workflow_),
         waiting(stopped),
+        change(&waiting),
         handing_over(&WorkflowRun::taken_over, this),
         cancel(killed),
         overtime(&WorkflowRun::out_of_time, this),
@@ -62,6 +81,7 @@ struct Engine::WorkflowRun {
   Instant end;
   Instant until = Instant::never();  // from then on it is somebody else's
   runtime::Cancellation waiting;     // for the next iteration, or arrival: ends with `until`, too
+  Change change;                     // it is paused or resumed, or has another number of users
   runtime::Timer handing_over;       // fires at `until`
   std::vector<PreparedStep> steps;
   runtime::Cancellation cancel;  // ends every iteration of this workflow; outlives its users
@@ -71,7 +91,8 @@ struct Engine::WorkflowRun {
   uint64_t pausing = 0;                                 // users of a closed model that wait because of pacing
   uint64_t left = 0;                                    // and those that begin nothing any more
   int64_t active_most = 0;                              // the most of them at once in this window
-  int64_t resting = 0;                                  // users that are not wanted now, or never were
+  int64_t resting = 0;                                  // users that are not wanted now, or never were; or are paused
+  uint32_t wanted = 0;                                  // users, of all parts: where somebody says so
   runtime::Timer overtime;                              // fires when graceful_stop is over
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
   std::vector<plan::Collection> lists;                  // the same of those that are lists

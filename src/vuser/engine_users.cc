@@ -60,6 +60,12 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pac
       --run.resting;
       continue;
     }
+    if (paused_) {
+      ++run.resting;
+      co_await runtime_.sleep_until(run.last(), run.change.now());
+      --run.resting;
+      continue;
+    }
     if (left != nullptr) --*left;
     const Instant began = runtime_.now();
     vu.working = true;
@@ -91,26 +97,12 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
   run.resting = ramp.most();
   std::vector<task<void>> loops;
   loops.reserve(ramp.most());
-  const auto want = [&](uint32_t index) {
-    std::unique_ptr<Vu>& vu = run.vus[index];
-    if (vu != nullptr) {
-      vu->wanted = true;
-      vu->leaving->timer.disarm();
-      vu->called.set();
-      return;
-    }
-    --run.resting;
-    vu = std::make_unique<Vu>(ramp.number_of(index), run.workflow.slot_count, &run.cancel);
-    vu->leaving = std::make_unique<Leaving>(&run.cancel);
-    vu->cancel = &vu->leaving->cancel;
-    loops.push_back(vu_loop(run, *vu, executor.pacing, nullptr));
-  };
   // In the place of another one it begins with those that are wanted by then.
   std::vector<bool> wanted(ramp.most());
   std::optional<plan::VuRamp::Turn> turn = ramp.next();
   for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;
   for (uint32_t i = 0; i < wanted.size() && !stopped_.cancelled(); ++i) {
-    if (wanted[i]) want(i);
+    if (wanted[i]) want(run, i, executor.pacing, loops);
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
   }
   uint32_t turns = 0;
@@ -118,13 +110,64 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
     const bool time_came = co_await runtime_.sleep_until(run.start + turn->at, &run.waiting);
     if (!time_came) break;
     if (turn->wanted) {
-      want(turn->index);
+      want(run, turn->index, executor.pacing, loops);
     } else {
       turn_away(*run.vus[turn->index], executor.graceful_ramp_down);
     }
     if (++turns % kAtOnce == 0) co_await runtime_.yield();
   }
   co_await runtime_.sleep_until(run.last(), &run.waiting);
+  co_await dismiss(run, loops);
+}
+
+// --- a number of users that somebody says while it runs --------------------------------------------------------------
+
+task<void> Engine::externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor) {
+  if (!begins(run, plan::facts_of(executor).length)) co_return;
+  const uint32_t most = plan::dealt_to(executor.vus_most, share_.part, share_.parts);
+  run.vus.resize(most);
+  run.resting = most;
+  std::vector<task<void>> loops;
+  loops.reserve(most);
+  uint32_t level = 0;
+  for (uint32_t steps = 0; !stopped_.cancelled() && runtime_.now() < run.last();) {
+    const uint32_t wanted = plan::dealt_to(run.wanted, share_.part, share_.parts);
+    if (wanted == level) {
+      co_await runtime_.sleep_until(run.last(), run.change.now());
+      continue;
+    }
+    if (level < wanted) {
+      want(run, level++, executor.pacing, loops);
+    } else {
+      turn_away(*run.vus[--level], executor.graceful_ramp_down);
+    }
+    if (++steps % kAtOnce == 0) co_await runtime_.yield();
+  }
+  co_await dismiss(run, loops);
+}
+
+// --- users who come and go -------------------------------------------------------------------------------------------
+
+void Engine::want(WorkflowRun& run, uint32_t index, std::optional<Duration> pacing,
+                  std::vector<runtime::task<void>>& loops) {
+  std::unique_ptr<Vu>& vu = run.vus[index];
+  if (vu != nullptr) {
+    vu->wanted = true;
+    vu->leaving->timer.disarm();
+    vu->called.set();
+    return;
+  }
+  --run.resting;
+  // User n belongs to part (n - 1) mod parts, so that every part follows the number of all of them.
+  const uint32_t number = plan::number_dealt(index, share_.part, share_.parts);
+  vu = std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel);
+  vu->leaving = std::make_unique<Leaving>(&run.cancel);
+  vu->cancel = &vu->leaving->cancel;
+  loops.push_back(vu_loop(run, *vu, pacing, nullptr));
+}
+
+// Nobody begins anything any more; returns when the last one has ended what it was in the middle of.
+task<void> Engine::dismiss(WorkflowRun& run, std::vector<task<void>>& loops) {
   for (const auto& vu : run.vus) {
     if (vu == nullptr) continue;
     vu->dismissed = true;

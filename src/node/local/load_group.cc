@@ -60,6 +60,18 @@ void LoadGroup::hand_over(Duration at) {
   for (const auto& thread : threads_) thread->hand_over(at);
 }
 
+void LoadGroup::pause() {
+  for (const auto& thread : threads_) thread->pause();
+}
+
+void LoadGroup::resume() {
+  for (const auto& thread : threads_) thread->resume();
+}
+
+void LoadGroup::scale(uint16_t workflow, uint32_t vus) {
+  for (const auto& thread : threads_) thread->scale(workflow, vus);
+}
+
 void LoadGroup::kill() {
   if (!running()) return;
   for (const auto& thread : threads_) thread->kill();

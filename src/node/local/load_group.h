@@ -59,6 +59,10 @@ class LoadGroup final : public LoadThread::Listener {
   void stop();
   void kill();
   void hand_over(Duration at);
+  // The same, before run() too.
+  void pause();
+  void resume();
+  void scale(uint16_t workflow, uint32_t vus);
   // Tells the seconds that are over, also those of which a thread has not told its part yet, because it does not come
   // to it. What that one tells later counts for the second in which it does.
   void tell_what_is_over();

@@ -29,6 +29,16 @@ struct LoadThread::Gate {
   bool cancelled = false;
 };
 
+// Written by the control thread, and read by the load thread.
+struct LoadThread::Orders {
+  explicit Orders(std::size_t workflows) : vus(workflows) {
+    for (std::atomic<int64_t>& one : vus) one.store(kNotTold);
+  }
+  static constexpr int64_t kNotTold = -1;
+  std::atomic<bool> paused{false};
+  std::vector<std::atomic<int64_t>> vus;
+};
+
 // Written by the load thread, some times a second, and read by others.
 struct LoadThread::SharedTally {
   std::atomic<uint64_t> requests{0};
@@ -49,7 +59,8 @@ LoadThread::LoadThread(const plan::Plan& plan, Options options, runtime::EpollRu
       control_(control),
       listener_(listener),
       tally_(std::make_unique<SharedTally>()),
-      gate_(std::make_unique<Gate>()) {}
+      gate_(std::make_unique<Gate>()),
+      orders_(std::make_unique<Orders>(plan.workflows.size())) {}
 
 LoadThread::~LoadThread() {
   {
@@ -118,6 +129,7 @@ void LoadThread::main() {
 
 runtime::task<void> LoadThread::drive() {
   runtime::Scope scope;
+  obey();
   if (options_.tally_every > Duration::zero()) scope.spawn(tell_tally(scope.cancellation()));
   co_await engine_->run(start_, resume_at_);
   scope.cancel();
@@ -212,6 +224,34 @@ void LoadThread::hand_over(Duration at) {
         thread->engine_->hand_over(Duration::nanos(thread->hand_over_ns_.load()));
       },
       this);
+}
+
+void LoadThread::pause() {
+  orders_->paused.store(true);
+  send_orders();
+}
+
+void LoadThread::resume() {
+  orders_->paused.store(false);
+  send_orders();
+}
+
+void LoadThread::scale(uint16_t workflow, uint32_t vus) {
+  orders_->vus[workflow].store(vus);
+  send_orders();
+}
+
+void LoadThread::send_orders() {
+  runtime_->post([](void* self) { static_cast<LoadThread*>(self)->obey(); }, this);
+}
+
+void LoadThread::obey() {
+  const bool paused = orders_->paused.load();
+  if (paused != engine_->paused()) paused ? engine_->pause() : engine_->resume();
+  for (std::size_t i = 0; i < orders_->vus.size(); ++i) {
+    const int64_t vus = orders_->vus[i].exchange(Orders::kNotTold);
+    if (vus != Orders::kNotTold) engine_->scale(static_cast<uint16_t>(i), static_cast<uint32_t>(vus));
+  }
 }
 
 void LoadThread::kill() {

@@ -73,6 +73,10 @@ class LoadThread final : public vuser::WindowSink {
   void stop();
   void kill();
   void hand_over(Duration at);
+  // See vuser::Engine. From the control thread, after prepare().
+  void pause();
+  void resume();
+  void scale(uint16_t workflow, uint32_t vus);
 
   // On the control thread: the next full window, or nullptr; release() gives it back, cleared.
   metrics::Window* next_full() { return full_.pop(); }
@@ -90,6 +94,8 @@ class LoadThread final : public vuser::WindowSink {
   static constexpr std::size_t kWindows = 3;
   void main();
   runtime::task<void> drive();
+  void send_orders();
+  void obey();
   runtime::task<void> tell_tally(runtime::Cancellation* cancel);
   void publish_tally();
   void post_to_control(void (*call)(void*));
@@ -116,6 +122,9 @@ class LoadThread final : public vuser::WindowSink {
   Instant start_;
   Duration resume_at_;
   std::atomic<int64_t> hand_over_ns_{0};
+  // What the engine is to do, by the latest word.
+  struct Orders;
+  std::unique_ptr<Orders> orders_;
   Instant ended_;
   std::thread thread_;
 };

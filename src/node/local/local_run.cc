@@ -39,6 +39,10 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
     left -= stage.workflows.size();
     stages_.push_back(std::move(stage));
   }
+  for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
+    const auto* told = std::get_if<plan::ExternallyControlled>(&plan.workflows[w].executor);
+    if (told != nullptr) wanted_[static_cast<uint16_t>(w)] = told->vus;
+  }
 }
 
 std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
@@ -85,6 +89,8 @@ runtime::task<void> LocalRun::run() {
     const Duration begin = Duration::seconds(static_cast<int64_t>(base));
     stage_ = &stage;
     for (const uint16_t w : stage.workflows) workflows_[w].began = begin;
+    if (paused_) stage.group->pause();
+    for (const auto& [w, vus] : wanted_) stage.group->scale(w, vus);
     co_await stage.group->run(start_ + begin, Duration::zero(), base);
     elapsed_ = begin + stage.group->elapsed();
     end_stage(stage);
@@ -168,6 +174,63 @@ void LocalRun::interrupt(aggregate::Ending why, std::string detail) {
   } else {
     stage_->group->kill();
   }
+}
+
+void LocalRun::stop(std::string detail) {
+  const bool endless = std::any_of(plan_.workflows.begin(), plan_.workflows.end(), [](const plan::Workflow& workflow) {
+    return plan::facts_of(workflow.executor).endless;
+  });
+  interrupt(endless ? aggregate::Ending::kCompleted : aggregate::Ending::kCancelled, std::move(detail));
+}
+
+void LocalRun::pause() {
+  if (!going_ || paused_) return;
+  paused_ = true;
+  note("paused", "nothing begins until it is resumed");
+  if (stage_ != nullptr) stage_->group->pause();
+}
+
+void LocalRun::resume() {
+  if (!going_ || !paused_) return;
+  paused_ = false;
+  note("resumed", "it goes on");
+  if (stage_ != nullptr) stage_->group->resume();
+}
+
+Result<uint16_t> LocalRun::controlled(const std::string& workflow) const {
+  if (wanted_.empty()) {
+    return fail(Errc::kNotFound,
+                "no workflow of this run is controlled from outside (executor: externally-controlled)");
+  }
+  if (workflow.empty() && wanted_.size() == 1) return wanted_.begin()->first;
+  std::string names;
+  for (const auto& [w, vus] : wanted_) {
+    if (plan_.workflows[w].name == workflow) return w;
+    names += (names.empty() ? "" : ", ") + plan_.workflows[w].name;
+  }
+  if (workflow.empty())
+    return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
+  return fail(Errc::kNotFound, "no workflow '" + workflow + "' is controlled from outside; there is: " + names);
+}
+
+Status LocalRun::scale(const std::string& workflow, uint32_t vus) {
+  const auto which = controlled(workflow);
+  if (!which) return tl::unexpected(which.error());
+  const plan::Workflow& one = plan_.workflows[*which];
+  const uint32_t most = std::get<plan::ExternallyControlled>(one.executor).vus_most;
+  if (vus > most) {
+    return fail(Errc::kInvalid, "workflow '" + one.name + "' may have at most " + std::to_string(most) +
+                                    " virtual users ('max_vus'), not " + std::to_string(vus));
+  }
+  note("scaled", "workflow '" + one.name + "': " + std::to_string(wanted_[*which]) + " to " + std::to_string(vus) +
+                     " virtual users");
+  wanted_[*which] = vus;
+  if (stage_ != nullptr) stage_->group->scale(*which, vus);
+  return {};
+}
+
+Duration LocalRun::running_for() const {
+  return going_ ? std::max(Duration::zero(), control_.now() - start_) : elapsed_;
 }
 
 void LocalRun::second_over(const metrics::Window& window, Duration covered) {

@@ -49,8 +49,25 @@ class LocalRun final : public LoadGroup::Listener {
   // Ends the run: the first call lets iterations finish within graceful_stop, the second ends at once.
   void interrupt(aggregate::Ending why, std::string detail);
 
-  // After run().
+  // The first call lets iterations finish within graceful_stop, the second ends at once. Of a run that only ends when
+  // it is told to, that is its end as planned; another one was cancelled.
+  void stop(std::string detail);
+  bool stopping() const { return interrupts_ > 0; }
+
+  // While it runs. A paused run begins nothing; see vuser::Engine.
+  void pause();
+  void resume();
+  bool paused() const { return paused_; }
+  // Gives a workflow that is controlled from outside so many virtual users; with no name, the only such one. kNotFound,
+  // or kInvalid says what is wrong.
+  Status scale(const std::string& workflow, uint32_t vus);
+  // The virtual users that each workflow is to have, of those that are controlled from outside.
+  const std::map<uint16_t, uint32_t>& wanted() const { return wanted_; }
+  // Since its start, by now.
+  Duration running_for() const;
+
   const aggregate::Totals& totals() const { return totals_; }
+  // After run().
   aggregate::Ending ending() const { return ending_; }
   const std::vector<report::Event>& events() const { return events_; }
   std::vector<report::WorkflowState> workflow_states() const;
@@ -78,6 +95,7 @@ class LocalRun final : public LoadGroup::Listener {
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
   void note(std::string kind, std::string detail);
+  Result<uint16_t> controlled(const std::string& workflow) const;
   static runtime::task<void> watch_timeout(LocalRun* self, runtime::Cancellation* cancel);
 
   runtime::EpollRuntime& control_;
@@ -92,6 +110,8 @@ class LocalRun final : public LoadGroup::Listener {
   std::map<std::pair<uint16_t, uint16_t>, plan::Collection> lists_;
   std::vector<report::Event> events_;
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
+  std::map<uint16_t, uint32_t> wanted_;
+  bool paused_ = false;
   bool going_ = false;
   int interrupts_ = 0;
   Instant start_;

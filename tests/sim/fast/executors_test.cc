@@ -146,6 +146,120 @@ TEST(RampingVus, who_hands_over_begins_nothing_from_then_on) {
   }
 }
 
+// --- externally-controlled -------------------------------------------------------------------------------------------
+
+constexpr auto kPause = Order::What::kPause;
+constexpr auto kResume = Order::What::kResume;
+constexpr auto kScale = Order::What::kScale;
+constexpr auto kStop = Order::What::kStop;
+
+Lived live_ordered(const std::string& executor, Duration answers_after, const std::vector<Order>& orders,
+                   uint32_t parts = 1) {
+  std::vector<Piece> pieces(parts);
+  for (uint32_t part = 0; part < parts; ++part) {
+    pieces[part].share = {.part = part, .parts = parts, .workflows = {}};
+    pieces[part].orders = orders;
+  }
+  return live_pieces(executor, answers_after, std::move(pieces));
+}
+
+std::size_t between(const std::vector<Duration>& all, Duration from, Duration to) {
+  return static_cast<std::size_t>(std::ranges::count_if(all, [&](Duration at) { return at >= from && at < to; }));
+}
+
+const std::string kTold = "executor: externally-controlled, vus: 2, max_vus: 10, duration: 10s";
+
+TEST(ExternallyControlled, has_as_many_users_as_it_is_told_over_all_parts) {
+  const std::vector<Order> orders{
+      {Duration::seconds(3), kScale, 7}, {Duration::seconds(5), kScale, 1}, {Duration::seconds(7), kScale, 40}};
+  for (const uint32_t parts : {1u, 3u}) {
+    const Lived seen = live_ordered(kTold, Duration::millis(100), orders, parts);
+    ASSERT_EQ(seen.by_user.size(), 10u) << "never more than max_vus";
+    EXPECT_EQ(between(seen.by_user.at("/2"), Duration::zero(), Duration::millis(2900)), 29u);
+    expect_near(seen.by_user.at("/7").front(), Duration::seconds(3), "it is called then");
+    EXPECT_EQ(between(seen.by_user.at("/7"), Duration::millis(5100), Duration::seconds(7)), 0u);
+    EXPECT_EQ(between(seen.by_user.at("/2"), Duration::millis(5100), Duration::seconds(7)), 0u);
+    EXPECT_GE(between(seen.by_user.at("/1"), Duration::millis(5100), Duration::seconds(7)), 18u) << "the first stays";
+    expect_near(seen.by_user.at("/10").front(), Duration::seconds(7), "the last one");
+    EXPECT_EQ(seen.iterations, seen.all.size());
+    EXPECT_GE(seen.ended, Duration::seconds(10));
+    EXPECT_LE(seen.ended, Duration::millis(10'150));
+  }
+}
+
+TEST(ExternallyControlled, may_have_nobody_for_a_while) {
+  const Lived seen = live_ordered(kTold, Duration::millis(100),
+                                  {{Duration::seconds(2), kScale, 0}, {Duration::seconds(8), kScale, 1}});
+  EXPECT_EQ(between(seen.all, Duration::millis(2100), Duration::seconds(8)), 0u);
+  EXPECT_GE(between(seen.all, Duration::seconds(8), Duration::seconds(10)), 19u);
+}
+
+TEST(ExternallyControlled, without_a_duration_it_runs_until_it_is_stopped) {
+  const Lived seen =
+      live_ordered("executor: externally-controlled, vus: 3", Duration::millis(300), {{Duration::seconds(60), kStop}});
+  EXPECT_GE(seen.ended, Duration::seconds(60));
+  EXPECT_LE(seen.ended, Duration::millis(60'350)) << "what runs may end";
+  EXPECT_EQ(seen.iterations, seen.all.size());
+  EXPECT_EQ(seen.by_user.size(), 3u) << "as many as at its begin are the most, unless it says otherwise";
+}
+
+// --- pause and resume ------------------------------------------------------------------------------------------------
+
+const std::vector<Order> kBreak{{Duration::seconds(2), kPause}, {Duration::seconds(5), kResume}};
+
+TEST(Pause, of_closed_executors_begins_nothing_and_their_clock_goes_on) {
+  for (const std::string& executor :
+       {std::string("vus: 4, duration: 8s"), kTold,
+        std::string("executor: ramping-vus, start_vus: 4, stages: [{duration: 8s, target: 4}]"),
+        std::string("executor: per-vu-iterations, vus: 4, iterations: 1000, max_duration: 8s")}) {
+    const Lived seen = live_ordered(executor, Duration::millis(100), kBreak, 2);
+    EXPECT_EQ(between(seen.all, Duration::millis(2100), Duration::seconds(5)), 0u) << executor;
+    EXPECT_EQ(between(seen.all, Duration::seconds(5), Duration::millis(5012)), executor == kTold ? 2u : 4u) << executor;
+    EXPECT_EQ(seen.iterations, seen.all.size()) << executor << ": what ran when it was paused has ended";
+    EXPECT_LE(seen.ended, executor == kTold ? Duration::millis(10'150) : Duration::millis(8'150)) << executor;
+  }
+}
+
+TEST(Pause, of_an_arrival_rate_leaves_out_what_comes_due_meanwhile) {
+  std::vector<Piece> pieces(2);
+  for (uint32_t part = 0; part < 2; ++part) {
+    pieces[part].share = {.part = part, .parts = 2, .workflows = {}};
+    pieces[part].orders = kBreak;
+  }
+  Ground ground(1, workflow("rate: 50/s, vus: 10, duration: 8s", ""));
+  ground.answers_after = Duration::millis(20);
+  ground.pieces = std::move(pieces);
+  ground.live(Duration::minutes(1));
+  std::vector<Duration> all;
+  for (const auto& [target, at] : ground.requests) all.push_back(at);
+  EXPECT_EQ(between(all, Duration::millis(2020), Duration::seconds(5)), 0u);
+  EXPECT_EQ(between(all, Duration::zero(), Duration::millis(2020)), 100u);
+  EXPECT_EQ(between(all, Duration::seconds(5), Duration::seconds(9)), 150u) << "at its own times again";
+  uint64_t scheduled = 0;
+  for (const Piece& piece : ground.pieces) {
+    scheduled += piece.scheduled;
+    EXPECT_EQ(piece.counted.dropped, 0u);
+  }
+  EXPECT_EQ(scheduled, 250u) << "what nobody was to send does not count";
+}
+
+TEST(Pause, that_lasts_to_the_end_does_not_hold_it_up) {
+  for (const char* executor : {"vus: 4, duration: 4s", "rate: 50/s, vus: 10, duration: 4s"}) {
+    const Lived seen = live_ordered(executor, Duration::millis(100), {{Duration::seconds(2), kPause}});
+    EXPECT_GE(seen.ended, Duration::seconds(4));
+    EXPECT_LE(seen.ended, Duration::millis(4'150));
+    EXPECT_EQ(between(seen.all, Duration::millis(2100), Duration::seconds(9)), 0u);
+  }
+}
+
+TEST(Pause, a_stop_ends_it) {
+  for (const char* executor : {"vus: 4, duration: 40s", "rate: 50/s, vus: 10, duration: 40s"}) {
+    const Lived seen =
+        live_ordered(executor, Duration::millis(100), {{Duration::seconds(2), kPause}, {Duration::seconds(3), kStop}});
+    EXPECT_LE(seen.ended, Duration::millis(3'050)) << executor;
+  }
+}
+
 // --- a number of iterations ------------------------------------------------------------------------------------------
 
 TEST(SharedIterations, are_done_once_by_whoever_is_free) {

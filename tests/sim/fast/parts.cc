@@ -98,6 +98,20 @@ task<void> hand_over_at(Runtime* runtime, vuser::Engine* engine, Duration at, In
   if (time_came) engine->hand_over(at);
 }
 
+task<void> obey(Runtime* runtime, vuser::Engine* engine, const Piece* piece, Instant start,
+                runtime::Cancellation* cancel) {
+  for (const Order& order : piece->orders) {
+    const bool time_came = co_await runtime->sleep_until(start + order.at, cancel);
+    if (!time_came) co_return;
+    switch (order.what) {
+      case Order::What::kPause: engine->pause(); break;
+      case Order::What::kResume: engine->resume(); break;
+      case Order::What::kStop: engine->stop(); break;
+      case Order::What::kScale: engine->scale(0, order.vus); break;
+    }
+  }
+}
+
 task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, Instant start) {
   const Duration early = piece->hands_over_at ? Duration::zero() : piece->told;
   const bool time_came = co_await runtime->sleep_until(start + piece->resume_at - early);
@@ -114,6 +128,7 @@ task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, In
     const Instant when = start + *piece->hands_over_at - piece->told;
     killing.spawn(hand_over_at(runtime, &engine, *piece->hands_over_at, when, killing.cancellation()));
   }
+  killing.spawn(obey(runtime, &engine, piece, start, killing.cancellation()));
   co_await engine.run(start, piece->resume_at);
   killing.cancel();
   co_await killing.join();

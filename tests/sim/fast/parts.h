@@ -14,6 +14,13 @@
 
 namespace bellwether::sim {
 
+// What somebody tells an engine while it runs.
+struct Order {
+  Duration at;
+  enum class What : uint8_t { kPause, kResume, kStop, kScale } what = What::kPause;
+  uint32_t vus = 0;  // kScale, of the first workflow
+};
+
 // One engine's life, and what it counted.
 struct Piece {
   vuser::EngineShare share;
@@ -21,6 +28,7 @@ struct Piece {
   std::optional<Duration> killed_at;
   std::optional<Duration> hands_over_at;
   Duration told;  // so long before it takes over, or hands over
+  std::vector<Order> orders;
 
   std::vector<uint64_t> seconds;  // of its windows
   uint64_t scheduled = 0;
