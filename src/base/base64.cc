@@ -9,8 +9,7 @@ constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmn
 
 }  // namespace
 
-std::string base64_of(std::string_view bytes) {
-  std::string out;
+void append_base64(std::string_view bytes, std::string& out) {
   for (std::size_t i = 0; i < bytes.size(); i += 3) {
     uint32_t group = 0;
     for (std::size_t k = 0; k < 3; ++k) {
@@ -20,6 +19,11 @@ std::string base64_of(std::string_view bytes) {
       out.push_back(i + k <= bytes.size() ? kAlphabet[group >> (18 - 6 * k) & 63] : '=');
     }
   }
+}
+
+std::string base64_of(std::string_view bytes) {
+  std::string out;
+  append_base64(bytes, out);
   return out;
 }
 

@@ -17,6 +17,7 @@ OnError on_error_of(scenario::OnError on_error) {
     case scenario::OnError::kEndIteration: return OnError::kEndIteration;
     case scenario::OnError::kEndVu: return OnError::kEndVu;
     case scenario::OnError::kAbort: return OnError::kAbort;
+    case scenario::OnError::kSkip: return OnError::kSkip;
   }
   return {};
 }
@@ -122,9 +123,11 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   compile_executor(source, out);
   const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
   out.layers = dag.layers();
+  out.keeps_cookies = source.keeps_cookies;
   Scope scope(source, dag, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) {
     compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
+    out.steps[i].after = dag.after(i);
   }
   TemplateMaker templates(scope, source.steps.size(), compiling.reading, compiling.plan_bytes);
   for (std::size_t i = 0; i < source.provides.size(); ++i) {

@@ -3,8 +3,10 @@
 
 #include "base/units.h"
 #include "plan/compile_step.h"
+#include "plan/css.h"
 #include "plan/json_path.h"
 #include "plan/regex.h"
+#include "plan/xpath.h"
 
 namespace bellwether::plan {
 
@@ -86,6 +88,28 @@ uint16_t compile_pattern(std::string_view pattern, scenario::Mark mark, scenario
   return 0;
 }
 
+std::string compile_xpath(const scenario::Extraction& extraction, scenario::Reading& reading) {
+  std::string expression = extraction.argument.text;
+  if (extraction.source == scenario::ExtractSource::kCss) {
+    const std::string_view attribute = extraction.attribute ? std::string_view(extraction.attribute->text) : "";
+    auto made = css_to_xpath(expression, attribute);
+    if (!made) {
+      reading.diagnostics.add(extraction.argument.mark,
+                              {.message = in_quotes(expression) + " is no selector: " + made.error().message,
+                               .expected = "CSS, such as form input[name=csrf]"});
+      return {};
+    }
+    expression = std::move(*made);
+  }
+  const Status good = check_xpath(expression);
+  if (!good) {
+    reading.diagnostics.add(extraction.argument.mark,
+                            {.message = in_quotes(expression) + " is no XPath: " + good.error().message,
+                             .expected = "XPath 1.0, such as //input[@name='csrf']/@value"});
+  }
+  return expression;
+}
+
 }  // namespace
 
 std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
@@ -142,6 +166,15 @@ Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, sce
     case scenario::ExtractSource::kHeader:
       out.source = Extract::Source::kHeader;
       out.header = extraction.argument.text;
+      break;
+    case scenario::ExtractSource::kCookie:
+      out.source = Extract::Source::kCookie;
+      out.header = extraction.argument.text;
+      break;
+    case scenario::ExtractSource::kCss:
+    case scenario::ExtractSource::kXpath:
+      out.source = Extract::Source::kXpath;
+      out.pattern = compile_xpath(extraction, reading);
       break;
     case scenario::ExtractSource::kBody: out.source = Extract::Source::kBody; break;
     case scenario::ExtractSource::kStatus: out.source = Extract::Source::kStatus; break;

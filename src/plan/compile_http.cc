@@ -116,6 +116,44 @@ void add_content_type(std::string_view type, HttpCall& call) {
   call.headers.push_back(std::move(header));
 }
 
+// The header that carries the credentials of the step, or of the defaults.
+void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
+  const std::optional<scenario::Auth>& auth = http.auth ? http.auth : compiling.source.http.auth;
+  if (!auth) return;
+  if (has_header(call, "Authorization")) {
+    // A step that says its own header means that, whatever the defaults are.
+    if (!http.auth) return;
+    compiling.reading.diagnostics.add(
+        auth->mark, {.message = "'auth' contradicts the header 'Authorization'", .hint = "remove one of them"});
+    return;
+  }
+  Header header{"Authorization", {}};
+  if (auth->bearer) {
+    append_literal(header.value, "Bearer ");
+    templates.append(header.value, *auth->bearer, Place::kHeader);
+  } else {
+    if (auth->user.text.find(':') != std::string::npos && auth->user.text.find('$') == std::string::npos) {
+      compiling.reading.diagnostics.add(auth->user.mark,
+                                        {.message = "the user's name in 'auth' has a colon, which ends it"});
+    }
+    header.is_basic = true;
+    templates.append(header.value, auth->user, Place::kText);
+    append_literal(header.value, ":");
+    templates.append(header.value, auth->password, Place::kText);
+  }
+  call.headers.push_back(std::move(header));
+}
+
+void apply_retry(const scenario::Http& http, const Compiling& compiling, HttpCall& call) {
+  const std::optional<scenario::Retry>& retry = http.retry ? http.retry : compiling.source.http.retry;
+  if (!retry) return;
+  call.retry.times = static_cast<uint16_t>(retry->times);
+  call.retry.wait = retry->wait;
+  call.retry.on_error = retry->on_error.value_or(true);
+  call.retry.on_any_status = !retry->on_error;
+  call.retry.statuses = retry->statuses;
+}
+
 Template make_form(const scenario::FormBody& form, TemplateMaker& templates) {
   Template out;
   for (std::size_t i = 0; i < form.fields.size(); ++i) {
@@ -176,6 +214,8 @@ HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Comp
   }
   apply_options(http.options, compiling, call);
   add_headers(http, templates, compiling, call);
+  add_credentials(http, templates, compiling, call);
+  apply_retry(http, compiling, call);
   add_body(http.body, templates, compiling, call);
   return call;
 }

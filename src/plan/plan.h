@@ -93,6 +93,16 @@ struct JsonPath {
 struct Header {
   std::string name;
   Template value;
+  bool is_basic = false;  // the value is "user:password", sent as credentials of the scheme Basic (RFC 7617)
+};
+
+// A request that failed is sent again. Each time it is a request of its own, and counts as one.
+struct Retry {
+  uint16_t times = 0;              // at most, after the first
+  Duration wait;                   // before each of them
+  bool on_error = true;            // there was no response
+  bool on_any_status = true;       // a response that counts as failed
+  std::vector<uint16_t> statuses;  // or one with such a status, failed or not
 };
 
 struct HttpCall {
@@ -112,6 +122,7 @@ struct HttpCall {
   std::shared_ptr<const std::string> tls_ca;
   std::string tls_ca_name;                // the file they came from, for messages
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
+  Retry retry;
 };
 
 enum class Comparison : uint8_t {
@@ -141,18 +152,19 @@ struct Check {
 };
 
 struct Extract {
-  enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus };
+  enum class Source : uint8_t { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kXpath };
   Source source = Source::kJson;
   SlotId slot = 0;
   JsonPath path;                        // kJson
-  std::string pattern;                  // kRegex: RE2 syntax; valid (compile.h proved it)
+  std::string pattern;                  // kRegex: RE2 syntax; kXpath: XPath 1.0; valid (compile.h proved it)
   uint16_t group = 0;                   // kRegex
-  std::string header;                   // kHeader
+  std::string header;                   // kHeader, kCookie: its name
   std::optional<std::string> fallback;  // `default`: used when there is no such value
 };
 
 // What a failed step does to the rest (a failed response is a value unless the user says otherwise).
-enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort };
+// kSkip: what comes after it, directly or not, is left out of this iteration.
+enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
 struct ThinkTime {
   Duration low;
@@ -176,6 +188,7 @@ struct Step {
   std::vector<Extract> extracts;
   std::optional<ThinkTime> think;  // after the step, before what comes after it; not measured
   OnError on_error = OnError::kContinue;
+  std::vector<uint16_t> after;  // indices of the steps that it directly comes after
 };
 
 struct ConstantVus {
@@ -274,6 +287,7 @@ struct Workflow {
   std::vector<std::vector<uint16_t>> layers;  // indices into steps; the steps of one layer run concurrently
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
+  bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };

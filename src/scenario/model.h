@@ -44,6 +44,21 @@ struct HttpOptions {
   std::optional<uint64_t> body_max;
 };
 
+// Credentials of a request: those of the scheme Basic, or a bearer token.
+struct Auth {
+  Mark mark;
+  std::optional<Text> bearer;
+  Text user;
+  Text password;
+};
+
+struct Retry {
+  uint64_t times = 0;
+  Duration wait;
+  std::optional<bool> on_error;  // unset like the rest: whatever failed
+  std::vector<uint16_t> statuses;
+};
+
 struct TextBody {
   Text text;
 };
@@ -67,6 +82,8 @@ struct Http {
   std::vector<Pair> headers;
   Body body;
   HttpOptions options;
+  std::optional<Auth> auth;
+  std::optional<Retry> retry;
 };
 
 enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration };
@@ -92,17 +109,18 @@ struct Condition {
   std::vector<Literal> any_of;  // kSize: bytes, kDuration: milliseconds; empty for kExists and kAbsent
 };
 
-enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus };
+enum class ExtractSource : unsigned char { kJson, kRegex, kHeader, kBody, kStatus, kCookie, kCss, kXpath };
 
 struct Extraction {
   Text name;
   ExtractSource source = ExtractSource::kJson;
-  Text argument;  // path, pattern or name of a header
+  Text argument;  // path, pattern, selector, or name of a header or cookie
   std::optional<uint64_t> group;
+  std::optional<Text> attribute;  // kCss: of the element, in place of its text
   std::optional<std::string> fallback;
 };
 
-enum class OnError : unsigned char { kContinue, kEndIteration, kEndVu, kAbort };
+enum class OnError : unsigned char { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
 struct Step {
   Text name;
@@ -203,6 +221,7 @@ struct Workflow {
   std::optional<Duration> graceful_stop;
   OnOvertime on_overtime = OnOvertime::kKill;
   std::vector<Step> steps;
+  bool keeps_cookies = false;
 };
 
 struct Threshold {
@@ -218,6 +237,8 @@ struct HttpDefaults {
   std::optional<Text> base;
   std::vector<Pair> headers;
   HttpOptions options;
+  std::optional<Auth> auth;
+  std::optional<Retry> retry;
 };
 
 struct Scenario {

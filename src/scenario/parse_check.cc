@@ -181,10 +181,10 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
 }
 
 std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading) {
-  static constexpr std::array<std::string_view, 7> kKeys{"json",   "regex", "header", "body",
-                                                         "status", "group", "default"};
-  static constexpr std::array<std::string_view, 3> kLater{"cookie", "css", "xpath"};
-  static constexpr std::array<std::string_view, 5> kSources{"json", "regex", "header", "body", "status"};
+  static constexpr std::array<std::string_view, 11> kKeys{"json", "regex", "header", "body",      "status", "cookie",
+                                                          "css",  "xpath", "group",  "attribute", "default"};
+  static constexpr std::array<std::string_view, 8> kSources{"json",   "regex",  "header", "body",
+                                                            "status", "cookie", "css",    "xpath"};
   std::vector<Extraction> out;
   const std::string where = "'extract' of " + step;
   if (!node.is_map()) {
@@ -192,7 +192,7 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
     return out;
   }
   for (const Node& item : node.items) {
-    const Section section(item, in_quotes(item.key) + " in " + where, reading, {kKeys, kLater});
+    const Section section(item, in_quotes(item.key) + " in " + where, reading, {kKeys});
     if (!item.is_map()) continue;
     Extraction extraction;
     extraction.name = {item.key, item.key_mark};
@@ -209,16 +209,20 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
         extraction.argument = std::move(*argument);
       }
     }
-    const bool has_later = std::any_of(kLater.begin(), kLater.end(), [&](auto key) { return section.find(key); });
     if (sources > 1) {
       reading.diagnostics.add(item.place(),
                               {.message = section.where() + " has more than one source", .expected = one_of(kSources)});
-    } else if (sources == 0 && !has_later) {
+    } else if (sources == 0) {
       section.report_missing(section.where() + " has no source", one_of(kSources));
     }
     extraction.group = section.whole("group", {.low = 0, .high = 99});
     if (extraction.group && extraction.source != ExtractSource::kRegex) {
       reading.diagnostics.add(section.find("group")->place(), {.message = "'group' is for 'regex' only"});
+    }
+    extraction.attribute = section.constant("attribute");
+    if (extraction.attribute && extraction.source != ExtractSource::kCss) {
+      reading.diagnostics.add(section.find("attribute")->place(),
+                              {.message = "'attribute' is for 'css' only", .hint = "in 'xpath' write //a/@href"});
     }
     if (auto fallback = section.constant("default")) extraction.fallback = std::move(fallback->text);
     out.push_back(std::move(extraction));

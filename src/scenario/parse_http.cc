@@ -9,7 +9,7 @@ namespace bellwether::scenario {
 namespace {
 
 constexpr std::array<std::string_view, 8> kMethods{"get", "post", "put", "patch", "delete", "head", "options", "trace"};
-constexpr std::array<std::string_view, 23> kHttpKeys{"get",
+constexpr std::array<std::string_view, 25> kHttpKeys{"get",
                                                      "post",
                                                      "put",
                                                      "patch",
@@ -31,11 +31,14 @@ constexpr std::array<std::string_view, 23> kHttpKeys{"get",
                                                      "redirects",
                                                      "compressed",
                                                      "tls",
-                                                     "body_max"};
-constexpr std::array<std::string_view, 4> kHttpLater{"cookies", "auth", "proxy", "retries"};
-constexpr std::array<std::string_view, 10> kDefaultKeys{
+                                                     "body_max",
+                                                     "auth",
+                                                     "retries"};
+constexpr std::array<std::string_view, 1> kHttpLater{"proxy"};
+constexpr std::array<std::string_view, 12> kDefaultKeys{
     "base",      "headers",    "timeout", "connect_timeout", "tls_timeout", "first_byte_timeout",
-    "redirects", "compressed", "tls",     "body_max"};
+    "redirects", "compressed", "tls",     "body_max",        "auth",        "retries"};
+constexpr uint64_t kRetriesMax = 100;
 
 HttpOptions parse_options(const Section& http) {
   HttpOptions out;
@@ -65,6 +68,87 @@ std::vector<Pair> parse_headers(const Node& node, const std::string& what, Readi
                              .expected = "letters, digits and any of !#$%&'*+-.^_`|~"});
   }
   return headers;
+}
+
+// {basic: {user: …, password: …}}, or {bearer: TOKEN}.
+std::optional<Auth> parse_auth(const Section& http) {
+  static constexpr std::array<std::string_view, 2> kSchemes{"basic", "bearer"};
+  static constexpr std::array<std::string_view, 2> kLater{"digest", "oauth2"};
+  static constexpr std::array<std::string_view, 2> kBasic{"user", "password"};
+  const Node* node = http.find("auth");
+  if (node == nullptr) return std::nullopt;
+  Reading& reading = http.reading();
+  const Section section(*node, "'auth' of " + http.where(), reading, {kSchemes, kLater});
+  if (!node->is_map()) return std::nullopt;
+  Auth auth{.mark = node->place(), .bearer = {}, .user = {}, .password = {}};
+  const Node* basic = section.find("basic");
+  const Node* bearer = section.find("bearer");
+  if (basic != nullptr && bearer != nullptr) {
+    reading.diagnostics.add(bearer->place(),
+                            {.message = section.where() + " has more than one scheme", .expected = one_of(kSchemes)});
+    return std::nullopt;
+  }
+  if (bearer != nullptr) {
+    auth.bearer = read_text(*bearer, section.what(*bearer), reading);
+    return auth.bearer ? std::optional(auth) : std::nullopt;
+  }
+  if (basic == nullptr) {
+    if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(kSchemes));
+    return std::nullopt;
+  }
+  const Section credentials(*basic, "'basic' of " + section.where(), reading, {kBasic});
+  if (!basic->is_map()) return std::nullopt;
+  bool whole = true;
+  for (const std::string_view key : kBasic) {
+    const Node* part = credentials.find(key);
+    if (part == nullptr) {
+      credentials.report_missing(in_quotes(key) + " is missing in " + credentials.where(),
+                                 "{user: NAME, password: SECRET}");
+      whole = false;
+      continue;
+    }
+    auto text = read_text(*part, credentials.what(*part), reading);
+    whole = whole && text.has_value();
+    if (text) (key == "user" ? auth.user : auth.password) = std::move(*text);
+  }
+  return whole ? std::optional(auth) : std::nullopt;
+}
+
+void read_retry_reasons(const Node& node, const std::string& what, Retry& retry, Reading& reading) {
+  retry.on_error = false;
+  for (const Text& reason : read_texts(node, what, reading)) {
+    const auto status = parse_u64(reason.text);
+    if (reason.text == "error") {
+      retry.on_error = true;
+    } else if (status && *status >= 100 && *status <= 999) {
+      retry.statuses.push_back(static_cast<uint16_t>(*status));
+    } else {
+      reading.diagnostics.add(reason.mark, {.message = "wrong value in " + what,
+                                            .found = in_quotes(reason.text),
+                                            .expected = "statuses, and 'error' for no response: [error, 502, 503]"});
+    }
+  }
+}
+
+// A number, or {times: 2, wait: 100ms, on: [error, 503]}.
+std::optional<Retry> parse_retries(const Section& http) {
+  static constexpr std::array<std::string_view, 3> kKeys{"times", "wait", "on"};
+  const Node* node = http.find("retries");
+  if (node == nullptr) return std::nullopt;
+  Retry retry;
+  if (!node->is_map()) {
+    const auto times = http.whole("retries", {.low = 0, .high = kRetriesMax});
+    retry.times = times.value_or(0);
+    return retry;
+  }
+  const Section section(*node, "'retries' of " + http.where(), http.reading(), {kKeys});
+  if (section.find("times") == nullptr) {
+    section.report_missing("'times' is missing in " + section.where(), "how often, such as 2");
+  }
+  retry.times = section.whole("times", {.low = 0, .high = kRetriesMax}).value_or(0);
+  retry.wait = section.duration("wait").value_or(Duration::zero());
+  if (const Node* on = section.find("on")) read_retry_reasons(*on, section.what(*on), retry, http.reading());
+  return retry;
 }
 
 std::string read_method(const Section& section) {
@@ -164,6 +248,8 @@ Http parse_http(const Node& node, const std::string& where, Reading& reading) {
   }
   http.body = parse_body(section);
   http.options = parse_options(section);
+  http.auth = parse_auth(section);
+  http.retry = parse_retries(section);
   return http;
 }
 
@@ -176,6 +262,8 @@ HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
     out.headers = parse_headers(*headers, section.what(*headers), reading);
   }
   out.options = parse_options(section);
+  out.auth = parse_auth(section);
+  out.retry = parse_retries(section);
   return out;
 }
 

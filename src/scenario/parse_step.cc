@@ -81,8 +81,7 @@ void parse_work(const Section& section, Step& step) {
 }  // namespace
 
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {
-  static constexpr std::array<std::string_view, 4> kOnError{"continue", "end-iteration", "end-vu", "abort"};
-  static constexpr std::array<std::string_view, 1> kOnErrorLater{"skip"};
+  static constexpr std::array<std::string_view, 5> kOnError{"continue", "end-iteration", "end-vu", "abort", "skip"};
   Step step;
   step.name = {node.key, node.key_mark};
   const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, {kStepKeys, kStepLater});
@@ -97,7 +96,7 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   if (const Node* extract = section.find("extract")) step.extracts = parse_extracts(*extract, section.where(), reading);
   if (const Node* think = section.find("think")) step.think = parse_think(*think, section.what(*think), reading);
   if (const Node* on_error = section.find("on_error")) {
-    const auto choice = read_choice(*on_error, section.what(*on_error), kOnError, kOnErrorLater, reading);
+    const auto choice = read_choice(*on_error, section.what(*on_error), kOnError, {}, reading);
     if (choice) step.on_error = static_cast<OnError>(*choice);
   }
   return step;

@@ -7,11 +7,11 @@ namespace bellwether::scenario {
 namespace {
 
 // Those of the executors are read by parse_executor().
-constexpr std::array<std::string_view, 23> kKeys{
+constexpr std::array<std::string_view, 24> kKeys{
     "vus",        "duration",      "executor",   "rate",       "time_unit",    "steps",
     "start_time", "graceful_stop", "pacing",     "max_wait",   "rebalance",    "stages",
     "max_vus",    "start_vus",     "start_rate", "iterations", "max_duration", "graceful_ramp_down",
-    "use",        "depends",       "provide",    "priority",   "on_overtime"};
+    "use",        "depends",       "provide",    "priority",   "on_overtime",  "keep_cookies"};
 constexpr std::array<std::string_view, 9> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs", "maxVUs",
                                                    "startVUs", "startRate", "maxDuration",  "gracefulRampDown"};
 constexpr std::array<std::string_view, 3> kLater{"data", "tags", "timeout"};
@@ -149,6 +149,7 @@ Workflow parse_workflow(const Node& node, Reading& reading) {
     const auto choice = read_choice(*on_overtime, "'on_overtime'", kChoices, {}, reading);
     if (choice) workflow.on_overtime = static_cast<OnOvertime>(*choice);
   }
+  workflow.keeps_cookies = section.boolean("keep_cookies").value_or(false);
   workflow.is_sound = reading.diagnostics.size() == problems;
   return workflow;
 }

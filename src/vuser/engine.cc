@@ -55,9 +55,10 @@ Status Engine::prepare() {
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
     const bool open_model = plan::facts_of(workflow.executor).open_model;
     for (const plan::Step& step : workflow.steps) {
-      auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), json_);
+      auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), readers_);
       if (!prepared) return tl::unexpected(prepared.error());
       run->steps.push_back(std::move(*prepared));
+      run->may_leave_out |= step.on_error == plan::OnError::kSkip;
     }
     runs_.push_back(std::move(run));
   }
@@ -239,13 +240,17 @@ task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) 
   run.active_most = std::max(run.active_most, ++run.active);
   ++run.begun;
   vu.values.clear();
-  vu.session.cookies.clear();
+  vu.left_out.assign(run.may_leave_out ? run.steps.size() : 0, false);
+  if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
   Flow flow = Flow::kGoOn;
   for (const std::vector<uint16_t>& layer : run.workflow.layers) {
     if (layer.size() == 1) {
+      if (leaves_out(run, vu, layer.front())) continue;
       flow = co_await run_step(run, vu, run.steps[layer.front()], due);
     } else {
-      for (const uint16_t index : layer) vu.branches.push_back(run_step(run, vu, run.steps[index], due));
+      for (const uint16_t index : layer) {
+        if (!leaves_out(run, vu, index)) vu.branches.push_back(run_step(run, vu, run.steps[index], due));
+      }
       for (task<Flow>& branch : vu.branches) {
         const Flow ended = co_await branch;
         if (ended > flow) flow = ended;

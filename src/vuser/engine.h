@@ -147,10 +147,16 @@ class Engine {
   runtime::task<Flow> run_iteration(WorkflowRun& run, Vu& vu, Instant due);
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  Flow run_action(Vu& vu, PreparedStep& step);
+  Flow run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
   void provide(WorkflowRun& run, const Vu& vu);
-  Flow after_failure(const PreparedStep& step);
-  bool record(PreparedStep& step, const http1::Response& response, Instant due, Values& values);
+  Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);
+  struct Outcome {
+    bool failed = false;  // the request did
+    bool good = false;    // and every check holds
+  };
+  Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
+  static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
+  bool leaves_out(WorkflowRun& run, Vu& vu, uint16_t index);
   RenderContext context_for(const Vu& vu, bool with_time);
 
   runtime::Runtime& runtime_;
@@ -167,7 +173,7 @@ class Engine {
   runtime::Cancellation stopped_;          // ends waiting between iterations, and think time
   runtime::Cancellation ended_;            // ends the ticker
   bool paused_ = false;
-  JsonReader json_;
+  BodyReaders readers_;
   http1::Client client_;
   std::vector<std::unique_ptr<WorkflowRun>> runs_;
   std::vector<std::unique_ptr<RequestText>> texts_;  // free ones

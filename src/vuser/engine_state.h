@@ -47,6 +47,7 @@ struct Engine::Vu {
   http1::Session session;
   Values values;
   std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
+  std::vector<bool> left_out;                 // steps of this iteration, and those that failed and say so
   // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
   Instant due;
   bool working = false;
@@ -84,6 +85,7 @@ struct Engine::WorkflowRun {
   Change change;                     // it is paused or resumed, or has another number of users
   runtime::Timer handing_over;       // fires at `until`
   std::vector<PreparedStep> steps;
+  bool may_leave_out = false;    // a step says on_error: skip
   runtime::Cancellation cancel;  // ends every iteration of this workflow; outlives its users
   std::vector<std::unique_ptr<Vu>> vus;
   int64_t active = 0;                                   // virtual users inside an iteration

@@ -1,5 +1,7 @@
 // One step of one iteration: put the request together, exchange, look at the response, count.
 
+#include <algorithm>
+
 #include "metrics/error_kind.h"
 #include "vuser/engine.h"
 #include "vuser/engine_state.h"
@@ -50,7 +52,7 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
   if (step.is_call()) {
     flow = co_await run_call(run, vu, step, due);
   } else {
-    flow = run_action(vu, step);
+    flow = run_action(run, vu, step);
   }
   if (flow == Flow::kGoOn && step.step().think && !vu.cancel->cancelled()) {
     const plan::ThinkTime& think = *step.step().think;
@@ -66,27 +68,46 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
 }
 
 task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
-  TextLease text(texts_);
-  http1::Response response;
-  http1::Request built;
-  const http1::Request* request = &step.constant_request();
-  if (!step.constant()) {
-    request = &built;
-    if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
-      response.error = ErrorKind::kTemplate;
-      request = nullptr;
+  const plan::Retry& retry = std::get<plan::HttpCall>(step.step().work).retry;
+  for (uint16_t sent = 0;; ++sent) {
+    TextLease text(texts_);
+    http1::Response response;
+    http1::Request built;
+    const http1::Request* request = &step.constant_request();
+    if (!step.constant()) {
+      request = &built;
+      if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
+        response.error = ErrorKind::kTemplate;
+        request = nullptr;
+      }
+    }
+    if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
+    const Outcome outcome = record(step, response, due, vu);
+    const bool again = sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed) &&
+                       !vu.cancel->cancelled() && !stopped_.cancelled();
+    if (!again) co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
+    if (retry.wait > Duration::zero()) {
+      const bool time_came = co_await runtime_.sleep(retry.wait, vu.cancel);
+      if (!time_came) co_return after_failure(run, vu, step);
     }
   }
-  if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
-  const bool good = record(step, response, due, vu.values);
-  co_return good ? Flow::kGoOn : after_failure(step);
 }
 
-Engine::Flow Engine::run_action(Vu& vu, PreparedStep& step) {
+bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
+  // What could not be put together or was broken off by us would be so again.
+  if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kInterrupted) return false;
+  if (response.error != ErrorKind::kNone) return retry.on_error;
+  if (retry.on_any_status && failed) return true;
+  return std::find(retry.statuses.begin(), retry.statuses.end(), response.status) != retry.statuses.end();
+}
+
+Engine::Flow Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
   std::string text;
   for (const auto& assignment : std::get<plan::SetAction>(step.step().work).assignments) {
     text.clear();
-    if (!render(assignment.value, context_for(vu, mentions_time(assignment.value)), text)) return after_failure(step);
+    if (!render(assignment.value, context_for(vu, mentions_time(assignment.value)), text)) {
+      return after_failure(run, vu, step);
+    }
     vu.values.set(assignment.slot, text);
   }
   return Flow::kGoOn;
@@ -116,19 +137,30 @@ void Engine::provide(WorkflowRun& run, const Vu& vu) {
   }
 }
 
-Engine::Flow Engine::after_failure(const PreparedStep& step) {
+// Whether something that it comes after failed and says so; then what comes after it is left out, too.
+bool Engine::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
+  if (!run.may_leave_out) return false;
+  for (const uint16_t before : run.workflow.steps[index].after) {
+    if (vu.left_out[before]) return vu.left_out[index] = true;
+  }
+  return false;
+}
+
+Engine::Flow Engine::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step) {
   switch (step.step().on_error) {
     case plan::OnError::kContinue: return Flow::kGoOn;
     case plan::OnError::kEndIteration: return Flow::kEndIteration;
     case plan::OnError::kEndVu: return Flow::kEndVu;
+    case plan::OnError::kSkip:
+      vu.left_out[static_cast<std::size_t>(&step - run.steps.data())] = true;
+      return Flow::kGoOn;
     case plan::OnError::kAbort: sink_.abort_run(plan_.steps[step.step().id].name); return Flow::kEndVu;
   }
   return Flow::kGoOn;
 }
 
-// Counts one exchange and takes from its response what later steps need. False: the request failed or a check did not
-// hold.
-bool Engine::record(PreparedStep& step, const http1::Response& response, Instant due, Values& values) {
+// Counts one exchange and takes from its response what later steps need.
+Engine::Outcome Engine::record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu) {
   metrics::StepWindow& counts = window_->steps[step.step().id];
   ++counts.count;
   counts.bytes_sent += response.bytes_sent;
@@ -155,11 +187,12 @@ bool Engine::record(PreparedStep& step, const http1::Response& response, Instant
       ++counts.censored;
     }
   }
-  const Evaluator::Verdict verdict = step.evaluator().evaluate(response, service, values, window_->checks);
+  const Evaluator::Verdict verdict =
+      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, window_->checks);
   const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
   const bool failed = !answered || (response.status >= 400 && !status_fits);
   if (failed) ++counts.failed;
-  return !failed && verdict.all;
+  return {failed, !failed && verdict.all};
 }
 
 RenderContext Engine::context_for(const Vu& vu, bool with_time) {

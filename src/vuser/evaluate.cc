@@ -82,12 +82,13 @@ bool needs_body(plan::Check::Subject subject) {
 
 bool needs_body(plan::Extract::Source source) {
   return source == plan::Extract::Source::kJson || source == plan::Extract::Source::kRegex ||
-         source == plan::Extract::Source::kBody;
+         source == plan::Extract::Source::kBody || source == plan::Extract::Source::kXpath;
 }
 
 }  // namespace
 
-Evaluator::Evaluator(const plan::Step& step, JsonReader& json) : step_(&step), json_(&json) {
+Evaluator::Evaluator(const plan::Step& step, BodyReaders& readers)
+    : step_(&step), json_(&readers.json), markup_(&readers.markup) {
   for (const plan::Check& check : step.checks) {
     wants_body_ |= needs_body(check.subject);
     checks_status_ |= check.subject == plan::Check::Subject::kStatus;
@@ -100,6 +101,8 @@ Evaluator::Evaluator(const plan::Step& step, JsonReader& json) : step_(&step), j
   for (const plan::Extract& extract : step.extracts) {
     wants_body_ |= needs_body(extract.source);
     const bool regex = extract.source == plan::Extract::Source::kRegex;
+    const bool xpath = extract.source == plan::Extract::Source::kXpath;
+    expressions_.push_back(xpath ? std::make_unique<MarkupReader::Expression>(extract.pattern) : nullptr);
     extract_patterns_.push_back(regex ? std::make_unique<re2::RE2>(extract.pattern, re2::RE2::Quiet) : nullptr);
   }
 }
@@ -107,9 +110,9 @@ Evaluator::Evaluator(const plan::Step& step, JsonReader& json) : step_(&step), j
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
-Evaluator::Verdict Evaluator::evaluate(const http1::Response& response, Duration took, Values& values,
-                                       std::vector<metrics::CheckCount>& counts) {
-  json_state_ = Json::kNotRead;
+Evaluator::Verdict Evaluator::evaluate(const http1::Response& response, Duration took, const http1::CookieJar& cookies,
+                                       Values& values, std::vector<metrics::CheckCount>& counts) {
+  json_state_ = markup_state_ = Read::kNotYet;
   const bool answered = response.error == metrics::ErrorKind::kNone;
   Verdict verdict;
   for (std::size_t i = 0; i < step_->checks.size(); ++i) {
@@ -120,7 +123,8 @@ Evaluator::Verdict Evaluator::evaluate(const http1::Response& response, Duration
     if (step_->checks[i].subject == plan::Check::Subject::kStatus) verdict.status &= passed;
   }
   if (answered) {
-    for (std::size_t i = 0; i < step_->extracts.size(); ++i) extract(step_->extracts[i], i, response, values);
+    for (std::size_t i = 0; i < step_->extracts.size(); ++i) extract(step_->extracts[i], i, response, cookies, values);
+    if (markup_state_ != Read::kNotYet) markup_->close();
   }
   return verdict;
 }
@@ -177,7 +181,7 @@ bool Evaluator::json_holds(const plan::Check& check, std::size_t index) {
 }
 
 void Evaluator::extract(const plan::Extract& extract, std::size_t index, const http1::Response& response,
-                        Values& values) {
+                        const http1::CookieJar& cookies, Values& values) {
   bool found = false;
   switch (extract.source) {
     case plan::Extract::Source::kJson: {
@@ -201,6 +205,17 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
       if (found) values.set(extract.slot, value);
       break;
     }
+    case plan::Extract::Source::kCookie: {
+      const std::string* const value = cookies.find(extract.header);
+      found = value != nullptr;
+      if (found) values.set(extract.slot, *value);
+      break;
+    }
+    case plan::Extract::Source::kXpath: {
+      std::string& out = values.begin(extract.slot);
+      found = open_markup(response) && markup_->find_text(*expressions_[index], out);
+      break;
+    }
     case plan::Extract::Source::kBody:
       found = true;
       values.set(extract.slot, response.body);
@@ -222,8 +237,16 @@ void Evaluator::extract(const plan::Extract& extract, std::size_t index, const h
 }
 
 bool Evaluator::open_json(const http1::Response& response) {
-  if (json_state_ == Json::kNotRead) json_state_ = json_->open(response.body) ? Json::kGood : Json::kBad;
-  return json_state_ == Json::kGood;
+  if (json_state_ == Read::kNotYet) json_state_ = json_->open(response.body) ? Read::kGood : Read::kBad;
+  return json_state_ == Read::kGood;
+}
+
+bool Evaluator::open_markup(const http1::Response& response) {
+  if (markup_state_ == Read::kNotYet) {
+    const bool is_xml = looks_like_xml(response.head().header("content-type"), response.body);
+    markup_state_ = markup_->open(response.body, is_xml) ? Read::kGood : Read::kBad;
+  }
+  return markup_state_ == Read::kGood;
 }
 
 }  // namespace bellwether::vuser

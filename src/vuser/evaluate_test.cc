@@ -36,8 +36,8 @@ class Evaluating : public testing::Test {
   }
   Evaluator::Verdict evaluate(const http1::Response& given, Duration took = Duration::millis(5)) {
     counts_.assign(step_.checks.size(), {});
-    Evaluator evaluator(step_, json_);
-    return evaluator.evaluate(given, took, values_, counts_);
+    Evaluator evaluator(step_, readers_);
+    return evaluator.evaluate(given, took, cookies_, values_, counts_);
   }
   bool holds(const Check& one, const http1::Response& given) {
     step_.checks = {one};
@@ -51,7 +51,8 @@ class Evaluating : public testing::Test {
   }
 
   plan::Step step_;
-  JsonReader json_;
+  BodyReaders readers_;
+  http1::CookieJar cookies_;
   Values values_{4};
   std::vector<metrics::CheckCount> counts_;
   http1::BufferPool pool_;

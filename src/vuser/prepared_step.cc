@@ -2,6 +2,7 @@
 
 #include <charconv>
 
+#include "base/base64.h"
 #include "base/bytes.h"
 #include "protocol/http1/url.h"
 
@@ -42,12 +43,15 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
 
 }  // namespace
 
-PreparedStep::PreparedStep(const plan::Step& step, bool open_model, JsonReader& json)
-    : step_(&step), call_(std::get_if<plan::HttpCall>(&step.work)), open_model_(open_model), evaluator_(step, json) {}
+PreparedStep::PreparedStep(const plan::Step& step, bool open_model, BodyReaders& readers)
+    : step_(&step),
+      call_(std::get_if<plan::HttpCall>(&step.work)),
+      open_model_(open_model),
+      evaluator_(step, readers) {}
 
 Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool open_model, http1::OriginTable& origins,
-                                           JsonReader& json) {
-  PreparedStep prepared(step, open_model, json);
+                                           BodyReaders& readers) {
+  PreparedStep prepared(step, open_model, readers);
   if (prepared.call_ == nullptr) return prepared;
   const plan::HttpCall& call = *prepared.call_;
   prepared.heads_ = std::make_unique<http1::HeadMemory>();
@@ -82,9 +86,9 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool open_mod
 
 Status try_to_prepare(const plan::Workflow& workflow) {
   http1::OriginTable origins;
-  JsonReader json;
+  BodyReaders readers;
   for (const plan::Step& step : workflow.steps) {
-    const auto prepared = PreparedStep::prepare(step, false, origins, json);
+    const auto prepared = PreparedStep::prepare(step, false, origins, readers);
     if (!prepared) return tl::unexpected(prepared.error());
   }
   return {};
@@ -115,7 +119,14 @@ bool PreparedStep::build(const RenderContext& context, http1::OriginTable& origi
   for (const plan::Header& header : call.headers) {
     bytes += header.name;
     bytes += ": ";
-    if (!render(header.value, context, bytes)) return false;
+    if (header.is_basic) {
+      text.credentials.clear();
+      if (!render(header.value, context, text.credentials)) return false;
+      bytes += "Basic ";
+      append_base64(text.credentials, bytes);
+    } else if (!render(header.value, context, bytes)) {
+      return false;
+    }
     bytes += "\r\n";
   }
   if (!has_header(call, "user-agent")) append_field(bytes, "User-Agent", kUserAgent);

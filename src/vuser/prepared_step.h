@@ -20,14 +20,15 @@ struct RequestText {
   std::string url;
   std::string body;
   std::string bytes;  // head, empty line, body
+  std::string credentials;
 };
 
 class PreparedStep {
  public:
-  // Fails when the URL is constant and wrong, or a CA file cannot be read. `step`, `origins` and `json` must outlive
+  // Fails when the URL is constant and wrong, or a CA file cannot be read. `step`, `origins` and `readers` must outlive
   // it.
   static Result<PreparedStep> prepare(const plan::Step& step, bool open_model, http1::OriginTable& origins,
-                                      JsonReader& json);
+                                      BodyReaders& readers);
 
   const plan::Step& step() const { return *step_; }
   bool is_call() const { return call_ != nullptr; }
@@ -44,7 +45,7 @@ class PreparedStep {
   bool mentions_time() const { return mentions_time_; }
 
  private:
-  PreparedStep(const plan::Step& step, bool open_model, JsonReader& json);
+  PreparedStep(const plan::Step& step, bool open_model, BodyReaders& readers);
 
   const plan::Step* step_;
   const plan::HttpCall* call_ = nullptr;

@@ -19,6 +19,35 @@ PLAIN = """
 """
 
 
+GUARDED = """
+  server {
+    listen 127.0.0.1:@PORT@;
+    location / { auth_basic "shop"; auth_basic_user_file @FOLDER@/users; try_files /none =204; }
+  }
+"""
+
+
+class Guarded(product.Test):
+    def test_credentials_are_those_that_nginx_knows(self):
+        with Nginx(self.folder / "nginx", GUARDED) as nginx:
+            (self.folder / "nginx" / "users").write_text("ann:{PLAIN}se cr@t/+?\nuser1:{PLAIN}p1\n")
+            run = self.load(f"""\
+defaults: {{http: {{base: "{nginx.url}", auth: {{basic: {{user: ann, password: "se cr@t/+?"}}}}}}}}
+workflows:
+  w:
+    vus: 1
+    duration: 300ms
+    pacing: 100ms
+    steps:
+      usual: {{http: {{get: /}}, check: {{status: 204}}}}
+      own: {{http: {{get: /, auth: {{basic: {{user: "user${{vu}}", password: "p${{vu}}"}}}}}}, check: {{status: 204}}}}
+      wrong: {{http: {{get: /, auth: {{basic: {{user: ann, password: no}}}}}}, check: {{status: 401}}}}
+      header: {{http: {{get: /, headers: {{Authorization: "Basic YW5uOnNlIGNyQHQvKz8="}}}}, check: {{status: 204}}}}
+""")
+        self.assertEqual([(check["name"], check["fails"]) for check in run.result["checks"] if check["fails"]], [])
+        self.assertGreater(run.totals["requests"], 3)
+
+
 class Exact(product.Test):
     """Requests, bytes, statuses and connections are those of the access log."""
 

@@ -186,6 +186,14 @@ void CookieJar::store(std::string_view set_cookie, std::string_view host, std::s
   cookies_->push_back(std::move(cookie));
 }
 
+const std::string* CookieJar::find(std::string_view name) const {
+  if (cookies_ == nullptr) return nullptr;
+  for (auto cookie = cookies_->rbegin(); cookie != cookies_->rend(); ++cookie) {
+    if (cookie->name == name) return &cookie->value;
+  }
+  return nullptr;
+}
+
 void CookieJar::append_header(std::string_view host, std::string_view target, bool secure, WallTime now,
                               std::string& out) const {
   if (cookies_ == nullptr) return;

@@ -29,6 +29,10 @@ class CookieJar {
   void store_all(const ResponseHead& head, std::string_view host, std::string_view target, WallTime now);
   void store(std::string_view set_cookie, std::string_view host, std::string_view target, WallTime now);
 
+  // The value of the cookie of this name that came last, whatever it is sent to; nullptr when there is none. Valid
+  // until the jar changes.
+  const std::string* find(std::string_view name) const;
+
   // Appends "a=1; b=2" for a request, nothing when no cookie applies: longer paths first, then older cookies first.
   void append_header(std::string_view host, std::string_view target, bool secure, WallTime now, std::string& out) const;
 

@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""What steps do beside their requests: try again, leave out what comes after a failure, keep cookies, read pages."""
+
+from lib import product
+from lib.server import Server, response
+
+PAGE = b"""<!doctype html><html><body><form action=/buy>
+<input type=hidden name=csrf value='t&quot;0k'><ul><li class="item a"><a href=/items/7>Seven</a><li class=item>Eight
+</ul></form></body></html>"""
+FEED = b"<?xml version='1.0'?><feed><entry><id>one</id></entry><entry><id>two</id></entry></feed>"
+
+
+class Steps(product.Test):
+    def setUp(self):
+        super().setUp()
+        self.answers = {}
+        self.server = Server(self.respond)
+        self.addCleanup(self.server.close)
+
+    def respond(self, request, connection):
+        answers = self.answers.get(request.path)
+        answer = answers.pop(0) if answers else response(b"ok")
+        return answer(request, connection) if callable(answer) else answer
+
+    def one(self, steps, more="", iterations=1, **options):
+        lines = "\n".join("      " + line for line in steps.strip("\n").splitlines())
+        return self.load(f"""\
+defaults: {{http: {{base: "{self.server.url}"}}}}
+workflows:
+  w:
+    executor: per-vu-iterations
+    iterations: {iterations}
+    {more}
+    steps:
+{lines}
+""", **options)
+
+    def paths(self):
+        return [request.path for request in self.server.requests]
+
+    # --- retries ---
+
+    def test_a_request_that_fails_is_sent_again_and_each_counts(self):
+        bad = response(b"no", status="503 Busy")
+        self.answers["/a"] = [bad, bad]
+        run = self.one("a: {http: {get: /a, retries: 5}, check: {body: ok}}\nb: {after: a, http: {get: /b}}")
+        self.assertEqual(self.paths(), ["/a", "/a", "/a", "/b"])
+        self.assertEqual((run.totals["requests"], run.totals["failed"], run.totals["iterations"]), (4, 2, 1))
+        self.assertEqual(run.statuses, {200: 2, 503: 2})
+        self.assertEqual([(check["passes"], check["fails"]) for check in run.result["checks"]], [(1, 2)])
+
+    def test_retries_end(self):
+        self.answers["/a"] = [response(b"no", status="500 Bad")] * 10
+        run = self.one("a: {http: {get: /a, retries: {times: 2, wait: 10ms}}, on_error: end-iteration}\n"
+                       "b: {after: a, http: {get: /b}}", code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual(self.paths(), ["/a"] * 3)
+        self.assertEqual(run.totals["failed"], 3)
+
+    def test_only_for_what_is_named(self):
+        self.answers["/a"] = [response(b"no", status="500 Bad", headers=["Connection: close"])]
+        self.answers["/b"] = [lambda request, connection: connection.reset()]
+        self.answers["/c"] = [response(b"soon", status="202 Accepted"), response(b"soon", status="202 Accepted")]
+        run = self.one("""
+a: {http: {get: /a, retries: {times: 3, on: [502, 503]}}}
+b: {after: a, http: {get: /b, retries: {times: 3, on: error}}}
+c: {after: b, http: {get: /c, retries: {times: 3, on: 202}}}
+""")
+        self.assertEqual(self.paths(), ["/a", "/b", "/b", "/c", "/c", "/c"])
+        self.assertEqual(run.totals["failed"], 2)
+
+    def test_they_are_off_unless_asked_for(self):
+        self.answers["/a"] = [response(b"no", status="503 Busy")]
+        self.one("a: {http: {get: /a}}", code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual(self.paths(), ["/a"])
+
+    # --- on_error: skip ---
+
+    def test_what_comes_after_a_failure_is_left_out_and_the_rest_is_not(self):
+        self.answers["/a"] = [response(b"no", status="500 Bad")]
+        run = self.one("""
+a: {http: {get: /a}, on_error: skip}
+b: {after: a, http: {get: /b}}
+c: {after: b, http: {get: /c}}
+x: {http: {get: /x}}
+y: {after: x, http: {get: /y}}
+z: {after: [y, c], http: {get: /z}}
+""", iterations=2)
+        first, second = self.paths()[:3], self.paths()[3:]
+        self.assertEqual(sorted(first), ["/a", "/x", "/y"])
+        self.assertEqual(sorted(second), ["/a", "/b", "/c", "/x", "/y", "/z"])
+        self.assertEqual(run.totals["iterations"], 2)
+
+    # --- cookies ---
+
+    def test_cookies_last_for_an_iteration_or_for_a_user(self):
+        for more, seen in (("", [None, None]), ("keep_cookies: true", [None, "sid=1"])):
+            with self.subTest(more):
+                self.server.requests.clear()
+                self.answers["/a"] = [response(b"ok", headers=["Set-Cookie: sid=1"])] * 2
+                self.one("a: {http: {get: /a}}", more, iterations=2)
+                self.assertEqual([request.header("cookie") for request in self.server.requests], seen)
+
+    # --- values of pages ---
+
+    def test_values_of_pages_feeds_and_cookies(self):
+        fields = ["Content-Type: text/html; charset=utf-8", "Set-Cookie: s=c1; Path=/"]
+        self.answers["/page"] = [response(PAGE, headers=fields)]
+        self.answers["/feed"] = [response(FEED, headers=["Content-Type: application/atom+xml"])]
+        self.one("""
+page:
+  http: {get: /page}
+  extract:
+    csrf: {css: "input[name=csrf]", attribute: value}
+    item: {css: "li:nth-child(2)"}
+    href: {xpath: "substring-after(//li[1]/a/@href, '/items/')"}
+    none: {css: "#nothing", default: nobody}
+    sid: {cookie: s}
+feed: {http: {get: /feed}, extract: {id: {xpath: "/feed/entry[last()]/id"}}}
+buy:
+  after: [page, feed]
+  http: {post: "/items/${href}", json: ["${csrf}", "${item}", "${none}", "${sid}", "${id}"]}
+""")
+        asked = self.server.requests[-1]
+        self.assertEqual(asked.path, "/items/7")
+        self.assertEqual(asked.body, b'["t\\"0k","Eight\\n","nobody","c1","two"]')
+
+    def test_a_page_without_the_value_fails_what_mentions_it(self):
+        self.answers["/page"] = [response(b"{}", headers=["Content-Type: application/json"])]
+        run = self.one("a: {http: {get: /page}, extract: {x: {css: 'a', attribute: href}, c: {cookie: s}}}\n"
+                       "b: {after: a, http: {get: \"/${x}\"}}\nc: {after: a, http: {get: \"/${c}\"}}",
+                       code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual(run.errors["template"], 2)
+
+    # --- credentials ---
+
+    def test_a_bearer_token_may_come_from_a_step(self):
+        self.answers["/login"] = [response(b'{"token": "t-1"}')]
+        self.one("login: {http: {get: /login}, extract: {token: {json: $.token}}}\n"
+                 "a: {after: login, http: {get: /a, auth: {bearer: \"${token}\"}}}")
+        self.assertEqual(self.server.requests[-1].header("authorization"), "Bearer t-1")
+
+
+if __name__ == "__main__":
+    product.main()
