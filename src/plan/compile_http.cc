@@ -128,6 +128,12 @@ void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compi
     return;
   }
   Header header{"Authorization", {}};
+  if (auth->is_digest) {
+    call.digest.emplace();
+    templates.append(call.digest->user, auth->user, Place::kText);
+    templates.append(call.digest->password, auth->password, Place::kText);
+    return;
+  }
   if (auth->bearer) {
     append_literal(header.value, "Bearer ");
     templates.append(header.value, *auth->bearer, Place::kHeader);

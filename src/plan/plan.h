@@ -105,6 +105,12 @@ struct Retry {
   std::vector<uint16_t> statuses;  // or one with such a status, failed or not
 };
 
+// For digest authentication (RFC 7616).
+struct DigestCredentials {
+  Template user;
+  Template password;
+};
+
 struct HttpCall {
   std::string method;            // upper case, a valid token
   Template url;                  // absolute, with scheme; query parameters already appended
@@ -123,6 +129,7 @@ struct HttpCall {
   std::string tls_ca_name;                // the file they came from, for messages
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
+  std::optional<DigestCredentials> digest;
 };
 
 enum class Comparison : uint8_t {

@@ -44,9 +44,10 @@ struct HttpOptions {
   std::optional<uint64_t> body_max;
 };
 
-// Credentials of a request: those of the scheme Basic, or a bearer token.
+// Credentials of a request: a name and a password, or a bearer token.
 struct Auth {
   Mark mark;
+  bool is_digest = false;
   std::optional<Text> bearer;
   Text user;
   Text password;

@@ -70,21 +70,23 @@ std::vector<Pair> parse_headers(const Node& node, const std::string& what, Readi
   return headers;
 }
 
-// {basic: {user: …, password: …}}, or {bearer: TOKEN}.
+// {basic: {user: …, password: …}}, the same with digest, or {bearer: TOKEN}.
 std::optional<Auth> parse_auth(const Section& http) {
-  static constexpr std::array<std::string_view, 2> kSchemes{"basic", "bearer"};
-  static constexpr std::array<std::string_view, 2> kLater{"digest", "oauth2"};
+  static constexpr std::array<std::string_view, 3> kSchemes{"basic", "digest", "bearer"};
+  static constexpr std::array<std::string_view, 1> kLater{"oauth2"};
   static constexpr std::array<std::string_view, 2> kBasic{"user", "password"};
   const Node* node = http.find("auth");
   if (node == nullptr) return std::nullopt;
   Reading& reading = http.reading();
   const Section section(*node, "'auth' of " + http.where(), reading, {kSchemes, kLater});
   if (!node->is_map()) return std::nullopt;
-  Auth auth{.mark = node->place(), .bearer = {}, .user = {}, .password = {}};
+  Auth auth{.mark = node->place(), .is_digest = false, .bearer = {}, .user = {}, .password = {}};
   const Node* basic = section.find("basic");
+  const Node* digest = section.find("digest");
   const Node* bearer = section.find("bearer");
-  if (basic != nullptr && bearer != nullptr) {
-    reading.diagnostics.add(bearer->place(),
+  if ((basic != nullptr) + (digest != nullptr) + (bearer != nullptr) > 1) {
+    const Node* last = bearer != nullptr ? bearer : digest;
+    reading.diagnostics.add(last->place(),
                             {.message = section.where() + " has more than one scheme", .expected = one_of(kSchemes)});
     return std::nullopt;
   }
@@ -92,11 +94,13 @@ std::optional<Auth> parse_auth(const Section& http) {
     auth.bearer = read_text(*bearer, section.what(*bearer), reading);
     return auth.bearer ? std::optional(auth) : std::nullopt;
   }
+  auth.is_digest = digest != nullptr;
+  if (auth.is_digest) basic = digest;
   if (basic == nullptr) {
     if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(kSchemes));
     return std::nullopt;
   }
-  const Section credentials(*basic, "'basic' of " + section.where(), reading, {kBasic});
+  const Section credentials(*basic, in_quotes(basic->key) + " of " + section.where(), reading, {kBasic});
   if (!basic->is_map()) return std::nullopt;
   bool whole = true;
   for (const std::string_view key : kBasic) {

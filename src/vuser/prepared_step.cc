@@ -23,6 +23,7 @@ bool call_is_constant(const plan::HttpCall& call) {
   for (const plan::Header& header : call.headers) {
     if (!header.value.constant()) return false;
   }
+  if (call.digest && (!call.digest->user.constant() || !call.digest->password.constant())) return false;
   return true;
 }
 
@@ -136,6 +137,15 @@ bool PreparedStep::build(const RenderContext& context, http1::OriginTable& origi
     char length[24];
     const auto end = std::to_chars(length, length + sizeof length, text.body.size()).ptr;
     append_field(bytes, "Content-Length", {length, static_cast<std::size_t>(end - length)});
+  }
+  out.digest = nullptr;
+  if (call.digest) {
+    text.credentials.clear();
+    text.password.clear();
+    if (!render(call.digest->user, context, text.credentials)) return false;
+    if (!render(call.digest->password, context, text.password)) return false;
+    text.digest = {text.credentials, text.password};
+    out.digest = &text.digest;
   }
   const std::size_t head_size = bytes.size();
   bytes += "\r\n";

@@ -21,6 +21,8 @@ struct RequestText {
   std::string body;
   std::string bytes;  // head, empty line, body
   std::string credentials;
+  std::string password;
+  http1::DigestUser digest;  // views of the two above
 };
 
 class PreparedStep {

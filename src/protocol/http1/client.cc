@@ -1,6 +1,7 @@
 #include "protocol/http1/client.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/bytes.h"
 #include "protocol/http1/client_reader.h"
@@ -82,6 +83,9 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
   response.started = runtime_.now();
   const Instant deadline = response.started + request.limits->timeout;
   co_await exchange_once(session, request, response, deadline, cancel);
+  if (response.status == 401 && request.digest != nullptr) {
+    co_await exchange_authenticated(session, request, response, deadline, cancel);
+  }
   if (response.error != ErrorKind::kNone || !is_redirect(response.status) || request.limits->redirects_max == 0)
     co_return;
 
@@ -108,18 +112,48 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
     }
     hop = next.request(*request.limits, request.want_body);
     hop.origin = *origin;
+    if (hop.origin == request.origin) hop.digest = request.digest;
     ++response.redirects;
     response.status = 0;
     response.body = {};
     co_await exchange_once(session, hop, response, deadline, cancel);
+    if (response.status == 401 && hop.digest != nullptr) {
+      co_await exchange_authenticated(session, hop, response, deadline, cancel);
+    }
   }
 }
 
-// The bytes in one piece: prepared, or put together when the user has cookies for this URL.
+// Answers a challenge, once; unless only the nonce of the answer was too old, a refusal of that is the response.
+task<void> Client::exchange_authenticated(Session& session, const Request& request, Response& response,
+                                          Instant deadline, runtime::Cancellation* cancel) {
+  const bool answered = session.digest != nullptr && session.digest->origin == request.origin;
+  auto challenge = response.error == ErrorKind::kNone ? digest_challenge(response.head()) : std::nullopt;
+  if (!challenge || (answered && !challenge->stale && challenge->nonce == session.digest->challenge.nonce)) co_return;
+  session.digest = std::make_unique<DigestMemory>(DigestMemory{request.origin, std::move(*challenge)});
+  response.status = 0;
+  response.body = {};
+  co_await exchange_once(session, request, response, deadline, cancel);
+}
+
+// The bytes in one piece: prepared, or put together when the user has cookies for this URL, or answers a
+// challenge.
 std::string_view Client::bytes_to_send(const Session& session, const Request& request) {
   const bool cookies = !session.cookies.empty();
-  if (!cookies && !request.whole.empty()) return request.whole;
+  const bool digest =
+      request.digest != nullptr && session.digest != nullptr && session.digest->origin == request.origin;
+  if (!cookies && !digest && !request.whole.empty()) return request.whole;
   scratch_.assign(request.head);
+  if (digest) {
+    std::array<char, 40> nonce{};
+    std::snprintf(nonce.data(), nonce.size(), "%016llx%016llx", static_cast<unsigned long long>(runtime_.prng().next()),
+                  static_cast<unsigned long long>(runtime_.prng().next()));
+    scratch_ += "Authorization: ";
+    append_digest(session.digest->challenge,
+                  {request.digest->name, request.digest->password, request.method, request.target, nonce.data(),
+                   ++session.digest->count},
+                  scratch_);
+    scratch_ += "\r\n";
+  }
   if (cookies) {
     const std::size_t before = scratch_.size();
     scratch_ += "Cookie: ";

@@ -1,6 +1,8 @@
 // The HTTP/1.1 client of the load path: one exchange at a time and connection, kept alive between exchanges; redirects,
 // cookies, timeouts; every phase timed, every failure typed. Nothing is allocated for an exchange on a kept connection.
 // One client a load thread.
+//
+// An answered challenge (401) is a part of the exchange, as a redirect is: only what comes of it is the response.
 #pragma once
 
 #include <array>
@@ -28,6 +30,12 @@ struct CallLimits {
   uint16_t redirects_max = 10;
 };
 
+// Credentials for digest authentication (RFC 7616).
+struct DigestUser {
+  std::string_view name;
+  std::string_view password;
+};
+
 // A request in the bytes that go over the wire. All views must stay valid until the exchange has ended.
 struct Request {
   Origin* origin = nullptr;
@@ -37,8 +45,9 @@ struct Request {
   std::string_view body;
   std::string_view whole;  // head, empty line and body in one piece, where prepared; else empty
   const CallLimits* limits = nullptr;
-  HeadMemory* heads = nullptr;  // of earlier responses to such requests; may be left out
-  bool want_body = false;       // keep (and decode) the body for checks and extraction; else it is only counted
+  const DigestUser* digest = nullptr;  // answers a challenge of the origin, and from then on comes with the answer
+  HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
+  bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
 };
 
 struct Response {
@@ -86,6 +95,8 @@ class Client {
                                                   Instant deadline, runtime::Cancellation* cancel);
   void keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
             std::unique_ptr<Connection> connection);
+  runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,
+                                             Instant deadline, runtime::Cancellation* cancel);
   std::string_view bytes_to_send(const Session& session, const Request& request);
 
   runtime::Runtime& runtime_;

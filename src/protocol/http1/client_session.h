@@ -7,6 +7,7 @@
 #include "base/time.h"
 #include "protocol/http1/client_origin.h"
 #include "protocol/http1/cookies.h"
+#include "protocol/http1/digest.h"
 #include "runtime/stream.h"
 
 namespace bellwether::http1 {
@@ -16,6 +17,13 @@ struct Connection {
   const Origin* origin = nullptr;
   std::unique_ptr<Connection> next;  // in the session's list of idle connections
   bool used = false;                 // has carried an exchange: the server may have closed it since
+};
+
+// The challenge of a server that is being answered, and how often it was.
+struct DigestMemory {
+  const Origin* origin = nullptr;
+  DigestChallenge challenge;
+  uint32_t count = 0;
 };
 
 class Session {
@@ -48,6 +56,7 @@ class Session {
   Session& operator=(const Session&) = delete;
 
   CookieJar cookies;
+  std::unique_ptr<DigestMemory> digest;
 
  private:
   std::unique_ptr<Connection> idle_;

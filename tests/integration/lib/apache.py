@@ -1,0 +1,84 @@
+"""Apache httpd in a folder of its own, on a free port of the loopback, for what nginx cannot do."""
+
+import hashlib
+import socket
+import subprocess
+import time
+from pathlib import Path
+
+from .nginx import free_port
+
+CONFIGURATION = """\
+ServerRoot {folder}
+ServerName 127.0.0.1
+PidFile {folder}/pid
+ErrorLog {folder}/error.log
+Listen 127.0.0.1:{port}
+DocumentRoot {folder}/pages
+{modules}
+LogFormat "%r %>s" short
+CustomLog {folder}/access.log short
+<Location />
+  AuthType Digest
+  AuthName "the shop"
+  AuthDigestProvider file
+  AuthUserFile {folder}/users
+  AuthDigestNonceLifetime {lifetime}
+  Require valid-user
+</Location>
+"""
+MODULES = ["mpm_event", "authn_core", "authn_file", "authz_core", "authz_user", "auth_digest"]
+
+
+class DigestApache:
+    """`users`: names and passwords. `lifetime`: of a nonce, in seconds."""
+
+    def __init__(self, folder, users, lifetime=300):
+        self.folder = Path(folder)
+        (self.folder / "pages").mkdir(parents=True)
+        (self.folder / "pages/page").write_text("hello", encoding="utf-8")
+        (self.folder / "users").write_text("".join(
+            f"{name}:the shop:{hashlib.md5(f'{name}:the shop:{password}'.encode()).hexdigest()}\n"
+            for name, password in users.items()), encoding="utf-8")
+        modules = "\n".join(f"LoadModule {name}_module /usr/lib/apache2/modules/mod_{name}.so" for name in MODULES)
+        for _ in range(20):
+            self.port = free_port()
+            (self.folder / "httpd.conf").write_text(CONFIGURATION.format(
+                folder=self.folder, port=self.port, modules=modules, lifetime=lifetime), encoding="utf-8")
+            if self.start():
+                return
+            self.stop()
+        raise AssertionError((self.folder / "error.log").read_text(encoding="utf-8", errors="replace"))
+
+    @property
+    def url(self):
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self):
+        self.process = subprocess.Popen(
+            ["apache2", "-D", "FOREGROUND", "-f", self.folder / "httpd.conf"],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        deadline = time.monotonic() + 20
+        while time.monotonic() < deadline and self.process.poll() is None:
+            try:
+                socket.create_connection(("127.0.0.1", self.port), 1).close()
+                return True
+            except OSError:
+                time.sleep(0.01)
+        return False
+
+    def stop(self):
+        if self.process.poll() is None:
+            self.process.terminate()
+            self.process.wait(20)
+
+    def requests(self):
+        """(path, status) of each."""
+        lines = (self.folder / "access.log").read_text(encoding="utf-8").splitlines()
+        return [(line.split(" ")[1], int(line.rsplit(" ", 1)[1])) for line in lines]
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.stop()
