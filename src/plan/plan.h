@@ -122,7 +122,7 @@ struct HttpCall {
   Duration tls_timeout = Duration::seconds(10);
   Duration first_byte_timeout = Duration::seconds(60);
   uint16_t redirects_max = 10;  // 0: a redirect is a plain response
-  bool compressed = false;      // send Accept-Encoding: gzip, br
+  bool compressed = false;      // send Accept-Encoding: gzip, br, zstd
   bool tls_verify = true;
   // Certificates to trust, PEM, shared by the steps that trust the same ones; null: the system's.
   std::shared_ptr<const std::string> tls_ca;

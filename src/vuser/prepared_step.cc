@@ -131,7 +131,7 @@ bool PreparedStep::build(const RenderContext& context, http1::OriginTable& origi
     bytes += "\r\n";
   }
   if (!has_header(call, "user-agent")) append_field(bytes, "User-Agent", kUserAgent);
-  if (call.compressed && !has_header(call, "accept-encoding")) append_field(bytes, "Accept-Encoding", "gzip, br");
+  if (call.compressed && !has_header(call, "accept-encoding")) append_field(bytes, "Accept-Encoding", "gzip, br, zstd");
   const bool usually_has_body = call.method == "POST" || call.method == "PUT" || call.method == "PATCH";
   if ((call.body || usually_has_body) && !has_header(call, "content-length")) {
     char length[24];

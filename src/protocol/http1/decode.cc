@@ -2,6 +2,7 @@
 
 #include <brotli/decode.h>
 #include <zlib.h>
+#include <zstd.h>
 
 #include "base/check.h"
 
@@ -9,6 +10,7 @@ namespace bellwether::http1 {
 namespace {
 
 constexpr std::size_t kPiece = 16 * 1024;
+constexpr int kZstdWindowLog = 23;  // what may be asked of a client (RFC 9659)
 
 // Grows `out` by a piece to write into, within the limit plus one byte, so that passing the limit shows.
 std::size_t make_room(std::string& out, std::size_t out_max) {
@@ -33,6 +35,11 @@ struct Decoder::Brotli {
   ~Brotli() { BrotliDecoderDestroyInstance(state); }
 };
 
+struct Decoder::Zstd {
+  ZSTD_DCtx* context = nullptr;
+  ~Zstd() { ZSTD_freeDCtx(context); }
+};
+
 Decoder::Decoder() = default;
 Decoder::~Decoder() = default;
 
@@ -42,6 +49,16 @@ void Decoder::reset(Encoding encoding) {
   if (encoding == Encoding::kBrotli) {
     brotli_ = std::make_unique<Brotli>();
     brotli_->state = BrotliDecoderCreateInstance(nullptr, nullptr, nullptr);
+    return;
+  }
+  if (encoding == Encoding::kZstd) {
+    if (zstd_ == nullptr) {
+      zstd_ = std::make_unique<Zstd>();
+      zstd_->context = ZSTD_createDCtx();
+      check(zstd_->context != nullptr, "zstd starts");
+      ZSTD_DCtx_setParameter(zstd_->context, ZSTD_d_windowLogMax, kZstdWindowLog);
+    }
+    ZSTD_DCtx_reset(zstd_->context, ZSTD_reset_session_only);
     return;
   }
   check(encoding == Encoding::kGzip || encoding == Encoding::kDeflate);
@@ -54,7 +71,8 @@ void Decoder::reset(Encoding encoding) {
 
 Errc Decoder::feed(std::string_view input, std::string& out, std::size_t out_max) {
   if (out.size() > out_max) return Errc::kTooLarge;
-  return encoding_ == Encoding::kBrotli ? feed_brotli(input, out, out_max) : feed_zlib(input, out, out_max);
+  if (encoding_ == Encoding::kBrotli) return feed_brotli(input, out, out_max);
+  return encoding_ == Encoding::kZstd ? feed_zstd(input, out, out_max) : feed_zlib(input, out, out_max);
 }
 
 Errc Decoder::feed_zlib(std::string_view input, std::string& out, std::size_t out_max) {
@@ -109,6 +127,25 @@ Errc Decoder::feed_brotli(std::string_view input, std::string& out, std::size_t 
       return left_in == 0 ? Errc::kOk : Errc::kProtocol;
     }
   }
+}
+
+// A body may have several frames; it is complete between them.
+Errc Decoder::feed_zstd(std::string_view input, std::string& out, std::size_t out_max) {
+  ZSTD_inBuffer in{input.data(), input.size(), 0};
+  bool full = true;
+  while (in.pos < in.size || full) {
+    if (in.pos == in.size && complete_) break;
+    const std::size_t before = out.size();
+    const std::size_t room = make_room(out, out_max);
+    ZSTD_outBuffer to{out.data() + before, room, 0};
+    const std::size_t left = ZSTD_decompressStream(zstd_->context, &to, &in);
+    out.resize(before + to.pos);
+    if (out.size() > out_max) return Errc::kTooLarge;
+    if (ZSTD_isError(left) != 0) return Errc::kProtocol;
+    complete_ = left == 0;
+    full = to.pos == room;
+  }
+  return Errc::kOk;
 }
 
 Errc Decoder::finish() const { return complete_ ? Errc::kOk : Errc::kProtocol; }

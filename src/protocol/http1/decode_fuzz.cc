@@ -1,4 +1,4 @@
-// Decodes arbitrary bytes as gzip, deflate and brotli, whole and in pieces: the same text, within its limit.
+// Decodes arbitrary bytes as gzip, deflate, brotli and zstd, whole and in pieces: the same text, within its limit.
 //
 // The input: a byte that chooses the coding, a byte that chooses the pieces, the body.
 #include <cstddef>
@@ -39,8 +39,8 @@ Decoded decode(Decoder& decoder, Encoding encoding, std::string_view body, const
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether::http1;
   if (size < 3) return 0;
-  constexpr Encoding kEncodings[] = {Encoding::kGzip, Encoding::kDeflate, Encoding::kBrotli};
-  const Encoding encoding = kEncodings[data[0] % 3];
+  constexpr Encoding kEncodings[] = {Encoding::kGzip, Encoding::kDeflate, Encoding::kBrotli, Encoding::kZstd};
+  const Encoding encoding = kEncodings[data[0] % 4];
   const std::string_view body(reinterpret_cast<const char*>(data + 2), size - 2);
   static Decoder decoder;
   const Decoded whole = decode(decoder, encoding, body, {body.size()});

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <zlib.h>
+#include <zstd.h>
 
 namespace bellwether::http1 {
 namespace {
@@ -37,6 +38,14 @@ std::string brotlied(std::string_view text) {
   return out;
 }
 
+std::string zstded(std::string_view text) {
+  std::string out(ZSTD_compressBound(text.size()), '\0');
+  const std::size_t size = ZSTD_compress(out.data(), out.size(), text.data(), text.size(), 3);
+  EXPECT_EQ(ZSTD_isError(size), 0u);
+  out.resize(size);
+  return out;
+}
+
 struct Coding {
   const char* name;
   Encoding encoding;
@@ -47,6 +56,7 @@ const Coding kCodings[] = {
     {"deflate", Encoding::kDeflate, [](std::string_view text) { return deflated(text, kZlibWindow); }},
     {"bare deflate", Encoding::kDeflate, [](std::string_view text) { return deflated(text, kBareWindow); }},
     {"brotli", Encoding::kBrotli, [](std::string_view text) { return brotlied(text); }},
+    {"zstd", Encoding::kZstd, [](std::string_view text) { return zstded(text); }},
 };
 
 struct Decoded {

@@ -30,6 +30,7 @@ bool parse_status_line(std::string_view line, ResponseHead& out) {
 Encoding encoding_of(std::string_view value) {
   if (iequals(value, "gzip") || iequals(value, "x-gzip")) return Encoding::kGzip;
   if (iequals(value, "br")) return Encoding::kBrotli;
+  if (iequals(value, "zstd")) return Encoding::kZstd;
   if (iequals(value, "deflate")) return Encoding::kDeflate;
   if (value.empty() || iequals(value, "identity")) return Encoding::kIdentity;
   return Encoding::kUnknown;

@@ -11,7 +11,7 @@ namespace bellwether::http1 {
 
 enum class Parse : uint8_t { kDone, kMore, kBad, kTooLarge };
 
-enum class Encoding : uint8_t { kIdentity, kGzip, kDeflate, kBrotli, kUnknown };
+enum class Encoding : uint8_t { kIdentity, kGzip, kDeflate, kBrotli, kZstd, kUnknown };
 
 struct Field {
   std::string_view name;

@@ -123,6 +123,7 @@ TEST(ResponseHead, the_content_encoding_is_known) {
   EXPECT_EQ(with_fields("Content-Encoding: GZIP\r\n").head.encoding, Encoding::kGzip);
   EXPECT_EQ(with_fields("Content-Encoding: x-gzip\r\n").head.encoding, Encoding::kGzip);
   EXPECT_EQ(with_fields("Content-Encoding: br\r\n").head.encoding, Encoding::kBrotli);
+  EXPECT_EQ(with_fields("Content-Encoding: ZSTD\r\n").head.encoding, Encoding::kZstd);
   EXPECT_EQ(with_fields("Content-Encoding: deflate\r\n").head.encoding, Encoding::kDeflate);
   EXPECT_EQ(with_fields("Content-Encoding: identity\r\n").head.encoding, Encoding::kIdentity);
   EXPECT_EQ(with_fields("Content-Encoding: zstd\r\n").head.encoding, Encoding::kUnknown);
