@@ -240,16 +240,17 @@ task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) 
   run.active_most = std::max(run.active_most, ++run.active);
   ++run.begun;
   vu.values.clear();
-  vu.left_out.assign(run.may_leave_out ? run.steps.size() : 0, false);
+  if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
   if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
   Flow flow = Flow::kGoOn;
   for (const std::vector<uint16_t>& layer : run.workflow.layers) {
     if (layer.size() == 1) {
-      if (leaves_out(run, vu, layer.front())) continue;
+      if (run.may_leave_out && leaves_out(run, vu, layer.front())) continue;
       flow = co_await run_step(run, vu, run.steps[layer.front()], due);
     } else {
       for (const uint16_t index : layer) {
-        if (!leaves_out(run, vu, index)) vu.branches.push_back(run_step(run, vu, run.steps[index], due));
+        if (!run.may_leave_out || !leaves_out(run, vu, index))
+          vu.branches.push_back(run_step(run, vu, run.steps[index], due));
       }
       for (task<Flow>& branch : vu.branches) {
         const Flow ended = co_await branch;

@@ -146,7 +146,8 @@ class Engine {
 
   runtime::task<Flow> run_iteration(WorkflowRun& run, Vu& vu, Instant due);
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
+  runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
   Flow run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
   void provide(WorkflowRun& run, const Vu& vu);
   Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);

@@ -67,30 +67,36 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
   co_return flow;
 }
 
-task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
-  const plan::Retry& retry = std::get<plan::HttpCall>(step.step().work).retry;
-  for (uint16_t sent = 0;; ++sent) {
-    TextLease text(texts_);
-    http1::Response response;
-    http1::Request built;
-    const http1::Request* request = &step.constant_request();
-    if (!step.constant()) {
-      request = &built;
-      if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
-        response.error = ErrorKind::kTemplate;
-        request = nullptr;
-      }
-    }
-    if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
-    const Outcome outcome = record(step, response, due, vu);
-    const bool again = sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed) &&
-                       !vu.cancel->cancelled() && !stopped_.cancelled();
-    if (!again) co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
-    if (retry.wait > Duration::zero()) {
-      const bool time_came = co_await runtime_.sleep(retry.wait, vu.cancel);
-      if (!time_came) co_return after_failure(run, vu, step);
+// `sent`: how often it was sent before.
+task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+  TextLease text(texts_);
+  http1::Response response;
+  http1::Request built;
+  const http1::Request* request = &step.constant_request();
+  if (!step.constant()) {
+    request = &built;
+    if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
+      response.error = ErrorKind::kTemplate;
+      request = nullptr;
     }
   }
+  if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
+  const Outcome outcome = record(step, response, due, vu);
+  const plan::Retry& retry = step.call().retry;
+  if (sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed)) {
+    const Flow flow = co_await send_again(run, vu, step, due, sent);
+    co_return flow;
+  }
+  co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
+}
+
+task<Engine::Flow> Engine::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
+  const Duration wait = step.call().retry.wait;
+  bool time_came = !vu.cancel->cancelled() && !stopped_.cancelled();
+  if (time_came && wait > Duration::zero()) time_came = co_await runtime_.sleep(wait, vu.cancel);
+  if (!time_came) co_return after_failure(run, vu, step);
+  const Flow flow = co_await run_call(run, vu, step, due, static_cast<uint16_t>(sent + 1));
+  co_return flow;
 }
 
 bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
@@ -139,7 +145,6 @@ void Engine::provide(WorkflowRun& run, const Vu& vu) {
 
 // Whether something that it comes after failed and says so; then what comes after it is left out, too.
 bool Engine::leaves_out(WorkflowRun& run, Vu& vu, uint16_t index) {
-  if (!run.may_leave_out) return false;
   for (const uint16_t before : run.workflow.steps[index].after) {
     if (vu.left_out[before]) return vu.left_out[index] = true;
   }

@@ -34,6 +34,8 @@ class PreparedStep {
 
   const plan::Step& step() const { return *step_; }
   bool is_call() const { return call_ != nullptr; }
+  // REQUIRES is_call().
+  const plan::HttpCall& call() const { return *call_; }
   bool open_model() const { return open_model_; }
   Evaluator& evaluator() { return evaluator_; }
 

@@ -1,5 +1,5 @@
-// Content encodings: gzip, deflate (with or without its zlib wrapper), brotli and zstd. A decoder is reused; what it gives
-// out is bounded, so that a small body cannot unfold into all of memory.
+// Content encodings: gzip, deflate (with or without its zlib wrapper), brotli and zstd. A decoder is reused; what it
+// gives out is bounded, so that a small body cannot unfold into all of memory.
 #pragma once
 
 #include <memory>
