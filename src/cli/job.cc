@@ -107,23 +107,23 @@ int status(const Given& given) {
                                                         : show(given, client->status(given.job));
 }
 
-// The files to write, when all of them can be.
-Result<std::vector<std::string>> files_of(const Given& given) {
-  auto files = json_files(given.outs);
-  if (!files) return files;
-  if (auto can = can_deliver(*files); !can) return tl::unexpected(can.error());
-  return files;
+// The reports to write, when all of them can be.
+Result<std::vector<Out>> outs_of(const Given& given) {
+  auto outs = parse_outs(given.outs);
+  if (!outs) return outs;
+  if (auto can = can_deliver(*outs); !can) return tl::unexpected(can.error());
+  return outs;
 }
 
 int watch(const Given& given) {
   if (given.ui != "ci" && given.ui != "none") return wrong("--ui '" + given.ui + "': write none or ci");
-  auto files = files_of(given);
-  if (!files) return wrong(files.error().message);
+  auto outs = outs_of(given);
+  if (!outs) return wrong(outs.error().message);
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
   FollowOptions options;
   options.progress = given.ui == "ci";
-  options.json_files = std::move(*files);
+  options.outs = std::move(*outs);
   options.cancel_on_signal = false;
   options.verb = "job watch";
   options.windows_file = given.windows;
@@ -131,14 +131,14 @@ int watch(const Given& given) {
 }
 
 int results(const Given& given) {
-  const auto files = files_of(given);
-  if (!files) return wrong(files.error().message);
+  const auto outs = outs_of(given);
+  if (!outs) return wrong(outs.error().message);
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
   auto job = client->attach(given.job);
   if (!job) return refused(job.error().message);
   const auto result = job->result();
-  if (result) return deliver(client::detail::Inside::report(*job), *files, "job results");
+  if (result) return deliver(client::detail::Inside::report(*job), *outs, "job results");
   const bool waits = result.error().code == client::Code::kUnavailable;
   return refused(result.error().message + (waits ? "; `bellwether job watch` waits for it" : ""));
 }

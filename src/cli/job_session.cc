@@ -166,7 +166,7 @@ int see_through(client::Job given, Watcher& watcher, const FollowOptions& option
   (*runtime)->run(watch_to_the_end(&watching));
   if (watching.left) return kExitAway;
   const auto result = job.wait();
-  if (result) return deliver(Inside::report(job), options.json_files, options.verb);
+  if (result) return deliver(Inside::report(job), options.outs, options.verb);
   complain(options.verb, result.error().message + "; job '" + job.id() + "' is not watched any more");
   return kExitAway;
 }
@@ -225,7 +225,7 @@ int watch_job(client::Client& client, const std::string& job, const FollowOption
 
 int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed,
                    const FollowOptions& options) {
-  if (auto can = can_deliver(options.json_files); !can) return complain(options.verb, can.error().message);
+  if (auto can = can_deliver(options.outs); !can) return complain(options.verb, can.error().message);
   const auto client = open_client(cluster, options.verb);
   if (!client) return kExitUsage;
   Watcher watcher(options.progress);

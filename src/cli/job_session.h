@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bellwether/client.h"
+#include "cli/outs.h"
 #include "plan/bundle.h"
 
 namespace CLI {
@@ -28,7 +29,7 @@ std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::
 
 struct FollowOptions {
   bool progress = true;
-  std::vector<std::string> json_files;
+  std::vector<Out> outs;
   std::string windows_file;      // for live windows, a JSON line each; empty: none
   bool cancel_on_signal = true;  // else a signal only ends the watching
   std::string_view verb = "run";

@@ -119,9 +119,9 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
     if (!pin) return tl::unexpected(pin.error());
     settings.pin = std::move(*pin);
   }
-  auto files = json_files(arguments.outs);
-  if (!files) return tl::unexpected(files.error());
-  settings.json_files = std::move(*files);
+  auto outs = parse_outs(arguments.outs);
+  if (!outs) return tl::unexpected(outs.error());
+  settings.outs = std::move(*outs);
   return settings;
 }
 
@@ -141,7 +141,7 @@ int run_command(const RunArguments& arguments) {
     }
     FollowOptions options;
     options.progress = settings->progress;
-    options.json_files = settings->json_files;
+    options.outs = settings->outs;
     return run_on_cluster(*bundled, arguments.cluster, settings->seed, options);
   }
   bundled->bundle = {};  // a run on this machine needs the plan only

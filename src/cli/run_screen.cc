@@ -9,7 +9,6 @@
 #include "cli/commands.h"
 #include "report/json.h"
 #include "report/summary.h"
-#include "report/write_file.h"
 
 namespace bellwether::cli {
 namespace {
@@ -49,25 +48,12 @@ void RunScreen::tell(Duration at, const std::string& text) {
   std::fprintf(stderr, "%5llds  %s\n", static_cast<long long>(at.ns() / 1'000'000'000), text.c_str());
 }
 
-Status can_deliver(const std::vector<std::string>& json_files) {
-  for (const std::string& file : json_files) {
-    if (auto can = report::can_write_file(file); !can) return can;
-  }
-  return {};
-}
-
-int deliver(const report::RunReport& report, const std::vector<std::string>& json_files, std::string_view verb) {
+int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb) {
   report::SummaryOptions look;
   look.color = ::isatty(STDOUT_FILENO) == 1;
   int exit_code = report.verdict.exit_code;
   if (!print_all(report::summary(report, look), verb) && exit_code == kExitOk) exit_code = kExitUsage;
-  for (const std::string& file : json_files) {
-    if (auto written = report::write_file(file, report::to_json(report)); !written) {
-      std::fprintf(stderr, "bellwether %.*s: %s\n", static_cast<int>(verb.size()), verb.data(),
-                   written.error().message.c_str());
-      if (exit_code == kExitOk) exit_code = kExitUsage;
-    }
-  }
+  if (!outs.empty() && !write_outs(report::to_json(report), outs, verb) && exit_code == kExitOk) exit_code = kExitUsage;
   return exit_code;
 }
 

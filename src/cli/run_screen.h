@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "aggregate/totals.h"
-#include "base/result.h"
+#include "cli/outs.h"
 #include "console/ci.h"
 #include "plan/plan.h"
 #include "report/run_report.h"
@@ -29,10 +29,8 @@ class RunScreen {
   console::Snapshot last_;
 };
 
-// Whether the result files can be written, before anything is run.
-Status can_deliver(const std::vector<std::string>& json_files);
-// The summary on standard output, and the result files. The exit code of the process: that of the verdict, unless
+// The summary on standard output, and the reports. The exit code of the process: that of the verdict, unless
 // something could not be written. `verb` speaks in messages: "run".
-int deliver(const report::RunReport& report, const std::vector<std::string>& json_files, std::string_view verb);
+int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
 
 }  // namespace bellwether::cli

@@ -72,7 +72,12 @@ bool is_controlled(const plan::Plan& plan) {
 }  // namespace
 
 int run_session(const plan::Plan& plan, const RunSettings& settings) {
-  if (auto can = can_deliver(settings.json_files); !can) return complain(can.error().message);
+  std::vector<std::string_view> steps;
+  for (const plan::StepInfo& step : plan.steps) {
+    if (step.measured) steps.emplace_back(step.name);
+  }
+  if (auto has = has_steps(settings.outs, steps); !has) return complain(has.error().message);
+  if (auto can = can_deliver(settings.outs); !can) return complain(can.error().message);
   const Connections connections = connections_of(plan);
   const Result<std::string> descriptors = ensure_descriptors(connections);
   if (!descriptors && !settings.ignore_limits) {
@@ -117,7 +122,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                                                                    .ending = run.ending(),
                                                                    .events = run.events(),
                                                                    .workflows = run.workflow_states()});
-  return deliver(report, settings.json_files, "run");
+  return deliver(report, settings.outs, "run");
 }
 
 }  // namespace bellwether::cli

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cli/outs.h"
 #include "plan/plan.h"
 
 namespace bellwether::cli {
@@ -15,7 +16,7 @@ struct RunSettings {
   uint64_t seed = 0;
   bool progress = true;
   bool ignore_limits = false;  // start although this machine does not offer enough
-  std::vector<std::string> json_files;
+  std::vector<Out> outs;
 };
 
 // Returns the exit code of the process. Reports on stdout, problems on stderr.

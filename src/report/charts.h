@@ -1,0 +1,41 @@
+// The series of a run as charts: SVG that stands in an HTML page and takes its colours from the page's style.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "report/result_file.h"
+
+namespace bellwether::report {
+
+// A stretch of the time axis as narrow as a chart can show: one point of the series or several neighbours. A figure
+// that can hide something in a mean is kept as the least and the most of its points, a time as the longest.
+struct Column {
+  double from = 0;  // seconds since the start of the run
+  double to = 0;
+  double rate = 0;  // per second, the mean
+  double rate_least = 0;
+  double rate_most = 0;
+  double failed = 0;  // per second, the mean
+  double failed_most = 0;
+  uint64_t vus = 0;         // the most
+  bool timed = false;       // the rest was measured
+  PointTimes longest = {};  // response times; service times where there are no others
+};
+
+inline constexpr std::size_t kMostColumns = 480;
+
+// At most kMostColumns. Neighbours are put together in equal numbers.
+std::vector<Column> columns_of(const ResultFile& run);
+
+// All charts, each with its heading: rate, response times, errors, virtual users. Empty for a run without a series.
+std::string charts(const ResultFile& run, const std::vector<Column>& columns);
+
+// The figures of the columns as a literal of JavaScript, for the read-out under a pointer. Numbers only.
+std::string columns_script(const std::vector<Column>& columns);
+
+// 1, 2 or 5 times a power of ten, so that `most` spans about `parts` of them; 1 when `most` is not positive.
+double tick_for(double most, int parts);
+
+}  // namespace bellwether::report
