@@ -1,0 +1,104 @@
+#include "metrics/retention.h"
+
+#include <gtest/gtest.h>
+#include <map>
+
+namespace bellwether::metrics {
+namespace {
+
+// Stretches by their first second: where they end, their tier, and how many seconds were put into them.
+struct Stretch {
+  uint64_t end = 0;
+  Tier tier = Tier::kHot;
+  uint64_t seconds = 1;
+};
+
+class Kept {
+ public:
+  void add(uint64_t second) {
+    kept[second] = {second + 1, Tier::kHot, 1};
+    for (const Fold& fold : retention.add(second)) {
+      Stretch sum{fold.end, fold.into, 0};
+      auto it = kept.lower_bound(fold.first);
+      while (it != kept.end() && it->first < fold.end) {
+        EXPECT_LE(it->second.end, fold.end) << "a stretch is folded whole";
+        sum.seconds += it->second.seconds;
+        it = kept.erase(it);
+      }
+      if (sum.seconds > 0) kept[fold.first] = sum;
+      expect_bounded();
+    }
+    expect_bounded();
+  }
+  void expect_bounded() {
+    std::array<std::size_t, kTiers> of{};
+    for (const auto& [first, stretch] : kept) ++of[static_cast<std::size_t>(stretch.tier)];
+    for (std::size_t t = 0; t < kTiers; ++t) ASSERT_LE(of[t], kMostOfTier[t]) << "tier " << t;
+  }
+
+  Retention retention;
+  std::map<uint64_t, Stretch> kept;
+};
+
+TEST(Retention, two_days_are_kept_in_bounded_tiers_that_are_the_whole_run) {
+  Kept of;
+  constexpr uint64_t kSeconds = 2 * 86'400 + 17;
+  for (uint64_t second = 0; second < kSeconds; ++second) {
+    of.add(second);
+    if (HasFatalFailure()) return;
+  }
+  uint64_t end = 0;
+  uint64_t seconds = 0;
+  Tier last = Tier::kArchive;
+  for (const auto& [first, stretch] : of.kept) {
+    EXPECT_EQ(first, end);
+    EXPECT_LE(stretch.tier, last) << "the older, the coarser";
+    end = stretch.end;
+    last = stretch.tier;
+    seconds += stretch.seconds;
+  }
+  EXPECT_EQ(end, kSeconds);
+  EXPECT_EQ(seconds, kSeconds);
+}
+
+TEST(Retention, the_last_minute_and_the_last_hour_are_as_fine_as_was_said) {
+  Kept of;
+  for (uint64_t second = 0; second < 10'000; ++second) of.add(second);
+  for (uint64_t second = 9'940; second < 10'000; ++second) EXPECT_EQ(of.kept.at(second).tier, Tier::kHot);
+  for (const auto& [first, stretch] : of.kept) {
+    if (first >= 10'000 - 3'600) EXPECT_LE(stretch.end - first, 10U);
+  }
+}
+
+TEST(Retention, seconds_that_are_missing_do_no_harm) {
+  Kept of;
+  for (const uint64_t second : {0U, 5U, 6U, 300U, 301U, 9'000U}) of.add(second);
+  uint64_t seconds = 0;
+  for (const auto& [first, stretch] : of.kept) seconds += stretch.seconds;
+  EXPECT_EQ(seconds, 6U);
+}
+
+TEST(Retention, a_stretch_has_the_counts_of_both_and_the_most_users) {
+  Window a(1, 1, 1, nullptr);
+  Window b(1, 1, 1, nullptr);
+  a.second = 4;
+  b.second = 5;
+  a.covered = b.covered = Duration::seconds(1);
+  a.steps[0].count = 3;
+  b.steps[0].count = 4;
+  a.steps[0].service.record(Duration::millis(1));
+  b.steps[0].service.record(Duration::millis(2));
+  a.workflows[0].vus_active = 7;
+  b.workflows[0].vus_active = 5;
+  b.workflows[0].vus_allocated = 9;
+  append(a, b);
+  EXPECT_EQ(a.second, 4U);
+  EXPECT_EQ(a.covered, Duration::seconds(2));
+  EXPECT_EQ(a.steps[0].count, 7U);
+  EXPECT_EQ(a.steps[0].service.count(), 2U);
+  EXPECT_EQ(a.workflows[0].vus_active, 7);
+  EXPECT_EQ(a.workflows[0].vus_allocated, 9);
+}
+
+}  // namespace
+}  // namespace bellwether::metrics
