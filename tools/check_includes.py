@@ -17,7 +17,7 @@ UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics r
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
 UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster {UP_TO_CLUSTER} "
-               f"dispatch_codec account share node lead console target {UP_TO_REPORT}")
+               f"dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
@@ -51,6 +51,8 @@ ROOMS = [
     ("src/vuser/*", "vuser", "client codec plan metrics runtime base", False),
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
+    ("src/results/compare/*", "compare", "metrics base", True),
+    ("src/results/*", "results", "account report aggregate plan metrics runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
     ("src/node/manager/*", "manager_node",
      f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),

@@ -15,7 +15,8 @@ TESTS = ("*_test.cc", "*_fuzz.cc", "*_bench.cc", "*_testing.h")
 HANDLES = ("src/runtime/", "src/wire/link/connection.h")
 # Each has an owner that joins it.
 THREADS = ("src/journal/journal.cc", "src/lead/api/engine.cc", "src/lead/metrics/metrics_server.cc",
-           "src/node/client/client_engine.cc", "src/node/local/load_thread.cc", "src/runtime/blocking_pool.cc",
+           "src/node/client/client_engine.cc", "src/node/local/load_thread.cc", "src/results/recorder.cc",
+           "src/runtime/blocking_pool.cc",
            "target/server.cc")
 # A client that its user destroys from within a callback ends its thread after that callback.
 DETACHED = ("src/node/client/client_engine.cc",)

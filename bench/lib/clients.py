@@ -128,6 +128,8 @@ class Bellwether:
         """One run: how the process ended, and its result file."""
         with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
             file = Path(folder, "result.json")
+            # Stored as any run is, but not among those of whoever measures.
+            env = {"BELLWETHER_STORE": str(Path(folder, "results.db")), **(env or {})}
             finished = run(self.command(site, seconds, file), seconds + START_AND_END_S, cpu, env)
             if finished.code not in allowed_codes or not file.exists():
                 raise Failure(f"bellwether ended with {finished.code}:\n{finished.stdout}{finished.stderr}")

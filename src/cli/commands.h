@@ -31,6 +31,9 @@ void add_watch(CLI::App& app, int& exit_code);
 void add_worker(CLI::App& app, int& exit_code);
 void add_worker_drain(CLI::App& worker, int& exit_code);
 void add_share(CLI::App& app, int& exit_code);
+void add_report(CLI::App& app, int& exit_code);
+void add_results(CLI::App& app, int& exit_code);
+void add_results_compare(CLI::App& results, int& exit_code);
 void add_sim(CLI::App& app, int& exit_code);
 void add_target(CLI::App& app, int& exit_code);
 

@@ -39,6 +39,8 @@ int main(int argc, char** argv) {
   bellwether::cli::add_ctl(app, exit_code);
   bellwether::cli::add_check(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
+  bellwether::cli::add_report(app, exit_code);
+  bellwether::cli::add_results(app, exit_code);
   bellwether::cli::add_job(app, exit_code);
   bellwether::cli::add_lead(app, exit_code);
   bellwether::cli::add_lease(app, exit_code);

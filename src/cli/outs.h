@@ -23,7 +23,7 @@ struct Out {
 };
 
 inline constexpr std::string_view kOutHelp =
-    "FORMAT=FILE: json, html, csv, junit, hdr (hdr:WORKFLOW.STEP of one step); as often as wanted";
+    "FORMAT=FILE: json, html, csv, junit, hdr, or hdr:WORKFLOW.STEP; several at will";
 
 void add_out_option(CLI::App* command, std::vector<std::string>& outs);
 // What was written on the command line, as `option` ("--out"). kInvalid: something else than formats and files, or one

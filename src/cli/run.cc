@@ -12,6 +12,7 @@
 #include "cli/outs.h"
 #include "cli/run_session.h"
 #include "cli/sources.h"
+#include "cli/stored_runs.h"
 #include "cli/verb.h"
 #include "plan/bundle.h"
 
@@ -27,6 +28,8 @@ struct RunArguments {
   std::string ui = "ci";
   uint32_t cores = 0;
   uint64_t seed = 0;
+  std::string store;
+  bool no_store = false;
   bool insecure = false;
   bool ignore_limits = false;
   ClusterOptions cluster;
@@ -122,6 +125,10 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   auto outs = parse_outs(arguments.outs);
   if (!outs) return tl::unexpected(outs.error());
   settings.outs = std::move(*outs);
+  if (!arguments.no_store && !is_store_off()) {
+    // Where nobody knows a place for it, the run goes on without.
+    if (auto store = store_path(arguments.store)) settings.store = std::move(*store);
+  }
   return settings;
 }
 
@@ -163,6 +170,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->take_all()
       ->allow_extra_args(false);
   add_out_option(command, arguments->outs);
+  add_store_option(command, arguments->store);
+  command->add_flag("--no-store", arguments->no_store, "Do not keep the run for `bellwether results`");
   command->add_option("--ui", arguments->ui, "none, or ci: a line every few seconds")->capture_default_str();
   command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <optional>
+#include <sys/random.h>
 
 #include "base/printable.h"
 #include "cli/commands.h"
@@ -12,6 +14,8 @@
 #include "node/local/control_socket.h"
 #include "node/local/local_run.h"
 #include "node/local/run_controls.h"
+#include "report/json.h"
+#include "results/recorder.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
 
@@ -27,12 +31,17 @@ int complain(const std::string& message) {
 
 class Progress final : public node::LocalRun::Observer {
  public:
-  explicit Progress(RunScreen& screen) : screen_(screen) {}
+  // `recorder` may be nullptr.
+  Progress(RunScreen& screen, results::Recorder* recorder) : screen_(screen), recorder_(recorder) {}
   void stopping() { screen_.set_state("stopping"); }
   void second_over(const aggregate::Totals& totals) override { screen_.second_over(totals); }
+  void measured(const metrics::Window& window, Duration covered) override {
+    if (recorder_ != nullptr) recorder_->second(window, covered);
+  }
 
  private:
   RunScreen& screen_;
+  results::Recorder* recorder_;
 };
 
 task<void> obey_signals(runtime::Signals* signals, node::LocalRun* run, Progress* progress,
@@ -57,9 +66,12 @@ task<void> supervise(node::LocalRun* run, runtime::Signals* signals, Progress* p
   co_await scope.join();
 }
 
-std::string new_run_id(Prng& prng) {
+// Not of the seed, for a run that is repeated is another run.
+std::string new_run_id(WallTime now) {
+  uint64_t id = 0;
+  if (::getrandom(&id, sizeof id, 0) != sizeof id) id = static_cast<uint64_t>(now.unix_ns);
   char text[20];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(prng.next()));
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(id));
   return text;
 }
 
@@ -67,6 +79,22 @@ bool is_controlled(const plan::Plan& plan) {
   return std::any_of(plan.workflows.begin(), plan.workflows.end(), [](const plan::Workflow& workflow) {
     return std::holds_alternative<plan::ExternallyControlled>(workflow.executor);
   });
+}
+
+// Whatever becomes of it, the run is what it was.
+void keep(results::Recorder& recorder, const report::RunReport& report) {
+  const results::Limits limits;
+  const auto outcome = recorder.end(report::to_json(report), std::string(aggregate::to_string(report.verdict.outcome)),
+                                    report.verdict.exit_code, limits);
+  if (!outcome.problem.empty()) {
+    std::fprintf(stderr, "warning: the run was not stored as it should be: %s. --no-store runs without.\n",
+                 outcome.problem.c_str());
+  }
+  if (outcome.removed > 0) {
+    std::fprintf(stderr, "The oldest stored runs were deleted: %zu. At most %llu are kept, of %llu MiB together.\n",
+                 outcome.removed, static_cast<unsigned long long>(limits.runs),
+                 static_cast<unsigned long long>(limits.bytes >> 20U));
+  }
 }
 
 }  // namespace
@@ -101,10 +129,14 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   options.pin = settings.pin;
   options.seed = settings.seed;
   RunScreen screen(settings.progress);
-  Progress progress(screen);
+  const std::string id = new_run_id((*control)->wall_now());
+  std::optional<results::Recorder> recorder;
+  if (!settings.store.empty()) {
+    recorder.emplace(settings.store, id, plan, (*control)->wall_now(), static_cast<int>(options.cores));
+  }
+  Progress progress(screen, recorder ? &*recorder : nullptr);
   node::LocalRun run(**control, plan, options, &progress);
   if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);
-  const std::string id = new_run_id((*control)->prng());
   node::RunControls controls(run, plan, id);
   auto socket = node::ControlSocket::open(**control, running_folder(), socket_name(id), controls);
   if (!socket) {
@@ -122,7 +154,9 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                                                                    .ending = run.ending(),
                                                                    .events = run.events(),
                                                                    .workflows = run.workflow_states()});
-  return deliver(report, settings.outs, "run");
+  const int exit_code = deliver(report, settings.outs, "run");
+  if (recorder) keep(*recorder, report);
+  return exit_code;
 }
 
 }  // namespace bellwether::cli

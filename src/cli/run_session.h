@@ -17,6 +17,7 @@ struct RunSettings {
   bool progress = true;
   bool ignore_limits = false;  // start although this machine does not offer enough
   std::vector<Out> outs;
+  std::string store;  // the file in which the run is kept; empty: in none
 };
 
 // Returns the exit code of the process. Reports on stdout, problems on stderr.

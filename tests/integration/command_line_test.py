@@ -35,7 +35,7 @@ WRONG = [
     ("run @URL@ --ui tui", "--ui", "'tui'", "none or ci"),
     ("run @URL@ --out cvs=x", "--out", "did you mean 'csv'"),
     ("run @URL@ --out html=x --out json=x", "--out", "another report"),
-    ("run @URL@ --out hdr:main.got=x", "main.got", "did you mean 'main.get'"),
+    ("run @URL@ --out hdr:url.got=x", "url.got", "did you mean 'url.get'"),
     ("run @URL@ --out json=", "--out", "FORMAT=FILE"),
     ("run @URL@ --out json=/nowhere/x.json", "/nowhere/x.json", "folder"),
     ("run @URL@ --header nonsense", "--header", "Name: value"),
@@ -78,7 +78,7 @@ class Refusals(product.Test):
 
 class Help(product.Test):
     def test_each_command_explains_itself_with_examples(self):
-        for arguments in ([], ["run"], ["check"], ["target"]):
+        for arguments in ([], ["run"], ["check"], ["target"], ["report"], ["results"], ["results", "compare"]):
             with self.subTest(arguments):
                 run = self.bellwether(*arguments, "--help")
                 self.assertEqual((run.code, run.err), (product.PASS, ""))
@@ -90,7 +90,7 @@ class Help(product.Test):
         out = self.bellwether("--help").out
         for code in ("99", "104", "105", "108", "110", "121", "122", "123"):
             self.assertIn(code, out)
-        for command in ("run", "check", "target"):
+        for command in ("run", "check", "target", "report", "results"):
             self.assertRegex(out, rf"\n  {command} ")
 
     def test_version(self):

@@ -235,6 +235,7 @@ Duration LocalRun::running_for() const {
 
 void LocalRun::second_over(const metrics::Window& window, Duration covered) {
   totals_.add(window, covered);
+  if (observer_ != nullptr) observer_->measured(window, covered);
   if (!stage_->group->running()) return;
   if (observer_ != nullptr) observer_->second_over(totals_);
   if (interrupts_ > 0) return;

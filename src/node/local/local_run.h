@@ -36,6 +36,8 @@ class LocalRun final : public LoadGroup::Listener {
    public:
     virtual ~Observer() = default;
     virtual void second_over(const aggregate::Totals& totals) = 0;
+    // Each second before it is over, and the last one too: what all threads counted in it.
+    virtual void measured(const metrics::Window& window, Duration covered) = 0;
   };
 
   // All must outlive the run. `observer` may be nullptr.

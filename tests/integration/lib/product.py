@@ -75,9 +75,11 @@ class Test(unittest.TestCase):
         return str(path)
 
     def start(self, *arguments, environment=None, **more):
+        # Runs are stored in the folder of the test, not among those of whoever runs it.
+        environment = {"XDG_DATA_HOME": str(self.folder / "data"), **(environment or {})}
         process = subprocess.Popen(
             [binary, *map(str, arguments)], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            text=True, errors="replace", env={**os.environ, **(environment or {})}, cwd=more.pop("cwd", self.folder),
+            text=True, errors="replace", env={**os.environ, **environment}, cwd=more.pop("cwd", self.folder),
             **more)
         self.addCleanup(end, process)
         return process

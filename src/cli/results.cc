@@ -1,0 +1,181 @@
+// bellwether results: the runs of this machine that are stored.
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/wall_text.h"
+#include "cli/commands.h"
+#include "cli/results_words.h"
+#include "cli/stored_runs.h"
+#include "cli/table.h"
+#include "cli/verb.h"
+#include "report/text.h"
+#include "report/write_file.h"
+
+namespace bellwether::cli {
+namespace {
+
+using results::Run;
+using results::Store;
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view kRunHelp = "The id of a run or the beginning of it, last, last~1 …, or an exported file";
+
+struct Given {
+  std::vector<std::string> runs;
+  std::string run;
+  std::string file;
+  std::string store;
+  std::size_t most = 20;
+  bool json = false;
+  bool all = false;
+};
+
+int wrong(const std::string& verb, const std::string& message) {
+  std::fprintf(stderr, "bellwether results %s: %s\n", verb.c_str(), message.c_str());
+  return kExitUsage;
+}
+
+int put(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), stdout);
+  return std::fflush(stdout) == 0 ? kExitOk : kExitUsage;
+}
+
+Result<Store> open_store(const Given& given, Store::Use use) {
+  const auto path = store_path(given.store);
+  if (!path) return tl::unexpected(path.error());
+  return Store::open(*path, use);
+}
+
+int list(const Given& given) {
+  auto store = open_store(given, Store::Use::kRead);
+  std::vector<Run> runs;
+  if (store) {
+    auto found = store->list();
+    if (!found) return wrong("list", found.error().message);
+    runs = std::move(*found);
+  } else if (store.error().code != Errc::kNotFound) {
+    return wrong("list", store.error().message);
+  }
+  const std::size_t shown = given.all ? runs.size() : std::min(runs.size(), given.most);
+  if (given.json) {
+    Json out = Json::array();
+    for (std::size_t i = 0; i < shown; ++i) out.push_back(Json::parse(json_of(runs[i])));
+    return put(out.dump(1) + "\n");
+  }
+  if (runs.empty()) return put("No run is stored yet. `bellwether run` stores each.\n");
+  Table table({"RUN", "STARTED", "SECONDS", "REQUESTS", "FAILED", "VERDICT", "SCENARIO"});
+  for (std::size_t i = 0; i < shown; ++i) {
+    const Run& run = runs[i];
+    const std::string said = run.state == results::State::kEnded ? run.verdict : std::string(to_string(run.state));
+    table.add({run.id, format_wall(run.started_at).substr(0, 19) + "Z",
+               report::decimal(run.figures.elapsed.seconds_f()), std::to_string(run.figures.requests),
+               report::percent(run.figures.failed, run.figures.requests), said, run.scenario});
+  }
+  std::string text = table.text();
+  if (shown < runs.size()) text += "… and " + std::to_string(runs.size() - shown) + " older ones (--all)\n";
+  return put(text);
+}
+
+int show(const Given& given) {
+  const auto document = document_of(given.run, given.store);
+  if (!document) return wrong("show", document.error().message);
+  if (given.json) return put(*document);
+  const auto run = report::read_result(*document);
+  if (!run) return wrong("show", "'" + given.run + "': " + run.error().message);
+  return put(text_of(*run));
+}
+
+int remove(const Given& given) {
+  auto store = open_store(given, Store::Use::kWrite);
+  if (!store) return wrong("delete", store.error().message);
+  std::vector<Run> runs;
+  for (const std::string& name : given.runs) {
+    auto run = store->find(name);
+    if (!run) return wrong("delete", run.error().message);
+    if (run->state == results::State::kRunning) return wrong("delete", "run " + run->id + " goes on");
+    runs.push_back(std::move(*run));
+  }
+  Json gone = Json::array();
+  for (const Run& run : runs) {
+    if (auto removed = store->remove(run); !removed) return wrong("delete", removed.error().message);
+    gone.push_back(run.id);
+    if (!given.json) std::printf("deleted %s  %s\n", run.id.c_str(), printable(run.scenario).c_str());
+  }
+  return given.json ? put(Json{{"deleted", gone}}.dump(1) + "\n") : kExitOk;
+}
+
+int export_run(const Given& given) {
+  auto found = open_run(given.run, given.store);
+  if (!found) return wrong("export", found.error().message);
+  if (found->run.state == results::State::kRunning) return wrong("export", "run " + found->run.id + " goes on");
+  if (given.file.ends_with(".json")) {
+    const auto document = found->store.document(found->run);
+    const Status written = document ? report::write_file(given.file, *document) : tl::unexpected(document.error());
+    if (!written) return wrong("export", written.error().message);
+  } else {
+    auto to = Store::open(given.file, Store::Use::kWrite);
+    if (!to) return wrong("export", to.error().message);
+    if (auto copied = found->store.copy(found->run, *to); !copied) return wrong("export", copied.error().message);
+    if (auto single = to->close_whole(); !single) return wrong("export", single.error().message);
+  }
+  if (given.json) return put(Json{{"run", found->run.id}, {"file", given.file}}.dump(1) + "\n");
+  std::printf("exported %s to %s\n", found->run.id.c_str(), given.file.c_str());
+  return kExitOk;
+}
+
+CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::shared_ptr<Given>& given) {
+  CLI::App* made = new_verb(parent, name, help);
+  add_store_option(made, given->store);
+  made->add_flag("--json", given->json, "As JSON");
+  return made;
+}
+
+}  // namespace
+
+void add_results(CLI::App& app, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
+  command->require_subcommand(1);
+  command->footer(
+      "Every `bellwether run` on this machine is stored, unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
+      "Examples:\n"
+      "  bellwether results list\n"
+      "  bellwether results show last\n"
+      "  bellwether results compare last~1 last --tolerance 5%\n"
+      "  bellwether results export last baseline.db");
+
+  CLI::App* of_list = verb(*command, "list", "Stored runs, the newest first", given);
+  of_list->add_option("--most", given->most, "How many at most")
+      ->capture_default_str()
+      ->check(CLI::Range(1, 1'000'000));
+  of_list->add_flag("--all", given->all, "All of them");
+  of_list->footer("Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list --json");
+  of_list->callback([given, &exit_code] { exit_code = list(*given); });
+
+  CLI::App* of_show = verb(*command, "show", "What a run came to; --json: its result file", given);
+  of_show->add_option("RUN", given->run, std::string(kRunHelp))->required();
+  of_show->footer(
+      "Exit codes: 0, or 104 when there is no such run.\nExample:\n  bellwether results show last~1 --json");
+  of_show->callback([given, &exit_code] { exit_code = show(*given); });
+
+  CLI::App* of_delete = verb(*command, "delete", "Delete runs", given);
+  of_delete->add_option("RUN", given->runs, "Ids or beginnings of ids, last, last~1 …")->required();
+  of_delete->footer("All or none, if one of them is not there.\nExample:\n  bellwether results delete 5f0c last~9");
+  of_delete->callback([given, &exit_code] { exit_code = remove(*given); });
+
+  CLI::App* of_export = verb(*command, "export", "Write a run into a file of its own", given);
+  of_export->add_option("RUN", given->run, std::string(kRunHelp))->required();
+  of_export->add_option("FILE", given->file, "NAME.json: its result file; any other: with all seconds, to compare with")
+      ->required();
+  of_export->footer(
+      "Examples:\n  bellwether results export last baseline.db\n  bellwether results compare baseline.db last");
+  of_export->callback([given, &exit_code] { exit_code = export_run(*given); });
+
+  add_results_compare(*command, exit_code);
+}
+
+}  // namespace bellwether::cli

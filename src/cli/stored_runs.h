@@ -1,0 +1,35 @@
+// The store of runs as commands reach it: where it is, and what is in it by name.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "results/store.h"
+
+namespace CLI {
+class App;
+}
+
+namespace bellwether::cli {
+
+// --store FILE. Empty: the one of this user.
+void add_store_option(CLI::App* command, std::string& store);
+
+// BELLWETHER_STORE, else below XDG_DATA_HOME, else below ~/.local/share. kNotFound: none of them is known.
+Result<std::string> store_path(const std::string& given);
+
+// Whether BELLWETHER_NO_STORE says that runs are not stored.
+bool is_store_off();
+
+// A run, and the store that it is in.
+struct StoredRun {
+  results::Store store;
+  results::Run run;
+};
+// By the name of a run (results/store.h), or of a file that was exported: then the newest in it.
+Result<StoredRun> open_run(const std::string& name, const std::string& store);
+
+// The result file of a stored run, or what is in a file that is one.
+Result<std::string> document_of(const std::string& name, const std::string& store);
+
+}  // namespace bellwether::cli

@@ -1,0 +1,44 @@
+#include "results/recorder.h"
+
+#include <fstream>
+#include <gtest/gtest.h>
+
+#include "results/results_testing.h"
+
+namespace bellwether::results {
+namespace {
+
+TEST(Recorder, a_run_is_in_the_store_when_it_has_ended) {
+  const Folder folder;
+  Recorder recorder(folder / "results.db", "aa11", sample_plan(), WallTime{1}, 1);
+  for (uint64_t s = 0; s < 100; ++s) recorder.second(sample_second(s), Duration::seconds(1));
+  const Recorder::Outcome outcome = recorder.end("{}", "pass", 0, {});
+  EXPECT_EQ(outcome.problem, "");
+  auto store = Store::open(folder / "results.db", Store::Use::kRead);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  const auto run = store->find("last");
+  ASSERT_TRUE(run.has_value());
+  EXPECT_EQ(run->state, State::kEnded);
+  EXPECT_EQ(run->figures.requests, 2'000U);
+  EXPECT_EQ(run->figures.failed, 100U);
+  EXPECT_EQ(run->figures.elapsed, Duration::seconds(100));
+}
+
+TEST(Recorder, trouble_with_the_store_is_told_at_the_end_and_nothing_else) {
+  const Folder folder;
+  std::ofstream(folder / "file") << "no folder";
+  Recorder recorder(folder / "file/results.db", "aa11", sample_plan(), WallTime{1}, 1);
+  for (uint64_t s = 0; s < 5; ++s) recorder.second(sample_second(s), Duration::seconds(1));
+  EXPECT_NE(recorder.end("{}", "pass", 0, {}).problem.find("file"), std::string::npos);
+}
+
+TEST(Recorder, old_runs_are_counted_when_they_go) {
+  const Folder folder;
+  for (const char* id : {"a", "b", "c"}) {
+    Recorder recorder(folder / "results.db", id, sample_plan(), WallTime{id[0]}, 1);
+    EXPECT_EQ(recorder.end("{}", "pass", 0, {.runs = 2}).removed, id[0] == 'c' ? 1U : 0U);
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::results

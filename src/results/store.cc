@@ -1,0 +1,291 @@
+#include "results/store.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "account/window_codec.h"
+#include "base/check.h"
+#include "report/json.h"
+#include "report/run_report.h"
+#include "results/database.h"
+#include "results/names.h"
+#include "results/shape.h"
+#include "runtime/processes.h"
+
+namespace bellwether::results {
+namespace {
+
+constexpr const char* kRuns =
+    "SELECT id, scenario, started_at, elapsed, requests, failed, verdict, exit_code, pid, start_time, boot_id,"
+    " pid_namespace, verdict IS NOT NULL, ifnull(length(document), 0) +"
+    " (SELECT ifnull(sum(length(window)), 0) FROM stretches WHERE run = runs.id)"
+    " FROM runs ORDER BY started_at DESC, rowid DESC";
+
+// Whether the process that wrote a run is still there.
+bool lives(int64_t pid, uint64_t start_time, const std::string& boot_id, const std::string& pid_namespace) {
+  const runtime::ProcessIdentity self = runtime::identify_self();
+  if (!boot_id.empty() && !self.boot_id.empty() && boot_id != self.boot_id) return false;
+  if (pid_namespace != self.pid_namespace) return true;  // its number means nothing here
+  const runtime::ProcessSight sight = runtime::look_at_process(pid);
+  if (sight.state == runtime::ProcessSight::State::kDead) return false;
+  return start_time == 0 || !sight.start_time || *sight.start_time == start_time;
+}
+
+Status put(Database& database, const std::string& run, const Stretch& stretch) {
+  Statement insert(database, "INSERT INTO stretches(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");
+  insert.text(run).number(static_cast<int64_t>(stretch.first)).number(static_cast<int64_t>(stretch.span));
+  return insert.number(stretch.covered.ns()).blob(stretch.window).done();
+}
+
+Status fold(Database& database, const std::string& run, const account::Shape& shape, const metrics::Fold& fold) {
+  Statement select(database,
+                   "SELECT window, covered FROM stretches WHERE run = ? AND first >= ? AND first < ? ORDER BY first");
+  select.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
+  std::optional<metrics::Window> sum;
+  for (;;) {
+    const auto more = select.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    auto one = account::decode_sum(select.bytes(0), shape, nullptr);
+    if (!one) return tl::unexpected(one.error());
+    one->covered = Duration::nanos(select.integer(1));
+    if (sum) {
+      metrics::append(*sum, *one);
+    } else {
+      sum = std::move(*one);
+    }
+  }
+  if (!sum) return {};
+  Statement remove(database, "DELETE FROM stretches WHERE run = ? AND first >= ? AND first < ?");
+  remove.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
+  if (auto removed = remove.done(); !removed) return removed;
+  const Duration covered = std::exchange(sum->covered, Duration::zero());
+  return put(database, run, {fold.first, fold.end - fold.first, covered, account::encode_window(*sum)});
+}
+
+}  // namespace
+
+std::string_view to_string(State state) {
+  switch (state) {
+    case State::kRunning: return "running";
+    case State::kAborted: return "aborted";
+    case State::kEnded: break;
+  }
+  return "ended";
+}
+
+Store::Store(std::unique_ptr<Database> database) : database_(std::move(database)) {}
+Store::Store(Store&&) noexcept = default;
+Store& Store::operator=(Store&&) noexcept = default;
+Store::~Store() = default;
+
+Result<Store> Store::open(const std::string& path, Use use) {
+  auto database = std::make_unique<Database>(path);
+  if (auto opened = database->open(use); !opened) return tl::unexpected(opened.error());
+  return Store(std::move(database));
+}
+
+Status Store::begin(const std::string& id, const plan::Plan& plan, WallTime started_at, int cores) {
+  const runtime::ProcessIdentity self = runtime::identify_self();
+  Statement insert(*database_,
+                   "INSERT INTO runs(id, scenario, started_at, cores, pid, start_time, boot_id, pid_namespace, shape)"
+                   " VALUES(?, ?, ?, ?, ?, ?, ?, ?, ?)");
+  insert.text(id).text(plan.name).number(started_at.unix_ns).number(cores).number(self.pid);
+  insert.number(static_cast<int64_t>(self.start_time)).text(self.boot_id).text(self.pid_namespace);
+  return insert.text(encode_shape(plan)).done();
+}
+
+Status Store::add(const std::string& id, const Stretch& second, const Figures& so_far,
+                  const std::vector<metrics::Fold>& folds) {
+  Transaction transaction(*database_);
+  if (auto begun = transaction.begin(); !begun) return begun;
+  if (auto added = put(*database_, id, second); !added) return added;
+  Statement update(*database_, "UPDATE runs SET elapsed = ?, requests = ?, failed = ? WHERE id = ?");
+  update.number(so_far.elapsed.ns()).number(static_cast<int64_t>(so_far.requests));
+  if (auto set = update.number(static_cast<int64_t>(so_far.failed)).text(id).done(); !set) return set;
+  if (!folds.empty()) {
+    Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
+    const auto found = select.text(id).row();
+    if (!found) return tl::unexpected(found.error());
+    const auto plan = decode_shape(*found ? select.bytes(0) : "");
+    if (!plan) return tl::unexpected(plan.error());
+    const account::Shape shape{plan->steps.size(), plan->workflows.size(), plan->checks.size()};
+    for (const metrics::Fold& one : folds) {
+      if (auto folded = fold(*database_, id, shape, one); !folded) return folded;
+    }
+  }
+  return transaction.commit();
+}
+
+Status Store::end(const std::string& id, const std::string& document, std::string_view verdict, int exit_code,
+                  const Figures& figures) {
+  Statement update(*database_,
+                   "UPDATE runs SET document = ?, verdict = ?, exit_code = ?, elapsed = ?, requests = ?, failed = ?"
+                   " WHERE id = ?");
+  update.text(document).text(verdict).number(exit_code).number(figures.elapsed.ns());
+  update.number(static_cast<int64_t>(figures.requests)).number(static_cast<int64_t>(figures.failed));
+  return update.text(id).done();
+}
+
+Result<std::vector<Run>> Store::list() {
+  Statement select(*database_, kRuns);
+  std::vector<Run> runs;
+  for (;;) {
+    const auto more = select.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return runs;
+    Run run;
+    run.id = select.bytes(0);
+    run.scenario = select.bytes(1);
+    run.started_at = WallTime{select.integer(2)};
+    run.figures = {Duration::nanos(select.integer(3)), static_cast<uint64_t>(select.integer(4)),
+                   static_cast<uint64_t>(select.integer(5))};
+    run.verdict = select.bytes(6);
+    run.exit_code = static_cast<int>(select.integer(7));
+    run.bytes = static_cast<uint64_t>(select.integer(13));
+    if (select.integer(12) != 0) {
+      run.state = State::kEnded;
+    } else {
+      const bool alive =
+          lives(select.integer(8), static_cast<uint64_t>(select.integer(9)), select.bytes(10), select.bytes(11));
+      run.state = alive ? State::kRunning : State::kAborted;
+    }
+    runs.push_back(std::move(run));
+  }
+}
+
+Result<Run> Store::find(std::string_view name) {
+  auto runs = list();
+  if (!runs) return tl::unexpected(runs.error());
+  std::vector<std::string_view> ids;
+  for (const Run& run : *runs) ids.emplace_back(run.id);
+  const auto at = pick(name, ids);
+  if (!at) return tl::unexpected(at.error());
+  return (*runs)[*at];
+}
+
+Result<plan::Plan> Store::plan_of(const Run& run) {
+  Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
+  const auto found = select.text(run.id).row();
+  if (!found) return tl::unexpected(found.error());
+  return decode_shape(*found ? select.bytes(0) : "");
+}
+
+Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor) {
+  const account::Shape shape{plan.steps.size(), plan.workflows.size(), plan.checks.size()};
+  Statement select(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ? ORDER BY first");
+  select.text(run.id);
+  for (;;) {
+    const auto more = select.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return {};
+    auto window = account::decode_sum(select.bytes(3), shape, nullptr);
+    if (!window) {
+      return fail(Errc::kInvalid, "run " + run.id + ": second " + std::to_string(select.integer(0)) +
+                                      " is damaged: " + window.error().message);
+    }
+    window->second = static_cast<uint64_t>(select.integer(0));
+    window->covered = Duration::nanos(std::max<int64_t>(0, select.integer(2)));
+    visitor.stretch(*window, static_cast<uint64_t>(select.integer(1)));
+  }
+}
+
+namespace {
+
+class AddUp final : public Store::Visitor {
+ public:
+  explicit AddUp(aggregate::Totals& totals) : totals_(totals) {}
+  void stretch(const metrics::Window& window, uint64_t) override { totals_.add(window, window.covered); }
+
+ private:
+  aggregate::Totals& totals_;
+};
+
+}  // namespace
+
+Result<std::string> Store::document(const Run& run) {
+  if (run.state == State::kRunning) return fail(Errc::kNotFound, "run " + run.id + " goes on; it has no result yet");
+  Statement select(*database_, "SELECT document, cores FROM runs WHERE id = ?");
+  const auto found = select.text(run.id).row();
+  if (!found) return tl::unexpected(found.error());
+  if (!*found) return fail(Errc::kNotFound, "run " + run.id + " was deleted meanwhile");
+  if (run.state == State::kEnded) return select.bytes(0);
+  const auto plan = plan_of(run);
+  if (!plan) return tl::unexpected(plan.error());
+  aggregate::Totals totals(*plan);
+  AddUp add_up(totals);
+  if (auto added = each_stretch(run, *plan, add_up); !added) return tl::unexpected(added.error());
+  report::RunReport report =
+      report::conclude(totals, {.run_id = run.id,
+                                .started_at = run.started_at,
+                                .elapsed = run.figures.elapsed,
+                                .cores = static_cast<int>(std::max<int64_t>(1, select.integer(1))),
+                                .ending = aggregate::Ending::kSignal});
+  report.verdict.reason = "its process ended without a word; thresholds were not judged";
+  return report::to_json(report);
+}
+
+Status Store::close_whole() { return database_->run("PRAGMA journal_mode=DELETE"); }
+
+Status Store::remove(const Run& run) {
+  Statement remove(*database_, "DELETE FROM runs WHERE id = ?");
+  if (auto removed = remove.text(run.id).done(); !removed) return removed;
+  return database_->run("PRAGMA incremental_vacuum");
+}
+
+Result<std::size_t> Store::prune(const Limits& limits, const std::string& keep) {
+  auto runs = list();
+  if (!runs) return tl::unexpected(runs.error());
+  uint64_t number = 0;
+  uint64_t bytes = 0;
+  std::size_t removed = 0;
+  for (const Run& run : *runs) {
+    ++number;
+    bytes += run.bytes;
+    const bool over = number > limits.runs || bytes > limits.bytes;
+    if (!over || run.state == State::kRunning || run.id == keep) continue;
+    if (auto done = remove(run); !done) return tl::unexpected(done.error());
+    ++removed;
+    --number;
+    bytes -= run.bytes;
+  }
+  return removed;
+}
+
+Status Store::copy(const Run& run, Store& to) {
+  Transaction transaction(*to.database_);
+  if (auto begun = transaction.begin(); !begun) return begun;
+  Statement exists(*to.database_, "SELECT 1 FROM runs WHERE id = ?");
+  const auto there = exists.text(run.id).row();
+  if (!there) return tl::unexpected(there.error());
+  if (*there) return fail(Errc::kExists, "run " + run.id + " is in '" + to.database_->path() + "' already");
+  Statement select(*database_, "SELECT shape, cores FROM runs WHERE id = ?");
+  const auto found = select.text(run.id).row();
+  if (!found) return tl::unexpected(found.error());
+  const auto document = this->document(run);
+  if (!document) return tl::unexpected(document.error());
+  const std::string verdict = run.state == State::kEnded ? run.verdict : "aborted";
+  const int exit_code = run.state == State::kEnded ? run.exit_code : aggregate::kExitSignal;
+  Statement insert(*to.database_,
+                   "INSERT INTO runs(id, scenario, started_at, cores, pid, start_time, boot_id, pid_namespace, shape,"
+                   " elapsed, requests, failed, verdict, exit_code, document)"
+                   " VALUES(?, ?, ?, ?, 0, 0, '', '', ?, ?, ?, ?, ?, ?, ?)");
+  insert.text(run.id).text(run.scenario).number(run.started_at.unix_ns).number(select.integer(1)).text(select.bytes(0));
+  insert.number(run.figures.elapsed.ns()).number(static_cast<int64_t>(run.figures.requests));
+  insert.number(static_cast<int64_t>(run.figures.failed)).text(verdict).number(exit_code);
+  if (auto made = insert.text(*document).done(); !made) return made;
+  Statement stretches(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ?");
+  stretches.text(run.id);
+  for (;;) {
+    const auto more = stretches.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    const Stretch one{static_cast<uint64_t>(stretches.integer(0)), static_cast<uint64_t>(stretches.integer(1)),
+                      Duration::nanos(stretches.integer(2)), stretches.bytes(3)};
+    if (auto copied = put(*to.database_, run.id, one); !copied) return copied;
+  }
+  return transaction.commit();
+}
+
+}  // namespace bellwether::results

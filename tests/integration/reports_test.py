@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+"""Reports as files: all formats of one run, and the page in a browser, as its readers open it."""
+
+import csv
+import json
+import shutil
+import subprocess
+import tempfile
+import xml.etree.ElementTree as xml
+from html.parser import HTMLParser
+
+from lib import product
+from lib.server import Server, response
+
+SCENARIO = """\
+thresholds: {http_req_failed: ["rate<0.1"]}
+workflows:
+  shop:
+    vus: 2
+    duration: 1200ms
+    pacing: 20ms
+    steps:
+      list: {http: {get: "@BASE@/list"}, check: {status: 200}}
+      pay: {http: {get: "@BASE@/pay"}, check: {status: 200}}
+"""
+MEGABYTES_3 = 3 << 20
+
+
+class Page(HTMLParser):
+    """What a page is made of, and everything in it that could ask for something else."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.tags, self.asks, self.words = [], [], []
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        self.tags.append(tag)
+        self.asks += [value for name, value in attributes if name in ("src", "href", "srcset", "action", "data")]
+
+    def handle_data(self, data):
+        self.words.append(data)
+
+    @property
+    def text(self):
+        return " ".join(self.words)
+
+
+class Reports(product.Test):
+    def in_browser(self, page):
+        """The document after a real browser has read it, as text."""
+        browser = shutil.which("chromium")
+        self.assertIsNotNone(browser, "this test needs chromium: ./dev setup installs it")
+        with tempfile.TemporaryDirectory(prefix="bellwether-browser-") as profile:
+            done = subprocess.run(
+                [browser, "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run",
+                 "--disable-background-networking", "--disable-component-update", "--disable-sync",
+                 "--enable-logging=stderr", f"--user-data-dir={profile}", "--dump-dom", page.as_uri()],
+                capture_output=True, text=True, timeout=90, check=False)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        for line in done.stderr.splitlines():
+            self.assertNotIn("CONSOLE", line, "the page's script or its rules complain")
+        return done.stdout
+
+    def test_one_run_makes_all_reports_and_they_agree(self):
+        server = Server(lambda request, _: response(b"[]", status="200 OK" if request.path == "/list" else "503 Busy"))
+        self.addCleanup(server.close)
+        outs = [word for name in ("html=r.html", "csv=r.csv", "junit=r.xml", "hdr=r.hgrm", "hdr:shop.pay=pay.hgrm")
+                for word in ("--out", name)]
+        run = self.load(SCENARIO.replace("@BASE@", server.url), *outs, code=product.THRESHOLDS)
+        requests = run.totals["requests"]
+
+        with open(self.folder / "r.csv", newline="", encoding="utf-8") as file:
+            rows = list(csv.DictReader(file))
+        self.assertEqual(int(rows[0]["requests"]), requests)
+        self.assertEqual(sum(int(row["requests"]) for row in rows if row["row"] == "step"), requests)
+        self.assertEqual(sum(int(row["requests"]) for row in rows if row["row"] == "second"), requests)
+
+        suites = xml.parse(self.folder / "r.xml").getroot()
+        self.assertEqual([suite.get("failures") for suite in suites], ["1", "1", "1"])
+        for suite in suites:
+            cases = suite.findall("testcase")
+            self.assertEqual(int(suite.get("tests")), len(cases))
+            self.assertEqual(int(suite.get("failures")), len(suite.findall("testcase/failure")))
+
+        self.assertIn(f"Total count    = {requests:12}", (self.folder / "r.hgrm").read_text())
+        self.assertIn(f"Total count    = {requests // 2:12}", (self.folder / "pay.hgrm").read_text())
+
+        page = Page((self.folder / "r.html").read_text(encoding="utf-8"))
+        self.assertEqual(page.asks, [])
+        self.assertIn(f"{requests:,}", page.text)
+
+    def test_an_hour_with_fifty_steps_is_read_by_a_browser(self):
+        buckets = [[(1024 + i) << 10, 5_000 + i] for i in range(1_000)]
+        times = {"histogram": {"unit": "ns", "buckets": buckets, "sum": 8_000_000_000_000, "min": buckets[0][0],
+                               "max": buckets[-1][0]}}
+        step = {"count": 5_000_000, "failed": 0, "rate_per_s": 1_388.9, "bytes_sent": 1, "bytes_received": 1,
+                "censored": 0, "service_ms": times, "response_ms": times, "status": {"200": 5_000_000}, "errors": {}}
+        point = {"p50": 1.25, "p95": 2.5, "p99": 5.125}
+        result = {
+            "format": "bellwether.result/1",
+            "run": {"id": "0123456789abcdef", "scenario": "an hour </title><script>alert(1)</script>",
+                    "started_at": "2026-01-02T03:04:05.678Z", "elapsed_s": 3_600, "verdict": "inconclusive",
+                    "exit_code": 120, "reason": "a part of the run was lost",
+                    "generator": {"saturated": False, "cores": 8, "cpu_cores": 3.5, "loop_lag_p99_ms": 0.2}},
+            "totals": {"requests": 250_000_000, "failed": 0, "rate_per_s": 69_444.4, "bytes_sent": 1,
+                       "bytes_received": 1, "iterations": 5_000_000, "dropped_iterations": 0},
+            "steps": {f"shop.step number {i}": step for i in range(50)},
+            "workflows": [], "thresholds": [], "generators": [],
+            "checks": [{"name": f"check {i}", "step": "shop", "passes": 5, "fails": 0} for i in range(50)],
+            "lost": [{"from": 1_200, "to": 1_260, "share": 0.25, "cause": "worker w2 died"}],
+            "events": [{"t": 1_200, "kind": "worker_lost", "detail": "w2"}],
+            "series": [{"t": t, "covered_s": 1, "requests": 69_444, "failed": t % 7, "rate_per_s": 69_000 + t % 500,
+                        "iterations": 1_388, "dropped": 0, "vus": 5_000, "service_ms": point, "response_ms": point}
+                       for t in range(3_600)]}
+        file = self.write("hour.json", json.dumps(result))
+        made = self.bellwether("report", file, "--to", "html=hour.html")
+        self.assertEqual(made.code, 0, made)
+        self.assertLessEqual((self.folder / "hour.html").stat().st_size, MEGABYTES_3)
+        page = Page(self.in_browser(self.folder / "hour.html"))
+        self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4, 1))
+        self.assertIn("worker w2 died", page.text)
+        self.assertIn("an hour </title><script>alert(1)</script>", page.text)
+        self.assertIn("shop.step number 49", page.text)
+
+    def test_a_file_that_is_no_result_is_refused_by_what_is_wrong_with_it(self):
+        for text, word in (("{}", "format"), ("no", "JSON"), ('{"format": "bellwether.result/9"}', "result/9")):
+            done = self.bellwether("report", self.write("wrong.json", text), "--to", "html=x.html")
+            self.assertEqual(done.code, product.WRONG, done)
+            self.assertIn(word, done.err)
+            self.assertFalse((self.folder / "x.html").exists())
+
+
+if __name__ == "__main__":
+    product.main()
