@@ -58,6 +58,10 @@ Result<StoredRun> open_run(const std::string& name, const std::string& store) {
   if (!opened && opened.error().code == Errc::kNotFound && !exported) {
     return fail(Errc::kNotFound, "there is no run '" + name + "': none is stored (" + opened.error().message + ")");
   }
+  if (!opened && opened.error().code == Errc::kInvalid && exported) {
+    return fail(Errc::kInvalid, "'" + name + "' holds no seconds of a run; `bellwether results export RUN FILE.db` " +
+                                    "writes a file that does");
+  }
   if (!opened) return tl::unexpected(opened.error());
   auto run = opened->find(exported ? "last" : name);
   if (!run) return tl::unexpected(run.error());

@@ -19,7 +19,7 @@ h1{font-size:24px;margin:0 0 4px}h2{font-size:17px;margin:30px 0 8px}p{margin:4p
 .verdict b{font-size:19px;text-transform:uppercase;letter-spacing:.04em;color:var(--warn)}
 .verdict.pass{border-color:var(--good)}.verdict.pass b{color:var(--good)}
 .verdict.fail{border-color:var(--bad)}.verdict.fail b{color:var(--bad)}
-.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(128px,1fr));gap:10px}
+.tiles{display:grid;grid-template-columns:repeat(auto-fit,minmax(150px,1fr));gap:10px}
 .tiles div{background:var(--card);border-radius:6px;padding:10px 12px}
 .tiles b{display:block;font-size:20px;font-variant-numeric:tabular-nums}
 .charts{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,480px),1fr));gap:14px}
@@ -32,7 +32,7 @@ svg{display:block;width:100%;height:auto;touch-action:pan-y}svg text{font-size:1
 vertical-align:middle;margin-right:5px}.key.soft::before{height:9px;opacity:.3}
 .rate{--c:var(--blue)}.p50{--c:var(--teal)}.p95{--c:var(--amber)}.p99{--c:var(--red)}.failed{--c:var(--red)}
 .vus{--c:var(--violet)}.lost{fill:var(--bad);opacity:.16}.event line{stroke:var(--dim);stroke-dasharray:3 3}
-.cursor{stroke:var(--dim)}
+.cursor{stroke:var(--dim)}@media(max-width:600px){svg text{font-size:17px}}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--rule);white-space:nowrap}
 th{color:var(--dim);font-weight:600}th:first-child,td:first-child,td.text,th.text{text-align:left;white-space:normal}

@@ -1,6 +1,7 @@
 #include "report/result_file.h"
 
 #include <gtest/gtest.h>
+#include <nlohmann/json.hpp>
 
 #include "report/json.h"
 #include "report/sample_run_testing.h"
@@ -66,6 +67,23 @@ TEST(ResultFile, what_breaks_the_rules_is_refused_by_its_place) {
   EXPECT_NE(message(with(good, "\"requests\"", "\"requested\"")).find("has no 'requests'"), std::string::npos);
   EXPECT_NE(message(with(good, "\"started_at\": \"", "\"started_at\": \"" + std::string(70'000, 'x'))).find("too long"),
             std::string::npos);
+}
+
+TEST(ResultFile, buckets_that_are_out_of_turn_or_begin_where_none_does_are_refused) {
+  const auto good = nlohmann::ordered_json::parse(to_json(closed_run()->report));
+  const auto with_buckets = [&](const nlohmann::ordered_json& buckets) {
+    auto document = good;
+    document["steps"]["main.get"]["service_ms"]["histogram"]["buckets"] = buckets;
+    return read_result(document.dump());
+  };
+  const auto first = good["steps"]["main.get"]["service_ms"]["histogram"]["buckets"][0];
+  const auto last = good["steps"]["main.get"]["service_ms"]["histogram"]["buckets"][1];
+  EXPECT_TRUE(with_buckets({first, last}).has_value());
+  EXPECT_FALSE(with_buckets({first, last, first, last}).has_value());
+  EXPECT_FALSE(with_buckets({first, first, last}).has_value());
+  EXPECT_FALSE(with_buckets({first, {1'000'001, 5}, last}).has_value());
+  EXPECT_FALSE(with_buckets({first, {1'000'000}, last}).has_value());
+  EXPECT_FALSE(with_buckets({first, {1'000'000, 1, 1}, last}).has_value());
 }
 
 TEST(ResultFile, a_histogram_that_contradicts_itself_is_refused) {

@@ -66,7 +66,8 @@ struct Recorder::Work {
       outcome.problem = "old runs could not be removed: " + removed.error().message;
     }
     if (left_out > 0) {
-      outcome.problem = std::to_string(left_out) + " seconds are missing in it, because the disk was too slow";
+      outcome.problem =
+          std::to_string(left_out) + " seconds are missing in it: the disk was too slow, or they came out of turn";
     }
   }
 
@@ -119,6 +120,12 @@ Recorder::Recorder(std::string path, std::string id, const plan::Plan& plan, Wal
 Recorder::~Recorder() { work_->stop(); }
 
 void Recorder::second(const metrics::Window& window, Duration covered) {
+  if (window.second < next_) {
+    const std::lock_guard lock(work_->mutex);
+    ++work_->left_out;
+    return;
+  }
+  next_ = window.second + 1;
   scratch_.clear();
   scratch_.merge(window);
   scratch_.covered = Duration::zero();

@@ -22,7 +22,8 @@ class Recorder {
   Recorder(const Recorder&) = delete;
   Recorder& operator=(const Recorder&) = delete;
 
-  // Takes a copy of what it needs of the window; the parts of the exchanges are left out (metrics::Phase).
+  // In rising order; one that is not is left out. Takes a copy of what it needs of the window; the parts of the
+  // exchanges are left out (metrics::Phase).
   void second(const metrics::Window& window, Duration covered);
 
   struct Outcome {
@@ -37,6 +38,7 @@ class Recorder {
   std::unique_ptr<Work> work_;
   Figures figures_;
   metrics::Window scratch_;
+  uint64_t next_ = 0;  // the least that the next second can be
 };
 
 }  // namespace bellwether::results

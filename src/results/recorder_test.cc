@@ -32,6 +32,16 @@ TEST(Recorder, trouble_with_the_store_is_told_at_the_end_and_nothing_else) {
   EXPECT_NE(recorder.end("{}", "pass", 0, {}).problem.find("file"), std::string::npos);
 }
 
+TEST(Recorder, a_second_that_comes_out_of_turn_is_left_out_and_told) {
+  const Folder folder;
+  Recorder recorder(folder / "results.db", "aa11", sample_plan(), WallTime{1}, 1);
+  for (const uint64_t s : {0U, 1U, 1U, 0U, 2U}) recorder.second(sample_second(s), Duration::seconds(1));
+  EXPECT_TRUE(recorder.end("{}", "pass", 0, {}).problem.starts_with("2 seconds are missing"));
+  auto store = Store::open(folder / "results.db", Store::Use::kRead);
+  ASSERT_TRUE(store.has_value()) << store.error().message;
+  EXPECT_EQ(store->find("last")->figures.requests, 60U);
+}
+
 TEST(Recorder, old_runs_are_counted_when_they_go) {
   const Folder folder;
   for (const char* id : {"a", "b", "c"}) {

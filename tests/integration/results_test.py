@@ -89,10 +89,12 @@ class Results(product.Test):
 
     def test_a_slip_is_answered_with_what_was_meant(self):
         self.run_short()
+        self.results("export", "last", "kept.json")
         for arguments, words in (
                 (("show", "lost"), ("did you mean 'last'",)),
                 (("show", "last~4"), ("1 are stored",)),
                 (("show", "nowhere.db"), ("there is no file",)),
+                (("compare", "kept.json", "last"), ("results export",)),
                 (("delete", "last", "zzz"), ("no run 'zzz'",)),
                 (("compare", "last", "last", "--tolerance", "much"), ("--tolerance", "5%"))):
             done = self.results(*arguments, code=product.WRONG)
