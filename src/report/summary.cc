@@ -6,8 +6,8 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "base/wall_text.h"
-#include "plan/metric.h"
 #include "report/summary_page.h"
+#include "report/threshold_text.h"
 
 namespace bellwether::report {
 namespace {
@@ -21,19 +21,6 @@ void write_head(Page& page, const RunReport& run) {
   const std::size_t space = page.width() - 2;
   const std::string name = shorten(printable(run.totals->plan().name), space - std::min(width_of(facts), space - 10));
   page.line(page.style(name, Style::kBold) + page.style(facts, Style::kDim));
-}
-
-// The value of a threshold in the unit that its metric has for people.
-std::string value_text(const plan::Threshold& threshold, double value) {
-  const plan::Metric* metric = plan::find_metric(threshold.metric);
-  const plan::MetricKind kind = metric != nullptr ? metric->kind : plan::MetricKind::kGauge;
-  const bool count = threshold.aggregation == plan::Aggregation::kCount;
-  if (kind == plan::MetricKind::kTrend && !count) {
-    return format_duration(Duration::nanos(static_cast<int64_t>(value * 1e6)));
-  }
-  if (kind == plan::MetricKind::kRate) return percent(static_cast<uint64_t>(std::llround(value * 1e9)), 1'000'000'000);
-  if (kind == plan::MetricKind::kCounter && !count) return decimal(value) + "/s";
-  return format_count(static_cast<uint64_t>(std::max(value, 0.0)));
 }
 
 void write_thresholds(Page& page, const RunReport& run) {
@@ -52,7 +39,7 @@ void write_thresholds(Page& page, const RunReport& run) {
     const aggregate::ThresholdResult& result = run.thresholds[t];
     page.line(page.style(result.ok ? "✓" : "✗", result.ok ? Style::kGood : Style::kBad) + " " +
               pad_right(shorten(text_of(threshold), width), width) + "  " +
-              (result.no_samples() ? "no samples" : value_text(threshold, *result.value)));
+              (result.no_samples() ? "no samples" : threshold_value(threshold, *result.value)));
   }
 }
 
