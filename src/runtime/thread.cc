@@ -17,6 +17,7 @@ void set_up_thread(const std::string& name, std::optional<int> cpu) {
 NoSignals::NoSignals() {
   sigset_t all;
   sigfillset(&all);
+  for (const int fault : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS, SIGABRT}) sigdelset(&all, fault);
   ::pthread_sigmask(SIG_SETMASK, &all, &before_);
 }
 

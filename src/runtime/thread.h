@@ -11,7 +11,8 @@ namespace bellwether::runtime {
 // run on, pins it there.
 void set_up_thread(const std::string& name, std::optional<int> cpu);
 
-// Signals belong to the thread of the runtime: a thread that begins in the life of this object gets none.
+// Signals belong to the thread of the runtime: a thread that begins in the life of this object gets none,
+// but those of a fault of its own, so that the process may still say its last words.
 class NoSignals {
  public:
   NoSignals();
