@@ -11,12 +11,12 @@ find_package(LibXml2 REQUIRED)
 find_package(OpenSSL 3 REQUIRED)
 find_package(Protobuf REQUIRED)
 find_package(SQLite3 REQUIRED)
-foreach(library libcares re2 libbrotlidec libbrotlienc libzstd libpq hiredis)
+foreach(library libcares re2 libbrotlidec libbrotlienc libzstd libpq hiredis tinfo)
   string(REPLACE "lib" "" short ${library})
   pkg_check_modules(${short} REQUIRED IMPORTED_TARGET ${library})
 endforeach()
-# re2 asks for -pthread and hiredis for 64-bit offsets, which on 64-bit Linux changes nothing but the hash of the
-# precompiled header.
-set_property(TARGET PkgConfig::re2 PkgConfig::hiredis PROPERTY INTERFACE_COMPILE_OPTIONS "")
-set_property(TARGET PkgConfig::hiredis PROPERTY INTERFACE_COMPILE_DEFINITIONS "")
+# re2 asks for -pthread, hiredis for 64-bit offsets and tinfo for what is the default, which on 64-bit Linux changes
+# nothing but the hash of the precompiled header.
+set_property(TARGET PkgConfig::re2 PkgConfig::hiredis PkgConfig::tinfo PROPERTY INTERFACE_COMPILE_OPTIONS "")
+set_property(TARGET PkgConfig::hiredis PkgConfig::tinfo PROPERTY INTERFACE_COMPILE_DEFINITIONS "")
 find_library(RAPIDCHECK rapidcheck REQUIRED)

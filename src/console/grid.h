@@ -1,0 +1,81 @@
+// What a screen shows, as cells: a value that can be compared, so that only what changed is ever written.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace bellwether::console {
+
+// What a cell means; how that looks is up to the terminal (terminfo.h).
+enum class Style : uint8_t {
+  kPlain,
+  kBold,
+  kDim,
+  kTitle,  // of the screen and of its parts
+  kBar,    // the part of a bar that is done
+  kGood,
+  kBad,
+  kWarn,
+  kLow,   // of three lines in a plot: the lowest
+  kMid,   // the one in the middle
+  kHigh,  // the highest
+  kKey,   // something that can be pressed
+};
+inline constexpr int kStyles = 12;
+
+struct Cell {
+  char32_t character = U' ';  // 0: the right half of the wide one before
+  Style style = Style::kPlain;
+  bool operator==(const Cell&) const = default;
+};
+
+// Columns that a character takes: 0 of what stands on the one before it, 2 of ideographs and their kin, else 1.
+int columns_of(char32_t character);
+
+class Grid {
+ public:
+  static constexpr int kColumnsMax = 500;
+  static constexpr int kRowsMax = 200;
+
+  Grid() = default;
+  // Blank. What is more than the most is not drawn on.
+  Grid(int columns, int rows);
+
+  int columns() const { return columns_; }
+  int rows() const { return rows_; }
+  // REQUIRES a place within the grid.
+  const Cell& at(int row, int column) const {
+    return cells_[static_cast<std::size_t>(row) * static_cast<std::size_t>(columns_) +
+                  static_cast<std::size_t>(column)];
+  }
+  // Nothing happens outside of the grid.
+  void put(int row, int column, char32_t character, Style style);
+  // UTF-8, from `column` on, cut at `end` (a column; -1: that of the grid). Control characters and what is no UTF-8
+  // become '?'; characters without a width are left out. Gives the column after it.
+  int text(int row, int column, std::string_view text, Style style = Style::kPlain, int end = -1);
+  // So that it ends before column `end`.
+  void text_right(int row, int end, std::string_view text, Style style = Style::kPlain);
+  // Every character that is not ASCII becomes one that is.
+  void to_ascii();
+  // A row as UTF-8, for tests and people who debug.
+  std::string line(int row) const;
+
+  bool operator==(const Grid&) const = default;
+
+ private:
+  int columns_ = 0;
+  int rows_ = 0;
+  std::vector<Cell> cells_;
+};
+
+// Columns of UTF-8 text, as Grid::text draws it.
+int columns_of(std::string_view text);
+// The same with "…" ("..." without UTF-8) at the end where it does not fit.
+std::string fitted(std::string_view text, int columns, bool utf8);
+// Appends one character as UTF-8.
+void append_utf8(std::string& out, char32_t character);
+
+}  // namespace bellwether::console
