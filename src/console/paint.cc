@@ -12,6 +12,7 @@ class Painter {
  public:
   explicit Painter(const Terminfo& codes) : codes_(codes) {}
 
+  // REQUIRES a cell that is not the right half of a wide one.
   void put(const Grid& grid, int row, int column) {
     if (row_ != row || column_ != column) {
       const bool near = row_ == row && column_ < column && column - column_ <= kStepOver;
@@ -23,8 +24,7 @@ class Painter {
         column_ = column;
       }
     }
-    // Going over the cells on the way may have ended behind this one, when it is half of a wide one.
-    if (column_ == column) write(grid, row, column);
+    write(grid, row, column);
   }
 
   std::string take() {
@@ -40,8 +40,8 @@ class Painter {
       out_ += codes_.plain + codes_.styles[static_cast<std::size_t>(cell.style)];
       style_ = cell.style;
     }
-    append_utf8(out_, cell.character == 0 ? U' ' : cell.character);
-    column_ += columns_of(cell.character == 0 ? U' ' : cell.character);
+    append_utf8(out_, cell.character);
+    column_ += columns_of(cell.character);
     if (column_ >= grid.columns()) row_ = -1;  // where the cursor is then, terminals do not agree on
   }
 

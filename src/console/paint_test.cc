@@ -29,6 +29,10 @@ TEST(Paint, writes_only_what_differs) {
   Grid after = before;
   after.text(0, 9, "101");
   EXPECT_EQ(paint(before, after, simple()), "<1,12><0>1");
+  after.text(0, 22, "1");
+  EXPECT_EQ(paint(before, after, simple()), "<1,12><0>1<1,23>1") << "it goes past what is the same";
+  after = before;
+  after.text(0, 9, "101");
   after.text(1, 20, "x", Style::kBold);
   EXPECT_EQ(paint(before, after, simple()), "<1,12><0>1<2,21><0><b>x<0>");
 }

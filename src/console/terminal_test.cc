@@ -136,7 +136,8 @@ TEST(Terminal, a_signal_that_is_ignored_stays_so) {
     terminal.send("goes on");
   });
   EXPECT_EQ(seen.status, 0);
-  EXPECT_NE(seen.text.find("goes on"), std::string::npos);
+  ASSERT_NE(seen.text.find("goes on"), std::string::npos);
+  EXPECT_LT(seen.text.find("goes on"), seen.text.find(kBack)) << "and the screen stands meanwhile";
 }
 
 TEST(Terminal, can_be_entered_again) {
