@@ -29,7 +29,7 @@ struct Given {
   std::vector<std::string> workflows;
   std::string why;
   std::string timeout;
-  std::string ui = "ci";
+  std::string ui;
   uint64_t seed = 0;
   std::string windows;
   bool steps = false;
@@ -116,13 +116,14 @@ Result<std::vector<Out>> outs_of(const Given& given) {
 }
 
 int watch(const Given& given) {
-  if (given.ui != "ci" && given.ui != "none") return wrong("--ui '" + given.ui + "': write none or ci");
+  const auto ui = ui_of(given.ui);
+  if (!ui) return wrong(ui.error().message);
   auto outs = outs_of(given);
   if (!outs) return wrong(outs.error().message);
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
   FollowOptions options;
-  options.progress = given.ui == "ci";
+  options.ui = *ui;
   options.outs = std::move(*outs);
   options.cancel_on_signal = false;
   options.verb = "job watch";
@@ -202,7 +203,7 @@ void add_job(CLI::App& app, int& exit_code) {
 
   CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
   add_out_option(watching, given->outs);
-  watching->add_option("--ui", given->ui, "none, or ci: a line every few seconds")->capture_default_str();
+  watching->add_option("--ui", given->ui, kUiHelp);
   watching->add_option("--windows", given->windows, "Writes each tenth of a second as it closes, a JSON line each")
       ->type_name("FILE");
   watching->callback([given, &exit_code] { exit_code = watch(*given); });

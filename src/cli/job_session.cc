@@ -5,6 +5,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstring>
+#include <optional>
 
 #include "base/check.h"
 #include "base/printable.h"
@@ -33,7 +34,9 @@ int complain(std::string_view verb, const std::string& text) {
 class Watcher final : public client::Listener, public client::detail::TotalsListener {
  public:
   // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
-  explicit Watcher(bool progress, std::FILE* windows = nullptr) : screen_(progress), windows_(windows) {}
+  explicit Watcher(Ui ui, std::FILE* windows = nullptr) : screen_(ui), windows_(windows) {}
+  // To say something on, and for who draws it.
+  RunScreen& screen() { return screen_; }
   // `ended` is set on this runtime's thread when there is nothing more to come. Both outlive the job's following.
   void tell_the_end(runtime::EpollRuntime& runtime, runtime::Event& ended) {
     runtime_ = &runtime;
@@ -62,6 +65,7 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
       if (goes_on) screen_.tell(at_, "manager '" + status.manager + "' goes on with the job");
       manager_ = status.manager;
     }
+    screen_.place(placement_of(status));
     screen_.set_state(status.stopping ? "stopping" : to_string(status.state));
   }
 
@@ -77,26 +81,32 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
 
   void on_contact(bool answers, const client::Error& why) override {
     if (answers) {
-      std::fputs("the managers answer again\n", stderr);
+      screen_.say("the managers answer again");
       return;
     }
-    const bool asked = why.code == client::Code::kUnavailable;
-    std::fprintf(stderr, "%s (%s); the workers go on\n",
-                 asked ? "no manager has the job at the moment" : "no manager answers", printable(why.message).c_str());
+    const std::string who =
+        why.code == client::Code::kUnavailable ? "no manager has the job at the moment" : "no manager answers";
+    screen_.say(who + " (" + printable(why.message) + "); the workers go on");
   }
 
   void on_not_cancelled(const client::Error& why) override {
-    std::fprintf(stderr, "the job could not be told to stop: %s\n", printable(why.message).c_str());
+    screen_.say("the job could not be told to stop: " + printable(why.message));
   }
 
   void on_result(const client::Result& /*result*/) override { end(); }
   void on_given_up(const client::Error& /*why*/) override { end(); }
 
   void tell_workers(const client::Status& status) {
+    for (const std::string& line : placement_of(status)) screen_.tell(at_, line);
+  }
+
+  static std::vector<std::string> placement_of(const client::Status& status) {
+    std::vector<std::string> lines;
     for (std::size_t w = 0; w < status.workflows.size(); ++w) {
       const std::string who = workers_of(status, w);
-      if (!who.empty()) screen_.tell(at_, "'" + status.workflows[w].name + "' on " + who);
+      if (!who.empty()) lines.push_back(printable("'" + status.workflows[w].name + "' on " + who));
     }
+    return lines;
   }
 
   void end() {
@@ -116,37 +126,67 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
 };
 
 // What the watching of one job consists of, on the main thread.
-struct Watching {
-  const FollowOptions& options;
-  runtime::Signals& signals;
+class Watching final : public console::Controls {
+ public:
+  Watching(const FollowOptions& options, RunScreen& screen) : options_(options), screen_(screen) {}
+
+  bool can_pause() const override { return false; }
+  bool paused() const override { return false; }
+  void pause() override {}
+  void resume() override {}
+  void stop() override { stop("the q key"); }
+  const char* stop_question() const override {
+    if (leaves()) return "Watch it no more? The job goes on.";
+    return asked_ == 0 ? "Stop the job? Iterations that run may finish." : "End the job at once?";
+  }
+
+  void stop(const std::string& why) {
+    const std::string before = screen_.ui() == Ui::kFull ? "" : "\n";
+    if (leaves()) {
+      left_ = true;
+      ended.set();
+      return;
+    }
+    ++asked_;
+    screen_.say(before + (asked_ == 1 ? "Stopping: iterations that run may finish. Once more ends at once."
+                                      : "Ending at once. Once more: leaves it alone."));
+    client::Cancellation cancellation;
+    cancellation.why = why;
+    cancellation.graceful = asked_ == 1;
+    job->ask_to_cancel(cancellation);
+  }
+  bool left() const { return left_; }
+
   runtime::Event ended;
-  bool left = false;
   client::Job* job = nullptr;
+
+ private:
+  bool leaves() const { return !options_.cancel_on_signal || asked_ >= 2; }
+
+  const FollowOptions& options_;
+  RunScreen& screen_;
+  int asked_ = 0;
+  bool left_ = false;
 };
 
-task<void> obey_signals(Watching* watching, runtime::Cancellation* cancel) {
-  for (int count = 1;; ++count) {
-    const int signal = co_await watching->signals.next(cancel);
+// `screen`: nullptr: there is none.
+task<void> obey_signals(runtime::Signals* signals, Watching* watching, LiveScreen* screen,
+                        runtime::Cancellation* cancel) {
+  while (true) {
+    const int signal = co_await signals->next(cancel);
     if (signal == 0) co_return;
-    if (!watching->options.cancel_on_signal || count > 2) {
-      std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s\n",
-                   watching->job->id().c_str());
-      watching->left = true;
-      watching->ended.set();
-      co_return;
+    if (signal == SIGINT || signal == SIGTERM) {
+      watching->stop(signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
+    } else if (screen != nullptr) {
+      screen->on_signal(signal);
     }
-    std::fprintf(stderr, count == 1 ? "\nStopping: iterations that run may finish. Once more ends at once.\n"
-                                    : "\nEnding at once. Once more: leaves it alone.\n");
-    client::Cancellation cancellation;
-    cancellation.why = signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM";
-    cancellation.graceful = count == 1;
-    watching->job->ask_to_cancel(cancellation);
   }
 }
 
-task<void> watch_to_the_end(Watching* watching) {
+task<void> watch_to_the_end(runtime::Signals* signals, Watching* watching, LiveScreen* screen) {
   runtime::Scope scope;
-  scope.spawn(obey_signals(watching, scope.cancellation()));
+  scope.spawn(obey_signals(signals, watching, screen, scope.cancellation()));
+  if (screen != nullptr) scope.spawn(screen->run(scope.cancellation()));
   co_await watching->ended.wait();
   scope.cancel();
   co_await scope.join();
@@ -156,15 +196,26 @@ task<void> watch_to_the_end(Watching* watching) {
 int see_through(client::Job given, Watcher& watcher, const FollowOptions& options) {
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return complain(options.verb, runtime.error().message);
-  auto signals = runtime::Signals::collect(**runtime, {SIGINT, SIGTERM});
+  auto signals = collect_signals(**runtime, options.ui);
   if (!signals) return complain(options.verb, signals.error().message);
-  Watching watching{options, **signals, {}, false, nullptr};
+  Watching watching(options, watcher.screen());
+  std::unique_ptr<console::Terminal> terminal;
+  std::optional<LiveScreen> live;
+  if (options.ui == Ui::kFull) {
+    auto opened = console::Terminal::open();
+    if (!opened) return complain(options.verb, opened.error().message);
+    terminal = std::move(*opened);
+    live.emplace(**runtime, *terminal, watcher.screen().board(), watching);
+  }
   watcher.tell_the_end(**runtime, watching.ended);
   client::Job job = std::move(given);  // ends before what its listener uses
   watching.job = &job;
   Inside::follow(job);
-  (*runtime)->run(watch_to_the_end(&watching));
-  if (watching.left) return kExitAway;
+  (*runtime)->run(watch_to_the_end(signals->get(), &watching, live ? &*live : nullptr));
+  if (watching.left()) {
+    std::fprintf(stderr, "\nNot watched any more; the job goes on: bellwether job watch %s\n", job.id().c_str());
+    return kExitAway;
+  }
   const auto result = job.wait();
   if (result) return deliver(Inside::report(job), options.outs, options.verb);
   complain(options.verb, result.error().message + "; job '" + job.id() + "' is not watched any more");
@@ -216,9 +267,12 @@ int watch_job(client::Client& client, const std::string& job, const FollowOption
                                         "; name a file that can be written");
     }
   }
-  Watcher watcher(options.progress, windows.get());
+  Watcher watcher(options.ui, windows.get());
   auto attached = Inside::attach(client, job, &watcher, &watcher);
-  if (attached) return see_through(std::move(*attached), watcher, options);
+  if (attached) {
+    watcher.screen().begin("job " + attached->id());
+    return see_through(std::move(*attached), watcher, options);
+  }
   complain(options.verb, attached.error().message);
   return kExitAway;
 }
@@ -228,13 +282,15 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   if (auto can = can_deliver(options.outs); !can) return complain(options.verb, can.error().message);
   const auto client = open_client(cluster, options.verb);
   if (!client) return kExitUsage;
-  Watcher watcher(options.progress);
+  Watcher watcher(options.ui);
   auto job = Inside::submit(*client, bundled, {.id = {}, .seed = seed}, &watcher, &watcher);
   if (!job) {
     complain(options.verb, job.error().message);
     return kExitAway;
   }
-  if (options.progress) std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client->answered_by().c_str());
+  if (options.ui != Ui::kNone)
+    std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client->answered_by().c_str());
+  watcher.screen().begin(bundled.plan, "job " + job->id());
   return see_through(std::move(*job), watcher, options);
 }
 

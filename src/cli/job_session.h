@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "bellwether/client.h"
+#include "cli/live_screen.h"
 #include "cli/outs.h"
 #include "plan/bundle.h"
 
@@ -28,7 +29,7 @@ void add_cluster_options(CLI::App* command, ClusterOptions& options);
 std::unique_ptr<client::Client> open_client(const ClusterOptions& options, std::string_view verb);
 
 struct FollowOptions {
-  bool progress = true;
+  Ui ui = Ui::kCi;
   std::vector<Out> outs;
   std::string windows_file;      // for live windows, a JSON line each; empty: none
   bool cancel_on_signal = true;  // else a signal only ends the watching

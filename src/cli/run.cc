@@ -25,7 +25,7 @@ struct RunArguments {
   std::vector<std::string> outs;
   std::vector<std::string> headers;
   std::string vus, duration, rate, timeout, method, body, pin, ca_file;
-  std::string ui = "ci";
+  std::string ui;
   uint32_t cores = 0;
   uint64_t seed = 0;
   std::string store;
@@ -113,10 +113,9 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.cores = arguments.cores;
   settings.seed = arguments.seed;
   settings.ignore_limits = arguments.ignore_limits;
-  if (arguments.ui != "none" && arguments.ui != "ci") {
-    return fail(Errc::kInvalid, "--ui '" + arguments.ui + "': write none or ci");
-  }
-  settings.progress = arguments.ui == "ci";
+  const auto ui = ui_of(arguments.ui);
+  if (!ui) return tl::unexpected(ui.error());
+  settings.ui = *ui;
   if (!arguments.pin.empty()) {
     auto pin = parse_pin(arguments.pin);
     if (!pin) return tl::unexpected(pin.error());
@@ -147,7 +146,7 @@ int run_command(const RunArguments& arguments) {
       return kExitUsage;
     }
     FollowOptions options;
-    options.progress = settings->progress;
+    options.ui = settings->ui;
     options.outs = settings->outs;
     return run_on_cluster(*bundled, arguments.cluster, settings->seed, options);
   }
@@ -172,7 +171,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_out_option(command, arguments->outs);
   add_store_option(command, arguments->store);
   command->add_flag("--no-store", arguments->no_store, "Do not keep the run for `bellwether results`");
-  command->add_option("--ui", arguments->ui, "none, or ci: a line every few seconds")->capture_default_str();
+  command->add_option("--ui", arguments->ui, kUiHelp);
   command->add_option("--cores", arguments->cores, "Load threads (default: all processors)")
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
@@ -190,6 +189,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->footer(
       "With --managers or --cluster-config the workers of a cluster run it; what is seen and written is the same.\n"
       "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
+      "On the screen: q stops the run after a question, n shows the next workflow, ? all keys.\n"
       "Examples:\n"
       "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
       "  bellwether run http://127.0.0.1:18080/pay -X POST -b '{}' -H 'Content-Type: application/json' --rate 200/s\n"

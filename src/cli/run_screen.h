@@ -1,4 +1,5 @@
-// What a person sees of a run, wherever it runs: a line every few seconds while it goes on, and its result at the end.
+// What a person sees of a run, wherever it runs: a screen or a line every few seconds while it goes on, and its result
+// at the end.
 #pragma once
 
 #include <string>
@@ -6,30 +7,46 @@
 #include <vector>
 
 #include "aggregate/totals.h"
+#include "base/result.h"
+#include "cli/live_screen.h"
 #include "cli/outs.h"
+#include "console/board.h"
 #include "console/ci.h"
+#include "console/view_maker.h"
 #include "plan/plan.h"
 #include "report/run_report.h"
 
 namespace bellwether::cli {
 
-// On standard error.
+// Lines on standard error, or a board for a screen. One thread tells of a run; say() may be called on another.
 class RunScreen {
  public:
-  // `wanted`: false keeps quiet.
-  explicit RunScreen(bool wanted) : wanted_(wanted) {}
-  void set_state(std::string_view state) { state_ = state; }
+  explicit RunScreen(Ui ui) : ui_(ui) {}
+  Ui ui() const { return ui_; }
+  console::Board& board() { return board_; }
+
+  // Before anything is measured. `where`: what runs it.
+  void begin(const std::string& where);
+  void begin(const plan::Plan& plan, const std::string& where);
+  void set_state(std::string_view state);
   void second_over(const aggregate::Totals& totals);
   // Something that happened, at a time of the run.
   void tell(Duration at, const std::string& text);
+  // Who runs what, each line of one workflow.
+  void place(std::vector<std::string> lines);
+  // Words about the run that are told whatever the screen, but by none that stands.
+  void say(const std::string& text);
 
  private:
-  bool wanted_;
+  Ui ui_;
   std::string_view state_ = "running";
   console::Snapshot last_;
+  console::Board board_;
+  console::ViewMaker maker_;
+  const plan::Plan* plan_ = nullptr;
 };
 
-// The summary on standard output, and the reports. The exit code of the process: that of the verdict, unless
+// The reports, and the summary on standard output. The exit code of the process: that of the verdict, unless
 // something could not be written. `verb` speaks in messages: "run".
 int deliver(const report::RunReport& report, const std::vector<Out>& outs, std::string_view verb);
 

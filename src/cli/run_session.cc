@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <csignal>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <sys/random.h>
 
 #include "base/printable.h"
+#include "base/units.h"
 #include "cli/commands.h"
+#include "cli/live_screen.h"
 #include "cli/machine_limits.h"
 #include "cli/run_screen.h"
 #include "cli/running.h"
@@ -33,10 +36,12 @@ class Progress final : public node::LocalRun::Observer {
  public:
   // `recorder` may be nullptr.
   Progress(RunScreen& screen, results::Recorder* recorder) : screen_(screen), recorder_(recorder) {}
-  void stopping() { screen_.set_state("stopping"); }
   void second_over(const aggregate::Totals& totals) override { screen_.second_over(totals); }
   void measured(const metrics::Window& window, Duration covered) override {
     if (recorder_ != nullptr) recorder_->second(window, covered);
+  }
+  void happened(const report::Event& event) override {
+    if (screen_.ui() == Ui::kFull) screen_.tell(event.at, printable(event.kind + ": " + event.detail));
   }
 
  private:
@@ -44,23 +49,55 @@ class Progress final : public node::LocalRun::Observer {
   results::Recorder* recorder_;
 };
 
-task<void> obey_signals(runtime::Signals* signals, node::LocalRun* run, Progress* progress,
+// How a person ends a run before its time, with a signal or on the screen.
+class LocalControls final : public console::Controls {
+ public:
+  LocalControls(node::LocalRun& run, RunScreen& screen) : run_(run), screen_(screen) {}
+
+  bool can_pause() const override { return !run_.stopping(); }
+  bool paused() const override { return run_.paused(); }
+  void pause() override { run_.pause(); }
+  void resume() override { run_.resume(); }
+  void stop() override { stop("the q key"); }
+  const char* stop_question() const override {
+    return stopping_ ? "End at once?" : "Stop the run? Iterations that run may finish.";
+  }
+
+  void stop(const std::string& why) {
+    const char* const before = screen_.ui() == Ui::kFull ? "" : "\n";
+    screen_.say(std::string(before) +
+                (stopping_ ? "Ending at once." : "Stopping: iterations that run may finish. Once more ends at once."));
+    stopping_ = true;
+    screen_.set_state("stopping");
+    run_.interrupt(aggregate::Ending::kSignal, why);
+  }
+
+ private:
+  node::LocalRun& run_;
+  RunScreen& screen_;
+  bool stopping_ = false;
+};
+
+// The screen: nullptr: there is none.
+task<void> obey_signals(runtime::Signals* signals, LocalControls* controls, LiveScreen* screen,
                         runtime::Cancellation* cancel) {
-  for (bool first = true;; first = false) {
+  while (true) {
     const int signal = co_await signals->next(cancel);
     if (signal == 0) co_return;
-    std::fprintf(stderr, first ? "\nStopping: iterations that run may finish. Once more ends at once.\n"
-                               : "\nEnding at once.\n");
-    progress->stopping();
-    run->interrupt(aggregate::Ending::kSignal, signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
+    if (signal == SIGINT || signal == SIGTERM) {
+      controls->stop(signal == SIGINT ? "SIGINT (Ctrl-C)" : "SIGTERM");
+    } else if (screen != nullptr) {
+      screen->on_signal(signal);
+    }
   }
 }
 
-task<void> supervise(node::LocalRun* run, runtime::Signals* signals, Progress* progress,
-                     node::ControlSocket* controls) {
+task<void> supervise(node::LocalRun* run, runtime::Signals* signals, LocalControls* controls, LiveScreen* screen,
+                     node::ControlSocket* socket) {
   runtime::Scope scope;
-  if (controls != nullptr) scope.spawn(controls->serve(scope.cancellation()));
-  scope.spawn(obey_signals(signals, run, progress, scope.cancellation()));
+  scope.spawn(obey_signals(signals, controls, screen, scope.cancellation()));
+  if (screen != nullptr) scope.spawn(screen->run(scope.cancellation()));
+  if (socket != nullptr) scope.spawn(socket->serve(scope.cancellation()));
   co_await run->run();
   scope.cancel();
   co_await scope.join();
@@ -119,7 +156,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
 
   auto control = runtime::EpollRuntime::create({.seed = settings.seed});
   if (!control) return complain(control.error().message);
-  auto signals = runtime::Signals::collect(**control, {SIGINT, SIGTERM});
+  auto signals = collect_signals(**control, settings.ui);
   if (!signals) return complain(signals.error().message);
 
   node::LocalOptions options;
@@ -128,7 +165,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                       : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
   options.pin = settings.pin;
   options.seed = settings.seed;
-  RunScreen screen(settings.progress);
+  RunScreen screen(settings.ui);
   const std::string id = new_run_id((*control)->wall_now());
   std::optional<results::Recorder> recorder;
   if (!settings.store.empty()) {
@@ -137,15 +174,27 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   Progress progress(screen, recorder ? &*recorder : nullptr);
   node::LocalRun run(**control, plan, options, &progress);
   if (auto prepared = run.prepare(); !prepared) return complain(prepared.error().message);
-  node::RunControls controls(run, plan, id);
-  auto socket = node::ControlSocket::open(**control, running_folder(), socket_name(id), controls);
+  LocalControls controls(run, screen);
+  node::RunControls outside(run, plan, id);
+  auto socket = node::ControlSocket::open(**control, running_folder(), socket_name(id), outside);
   if (!socket) {
     std::fprintf(stderr, "warning: `bellwether ctl` cannot control this run: %s.\n",
                  printable(socket.error().message).c_str());
-  } else if (is_controlled(plan)) {
-    std::fprintf(stderr, "Controlled from outside: `bellwether ctl %s vus N`, or pause, resume, stop.\n", id.c_str());
   }
-  (*control)->run(supervise(&run, signals->get(), &progress, socket ? socket->get() : nullptr));
+  std::unique_ptr<console::Terminal> terminal;
+  std::optional<LiveScreen> live;
+  if (settings.ui == Ui::kFull) {
+    auto opened = console::Terminal::open();
+    if (!opened) return complain(opened.error().message);
+    terminal = std::move(*opened);
+    screen.begin(plan, format_count(options.cores, "core"));
+    live.emplace(**control, *terminal, screen.board(), controls);
+  }
+  if (socket && is_controlled(plan)) {
+    screen.say("Controlled from outside: `bellwether ctl " + id + " vus N`, or pause, resume, stop.");
+  }
+  (*control)->run(
+      supervise(&run, signals->get(), &controls, live ? &*live : nullptr, socket ? socket->get() : nullptr));
 
   const report::RunReport report = report::conclude(run.totals(), {.run_id = id,
                                                                    .started_at = run.started_at(),

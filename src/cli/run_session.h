@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cli/outs.h"
+#include "cli/live_screen.h"
 #include "plan/plan.h"
 
 namespace bellwether::cli {
@@ -14,7 +15,7 @@ struct RunSettings {
   uint32_t cores = 0;  // 0: all processors that may be used
   std::vector<int> pin;
   uint64_t seed = 0;
-  bool progress = true;
+  Ui ui = Ui::kCi;
   bool ignore_limits = false;  // start although this machine does not offer enough
   std::vector<Out> outs;
   std::string store;  // the file in which the run is kept; empty: in none

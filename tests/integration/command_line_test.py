@@ -32,7 +32,7 @@ WRONG = [
     ("run @URL@ --cores 100000", "--cores", "1024"),
     ("run @URL@ --pin x", "--pin", "0-3"),
     ("run @URL@ --pin 999", "--pin", "999"),
-    ("run @URL@ --ui tui", "--ui", "'tui'", "none or ci"),
+    ("run @URL@ --ui tui", "--ui", "'tui'", "full, ci or none"),
     ("run @URL@ --out cvs=x", "--out", "did you mean 'csv'"),
     ("run @URL@ --out html=x --out json=x", "--out", "another report"),
     ("run @URL@ --out hdr:url.got=x", "url.got", "did you mean 'url.get'"),

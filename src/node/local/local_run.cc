@@ -252,6 +252,7 @@ void LocalRun::aborted_by(const std::string& step) {
 
 void LocalRun::note(std::string kind, std::string detail) {
   events_.push_back({std::max(Duration::zero(), control_.now() - start_), std::move(kind), std::move(detail)});
+  if (observer_ != nullptr) observer_->happened(events_.back());
 }
 
 std::vector<report::WorkflowState> LocalRun::workflow_states() const {

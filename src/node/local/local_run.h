@@ -38,6 +38,8 @@ class LocalRun final : public LoadGroup::Listener {
     virtual void second_over(const aggregate::Totals& totals) = 0;
     // Each second before it is over, and the last one too: what all threads counted in it.
     virtual void measured(const metrics::Window& window, Duration covered) = 0;
+    // Something that will be among events().
+    virtual void happened(const report::Event& event) = 0;
   };
 
   // All must outlive the run. `observer` may be nullptr.
