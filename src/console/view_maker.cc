@@ -96,7 +96,9 @@ Duration planned_length(const plan::Plan& plan) {
       const plan::Workflow& workflow = plan.workflows[w];
       Duration begin;
       for (const uint16_t need : workflow.depends) begin = std::max(begin, ends[need]);
-      const Duration end = begin + workflow.start_time + plan::facts_of(workflow.executor).length;
+      const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
+      if (facts.endless) return Duration::zero();
+      const Duration end = begin + workflow.start_time + facts.length;
       changed |= end != ends[w];
       ends[w] = end;
     }

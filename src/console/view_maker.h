@@ -12,7 +12,7 @@
 namespace bellwether::console {
 
 // The length of the run by its plan, without graceful stops: that of the longest chain of workflows that wait for each
-// other.
+// other. Zero: it only ends when it is stopped, or has no workflows.
 Duration planned_length(const plan::Plan& plan);
 
 class ViewMaker {

@@ -160,6 +160,8 @@ TEST(PlannedLength, is_that_of_the_longest_chain) {
   plan.workflows[2].start_time = Duration::seconds(5);
   EXPECT_EQ(planned_length(plan), Duration::seconds(25));
   EXPECT_EQ(planned_length({}), Duration::zero());
+  plan.workflows[1].executor = plan::ExternallyControlled{};
+  EXPECT_EQ(planned_length(plan), Duration::zero()) << "until it is stopped";
 }
 
 TEST(Events, only_the_newest_are_kept) {
