@@ -85,8 +85,8 @@ void LiveScreen::draw(Instant now) {
   steering_.can_pause = controls_.can_pause();
   steering_.paused = controls_.paused();
   console::turn(steering_, view_, now);
-  size_ = terminal_.size();
-  console::Drawn drawn = console::draw(view_, steering_, utf8_, size_.columns, size_.rows);
+  const console::Terminal::Size size = terminal_.size();
+  console::Drawn drawn = console::draw(view_, steering_, utf8_, size.columns, size.rows);
   steering_.steps_shown = drawn.steps_shown;
   std::string bytes = console::paint(shown_, drawn.grid, terminal_.codes());
   shown_ = std::move(drawn.grid);
@@ -101,12 +101,8 @@ void LiveScreen::obey(const std::string& typed) {
 }
 
 void LiveScreen::on_signal(int number) {
-  if (!running_) {
-    // As if nobody collected it.
-    if (number == SIGTSTP) terminal_.suspend();
-    return;
-  }
   if (number == SIGTSTP) terminal_.suspend();
+  if (!running_) return;
   // Whatever happened meanwhile to the terminal, it is set and drawn anew.
   if (number == SIGCONT && terminal_.in_foreground()) terminal_.leave();
   shown_ = {};

@@ -58,7 +58,6 @@ class LiveScreen {
   console::Steering steering_;
   console::KeyReader keys_;
   console::Grid shown_;
-  console::Terminal::Size size_;
   Instant beat_;
   Instant drawn_;
   bool changed_ = true;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <vector>
 
 #include "base/units.h"
@@ -29,7 +30,7 @@ struct Canvas {
 
 int row_of(Duration value, Duration scale, int rows) {
   const double share = std::clamp(value.seconds_f() / scale.seconds_f(), 0.0, 1.0);
-  return rows - 1 - static_cast<int>(share * (rows - 1) + 0.5);
+  return rows - 1 - static_cast<int>(std::lround(share * (rows - 1)));
 }
 
 void draw_lines(Canvas& canvas, std::span<const aggregate::Percentiles> points, Duration scale) {

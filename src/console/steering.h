@@ -40,7 +40,6 @@ struct Steering {
   std::size_t steps_shown = 0;  // as many as fitted when it was drawn last
   uint32_t beat = 0;            // of the spinner
   Instant turned;               // when the page was turned last
-  bool operator==(const Steering&) const = default;
 };
 
 // Carries out one key.
