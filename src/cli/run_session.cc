@@ -41,6 +41,9 @@ class Progress final : public node::LocalRun::Observer {
     if (recorder_ != nullptr) recorder_->second(window, covered);
   }
   void happened(const report::Event& event) override {
+    if (event.kind == "paused") screen_.set_state("paused");
+    if (event.kind == "resumed") screen_.set_state("running");
+    if (event.kind == "stopping") screen_.set_state("stopping");
     if (screen_.ui() == Ui::kFull) screen_.tell(event.at, printable(event.kind + ": " + event.detail));
   }
 
@@ -60,22 +63,20 @@ class LocalControls final : public console::Controls {
   void resume() override { run_.resume(); }
   void stop() override { stop("the q key"); }
   const char* stop_question() const override {
-    return stopping_ ? "End at once?" : "Stop the run? Iterations that run may finish.";
+    return run_.stopping() ? "End at once?" : "Stop the run? Iterations that run may finish.";
   }
 
   void stop(const std::string& why) {
     const char* const before = screen_.ui() == Ui::kFull ? "" : "\n";
-    screen_.say(std::string(before) +
-                (stopping_ ? "Ending at once." : "Stopping: iterations that run may finish. Once more ends at once."));
-    stopping_ = true;
-    screen_.set_state("stopping");
+    screen_.say(std::string(before) + (run_.stopping()
+                                           ? "Ending at once."
+                                           : "Stopping: iterations that run may finish. Once more ends at once."));
     run_.interrupt(aggregate::Ending::kSignal, why);
   }
 
  private:
   node::LocalRun& run_;
   RunScreen& screen_;
-  bool stopping_ = false;
 };
 
 // The screen: nullptr: there is none.

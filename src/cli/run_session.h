@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "cli/outs.h"
 #include "cli/live_screen.h"
+#include "cli/outs.h"
 #include "plan/plan.h"
 
 namespace bellwether::cli {
