@@ -20,7 +20,9 @@ class HttpTest(product.Test):
         answer = self.answers.get(request.path, response(b"ok"))
         return answer(request, connection) if callable(answer) else answer
 
-    def one(self, steps, workflow="vus: 1\n    duration: 50ms\n    pacing: 1s", defaults="", arguments=(), **more):
+    ONCE = "executor: per-vu-iterations\n    vus: 1\n    iterations: 1"
+
+    def one(self, steps, workflow=ONCE, defaults="", arguments=(), **more):
         """Runs one iteration (unless `workflow` says otherwise) of these steps, given as lines of YAML."""
         lines = "\n".join("      " + line for line in steps.strip("\n").splitlines())
         return self.load(f"""\
