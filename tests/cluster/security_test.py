@@ -132,8 +132,8 @@ class Secrets(nodes.Test):
         self.assertEqual(cluster.agreed(running), leader)
 
         # One that was away meanwhile has the old secret still. It is told what may be wrong, and is let in afterwards.
-        cluster.start("w2", join_limit="4s")
-        self.assertEqual(cluster.running["w2"].popen.wait(20), 1)
+        cluster.start("w2", join_limit="15s")
+        self.assertEqual(cluster.running["w2"].popen.wait(60), 1)
         self.assertIn("as a node does whose secret is another one", cluster.running["w2"].tail())
         cluster.start("w2", secret={"file": str(new)})
         cluster.all_alive([*running, "w2"])

@@ -152,14 +152,17 @@ class Chooses(ScreenTest):
         terminal = self.terminal(120, 24)
         for setting in ("CI=1", "TERM=dumb"):
             terminal.run("env", setting, product.binary, "run", self.url, "--duration", "2200ms")
-            terminal.shows("PASS", "\n$")
-            said = terminal.text("-S", "-")
-            self.assertIn("running  vus 1", said)
+            said = until(f"lines and a summary with {setting}", lambda: self.said(terminal))
             self.assertNotIn("q quit", said)
         terminal.run("env", "CI=1", product.binary, "run", self.url, "--duration", "1h", "--ui", "full")
         terminal.shows("q quit")
         terminal.keys("C-c")
         terminal.shows("ABORTED")
+
+    def said(self, terminal):
+        """All that stands there, when the command has ended."""
+        said = terminal.text("-S", "-")
+        return said if all(text in said for text in ("running  vus 1", "PASS")) else None
 
     def test_a_screen_is_refused_without_a_terminal(self):
         run = self.bellwether("run", self.url, "--ui", "full", "--duration", "1s")
