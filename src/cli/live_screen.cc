@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <csignal>
-#include <cstdlib>
 
 #include "console/draw.h"
 #include "console/paint.h"
+#include "store/environment.h"
 
 namespace bellwether::cli {
 namespace {
@@ -15,10 +15,7 @@ using runtime::task;
 // How often it is asked whether a job of the background has come to the front.
 constexpr Duration kAway = Duration::millis(250);
 
-bool is_set(const char* name) {
-  const char* value = std::getenv(name);
-  return value != nullptr && *value != '\0';
-}
+bool is_set(const char* name) { return !store::variable(&store::own_environment, name).empty(); }
 
 }  // namespace
 

@@ -1,21 +1,16 @@
 #include "cli/stored_runs.h"
 
 #include <CLI/CLI.hpp>
-#include <cstdlib>
-#include <string_view>
 #include <sys/stat.h>
 
 #include "cli/sources.h"
 #include "report/result_file.h"
+#include "store/environment.h"
 
 namespace bellwether::cli {
 namespace {
 
-// Empty unless it is set.
-std::string_view environment(const char* name) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? std::string_view() : std::string_view(value);
-}
+std::string environment(const char* name) { return store::variable(&store::own_environment, name); }
 
 bool is_file(const std::string& name) {
   struct stat found {};
@@ -33,19 +28,19 @@ void add_store_option(CLI::App* command, std::string& store) {
 
 Result<std::string> store_path(const std::string& given) {
   if (!given.empty()) return given;
-  if (const std::string_view file = environment("BELLWETHER_STORE"); !file.empty()) return std::string(file);
+  if (std::string file = environment("BELLWETHER_STORE"); !file.empty()) return file;
   // By the XDG Base Directory Specification a path that is not absolute does not count.
-  if (const std::string_view data = environment("XDG_DATA_HOME"); data.starts_with('/')) {
-    return std::string(data) + "/bellwether/results.db";
+  if (const std::string data = environment("XDG_DATA_HOME"); data.starts_with('/')) {
+    return data + "/bellwether/results.db";
   }
-  if (const std::string_view home = environment("HOME"); home.starts_with('/')) {
-    return std::string(home) + "/.local/share/bellwether/results.db";
+  if (const std::string home = environment("HOME"); home.starts_with('/')) {
+    return home + "/.local/share/bellwether/results.db";
   }
   return fail(Errc::kNotFound, "neither XDG_DATA_HOME nor HOME says where runs are stored; name a file with --store");
 }
 
 bool is_store_off() {
-  const std::string_view off = environment("BELLWETHER_NO_STORE");
+  const std::string off = environment("BELLWETHER_NO_STORE");
   return !off.empty() && off != "0";
 }
 

@@ -84,6 +84,7 @@ task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step
   const Outcome outcome = record(step, response, due, vu);
   const plan::Retry& retry = step.call().retry;
   if (sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed)) {
+    response = {};  // its buffer is of no use any more, and the next one needs one
     const Flow flow = co_await send_again(run, vu, step, due, sent);
     co_return flow;
   }

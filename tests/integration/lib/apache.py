@@ -1,12 +1,10 @@
 """Apache httpd in a folder of its own, on a free port of the loopback, for what nginx cannot do."""
 
 import hashlib
-import socket
 import subprocess
-import time
 from pathlib import Path
 
-from .nginx import free_port
+from .nginx import comes_up, free_port
 
 CONFIGURATION = """\
 ServerRoot {folder}
@@ -58,14 +56,7 @@ class DigestApache:
         self.process = subprocess.Popen(
             ["apache2", "-D", "FOREGROUND", "-f", self.folder / "httpd.conf"],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return True
-            except OSError:
-                time.sleep(0.01)
-        return False
+        return comes_up(self.process, self.port)
 
     def stop(self):
         if self.process.poll() is None:

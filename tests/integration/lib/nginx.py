@@ -57,14 +57,7 @@ class Nginx:
         self.process = subprocess.Popen(
             ["nginx", "-p", self.folder, "-c", self.folder / "nginx.conf", "-e", self.folder / "error.log"],
             stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 20
-        while time.monotonic() < deadline and self.process.poll() is None:
-            try:
-                socket.create_connection(("127.0.0.1", self.port), 1).close()
-                return True
-            except OSError:
-                time.sleep(0.01)
-        return False
+        return comes_up(self.process, self.port)
 
     @property
     def url(self):
@@ -97,6 +90,18 @@ class Nginx:
 
     def __exit__(self, *_):
         self.stop()
+
+
+def comes_up(process, port):
+    """Whether a server that was just started listens on its port before long; False: it has ended, or never does."""
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            socket.create_connection(("127.0.0.1", port), 1).close()
+            return True
+        except OSError:
+            time.sleep(0.01)
+    return False
 
 
 def free_port():

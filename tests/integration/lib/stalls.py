@@ -1,11 +1,8 @@
 """When the whole machine stood still: nobody can keep a promise about a time that passed meanwhile."""
 
 import threading
-import time
 
-
-def boot_ns():
-    return time.clock_gettime_ns(time.CLOCK_BOOTTIME)
+from .leading import boot_ns
 
 
 class Stalls:
