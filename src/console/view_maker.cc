@@ -30,6 +30,7 @@ std::string targets_of(const plan::Plan& plan) {
   for (const plan::Workflow& workflow : plan.workflows) {
     for (const plan::Step& step : workflow.steps) {
       const auto* call = std::get_if<plan::HttpCall>(&step.work);
+      if (const auto* code = std::get_if<plan::CodeCall>(&step.work)) call = &code->base;
       const std::string origin = call != nullptr ? origin_of(call->url) : std::string();
       if (!origin.empty() && std::find(origins.begin(), origins.end(), origin) == origins.end()) {
         origins.push_back(origin);

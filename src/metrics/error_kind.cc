@@ -36,6 +36,7 @@ constexpr std::array<Text, kErrorKinds> kTexts{{
     {"redirect", "too many redirects, or one that cannot be followed"},
     {"template", "a value that the request needs was missing, so it was not sent (did an earlier step fail?)"},
     {"interrupted", "still running when the run ended"},
+    {"script", "the function of the script failed (its message is among the notes of the run)"},
 }};
 
 const Text& text_of(ErrorKind kind) {

@@ -28,8 +28,9 @@ enum class ErrorKind : uint8_t {
   kRedirect,     // too many redirects, or one that cannot be followed
   kTemplate,     // a value the request needs was missing: nothing was sent
   kInterrupted,  // still running when the run ended
+  kScript,       // a program that does the step's work failed
 };
-inline constexpr int kErrorKinds = 21;
+inline constexpr int kErrorKinds = 22;
 
 // "connect_refused", "first_byte_timeout", …: keys of result files, stable.
 std::string_view to_string(ErrorKind kind);

@@ -82,6 +82,11 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   }
 }
 
+bool is_measured(const scenario::Step& step) {
+  const auto* code = std::get_if<scenario::Code>(&step.work);
+  return code != nullptr ? code->sends : std::holds_alternative<scenario::Http>(step.work);
+}
+
 // Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them.
 void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan) {
   Workflow& out = plan.workflows.emplace_back();
@@ -93,7 +98,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
     plan.steps.push_back({.workflow = workflow,
                           .index = static_cast<uint16_t>(out.steps.size() - 1),
                           .name = source.name.text + "." + step.name.text,
-                          .measured = std::holds_alternative<scenario::Http>(step.work),
+                          .measured = is_measured(step),
                           .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model});
   }
 }
@@ -109,6 +114,8 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
       action.assignments.push_back({scope.slot_of(index, pair.name.text), templates.make(pair.value, Place::kText)});
     }
     out.work = std::move(action);
+  } else if (const auto* code = std::get_if<scenario::Code>(&source.work)) {
+    out.work = compile_code(*code, scope, index, templates, compiling, plan);
   }
   out.checks = compile_checks(source, out.id, plan.checks, compiling.reading);
   for (const scenario::Extraction& extraction : source.extracts) {

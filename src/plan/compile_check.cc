@@ -138,6 +138,15 @@ std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::ve
     infos.push_back({id, name_of(condition)});
     out.push_back(std::move(check));
   }
+  if (const auto* code = std::get_if<scenario::Code>(&step.work)) {
+    for (const scenario::Text& name : code->checks) {
+      Check check;
+      check.id = static_cast<CheckId>(infos.size());
+      check.subject = Check::Subject::kCode;
+      infos.push_back({id, name.text});
+      out.push_back(std::move(check));
+    }
+  }
   return out;
 }
 

@@ -198,6 +198,21 @@ std::string with_constants(const Template& url) {
 
 }  // namespace
 
+HttpCall compile_base_call(TemplateMaker& templates, Compiling& compiling) {
+  HttpCall call;
+  call.method = "GET";
+  if (compiling.source.http.base) {
+    append_literal(call.url, compiling.source.http.base->text);
+    // A wrong one was reported.
+    if (!complete_url(call.url, {})) call.url = {};
+  }
+  const scenario::Http plain;
+  apply_options(plain.options, compiling, call);
+  add_headers(plain, templates, compiling, call);
+  add_credentials(plain, templates, compiling, call);
+  return call;
+}
+
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling) {
   HttpCall call;
   call.method = http.method;

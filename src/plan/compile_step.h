@@ -25,6 +25,11 @@ struct Compiling {
 };
 
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling);
+// What requests begin with of which only a program knows the rest: the defaults of the scenario.
+HttpCall compile_base_call(TemplateMaker& templates, Compiling& compiling);
+// `index`: of the step. A file that is new is added to the programs of `plan`.
+CodeCall compile_code(const scenario::Code& code, const Scope& scope, std::size_t index, TemplateMaker& templates,
+                      Compiling& compiling, Plan& plan);
 
 // Checks and extracts of `step`. The ids of the checks go on from the end of `infos`, to which their names are added.
 std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,

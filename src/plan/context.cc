@@ -83,11 +83,18 @@ void put(Template& to, Values& values) {
   to = std::move(out);
 }
 
+void put(HttpCall& call, Values& values) {
+  put(call.url, values);
+  for (Header& header : call.headers) put(header.value, values);
+  if (call.body) put(*call.body, values);
+}
+
 void put(Step& step, Values& values) {
   if (auto* call = std::get_if<HttpCall>(&step.work)) {
-    put(call->url, values);
-    for (Header& header : call->headers) put(header.value, values);
-    if (call->body) put(*call->body, values);
+    put(*call, values);
+  } else if (auto* code = std::get_if<CodeCall>(&step.work)) {
+    put(code->base, values);
+    for (auto& argument : code->arguments) put(argument.value, values);
   } else {
     for (auto& assignment : std::get<SetAction>(step.work).assignments) put(assignment.value, values);
   }

@@ -149,7 +149,8 @@ enum class Comparison : uint8_t {
 using Literal = std::variant<std::string, double, bool, std::nullptr_t>;
 
 struct Check {
-  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration };
+  // kCode: what a program says.
+  enum class Subject : uint8_t { kStatus, kBody, kBodySize, kJson, kHeader, kDuration, kCode };
   CheckId id = 0;
   Subject subject = Subject::kStatus;
   Comparison comparison = Comparison::kEqual;
@@ -187,10 +188,30 @@ struct SetAction {
   std::vector<Assignment> assignments;
 };
 
+// A function of a program, which sends requests, checks, and makes values as it likes.
+struct CodeCall {
+  struct Argument {
+    std::string name;
+    Template value;  // rendered before each call
+  };
+  struct Value {
+    std::string name;
+    SlotId slot = 0;
+  };
+  uint16_t program = 0;  // index into Plan::programs
+  std::string function;
+  // What its requests begin with: the defaults of the scenario. The URL is the base of relative ones, or empty.
+  HttpCall base;
+  std::vector<Argument> arguments;
+  std::vector<Value> sets;          // values that it may make
+  std::vector<std::string> checks;  // names of those that it makes itself: Subject::kCode, the last of the step's
+  bool sends = true;                // its last response is measured
+};
+
 struct Step {
   StepId id = 0;
   std::string name;
-  std::variant<HttpCall, SetAction> work;
+  std::variant<HttpCall, SetAction, CodeCall> work;
   std::vector<Check> checks;
   std::vector<Extract> extracts;
   std::optional<ThinkTime> think;  // after the step, before what comes after it; not measured
@@ -330,6 +351,14 @@ struct CheckInfo {
 
 enum class OnLoss : uint8_t { kInconclusive, kPass, kFail };
 
+// What steps call functions of.
+struct Program {
+  enum class Language : uint8_t { kLua, kNative };
+  Language language = Language::kLua;
+  std::string name;                         // of its file, for messages
+  std::shared_ptr<const std::string> text;  // of the file, whole
+};
+
 struct Plan {
   std::string name;
   std::vector<Workflow> workflows;
@@ -338,6 +367,7 @@ struct Plan {
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
   std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
+  std::vector<Program> programs;
 };
 
 // Why a run with this timeout was ended: "its timeout of 2h is over".

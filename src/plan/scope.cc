@@ -49,6 +49,9 @@ Scope::Scope(const scenario::Workflow& source, const Dag& dag, scenario::Reading
     if (const auto* set = std::get_if<std::vector<scenario::Pair>>(&step.work)) {
       for (const scenario::Pair& pair : *set) declare(pair.name, i);
     }
+    if (const auto* code = std::get_if<scenario::Code>(&step.work)) {
+      for (const scenario::Text& name : code->sets) declare(name, i);
+    }
   }
 }
 
@@ -216,7 +219,9 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, s
   const scenario::Step& maker = source_.steps[source];
   if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
   const std::string_view word = part.substr(0, part.find('.'));
-  const bool is_action = std::holds_alternative<std::vector<scenario::Pair>>(maker.work);
+  const auto* code = std::get_if<scenario::Code>(&maker.work);
+  const bool is_action =
+      code != nullptr ? !code->sends : std::holds_alternative<std::vector<scenario::Pair>>(maker.work);
   if (!contains(kParts, word) || is_action) {
     std::vector<std::string_view> names;
     if (!is_action) names.assign(kParts.begin(), kParts.end());

@@ -123,10 +123,23 @@ struct Extraction {
 
 enum class OnError : unsigned char { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
+// A step whose work is a function of a program.
+struct Code {
+  enum class Language : unsigned char { kLua, kNative };
+  Language language = Language::kLua;
+  Text file;
+  Text function;
+  std::vector<Pair> arguments;
+  std::vector<Text> sets;    // values that it gives to later steps
+  std::vector<Text> checks;  // names of the checks that it makes itself
+  bool sends = true;         // its last response is measured; false for an action
+};
+
 struct Step {
   Text name;
   std::vector<Text> after;
-  std::variant<std::monostate, Http, std::vector<Pair>> work;  // monostate: was wrong and reported; pairs: action set
+  // monostate: was wrong and reported; pairs: action set
+  std::variant<std::monostate, Http, std::vector<Pair>, Code> work;
   std::vector<Condition> checks;
   std::vector<Extraction> extracts;
   std::optional<std::pair<Duration, Duration>> think;

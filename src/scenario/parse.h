@@ -21,6 +21,8 @@ Workflow parse_workflow(const Node& node, Reading& reading);
 void parse_executor(const Section& section, Workflow& workflow);
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
+// The value of the key 'lua' or 'native' of `where`.
+Code parse_code(const Node& node, const std::string& where, Reading& reading);
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
 std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);

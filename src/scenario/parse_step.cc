@@ -6,9 +6,13 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 7> kStepKeys{"after", "http", "action", "check", "extract", "think", "on_error"};
+constexpr std::array<std::string_view, 9> kStepKeys{"after", "http",    "lua",   "native",  "action",
+                                                    "check", "extract", "think", "on_error"};
 constexpr std::array<std::string_view, 12> kStepLater{"http2",     "http3", "graphql", "grpc",   "websocket", "sql",
                                                       "condition", "if",    "repeat",  "metric", "tags",      "group"};
+
+constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
+constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
 
 // "200ms" or "200ms..1s".
 std::optional<std::pair<Duration, Duration>> parse_think(const Node& node, const std::string& what, Reading& reading) {
@@ -31,11 +35,19 @@ std::optional<std::pair<Duration, Duration>> parse_think(const Node& node, const
   return std::pair(*from, *to);
 }
 
-std::vector<Pair> parse_action(const Node& node, const std::string& where, Reading& reading) {
-  static constexpr std::array<std::string_view, 1> kKeys{"set"};
-  static constexpr std::array<std::string_view, 3> kLater{"run", "lua", "wait"};
+decltype(Step::work) parse_action(const Node& node, const std::string& where, Reading& reading) {
+  static constexpr std::array<std::string_view, 3> kKeys{"set", "lua", "native"};
+  static constexpr std::array<std::string_view, 2> kLater{"run", "wait"};
   const Section section(node, "'action' of " + where, reading, {kKeys, kLater});
   const Node* set = section.find("set");
+  for (const std::string_view key : kLanguages) {
+    const Node* code = section.find(key);
+    if (code == nullptr) continue;
+    if (node.items.size() > 1) report_wrong(node, section.where(), "one of set, lua, native", reading);
+    Code out = parse_code(*code, section.where(), reading);
+    out.sends = false;
+    return out;
+  }
   std::vector<Pair> out;
   if (set != nullptr && !set->is_map()) report_wrong(*set, section.what(*set), "a map of names and texts", reading);
   if (set != nullptr && set->is_map()) {
@@ -52,13 +64,24 @@ void parse_work(const Section& section, Step& step) {
   Reading& reading = section.reading();
   const Node* http = section.find("http");
   const Node* action = section.find("action");
-  if (http != nullptr && action != nullptr) {
-    reading.diagnostics.add(action->place(), {.message = section.where() + " has both 'http' and 'action'",
+  const Node* first = nullptr;
+  for (const std::string_view key : kWorks) {
+    const Node* work = section.find(key);
+    if (work == nullptr) continue;
+    if (first != nullptr) {
+      reading.diagnostics.add(work->place(), {.message = section.where() + " has both " + in_quotes(first->key) +
+                                                         " and " + in_quotes(work->key),
                                               .hint = "make two steps of it"});
-    return;
+      return;
+    }
+    first = work;
   }
   if (http != nullptr) {
     step.work = parse_http(*http, "'http' of " + section.where(), reading);
+    return;
+  }
+  if (first != nullptr && first != action) {
+    step.work = parse_code(*first, section.where(), reading);
     return;
   }
   if (action == nullptr) {
@@ -66,7 +89,7 @@ void parse_work(const Section& section, Step& step) {
       if (section.find(later) != nullptr) return;  // reported as not available
     }
     reading.diagnostics.add(step.name.mark,
-                            {.message = section.where() + " does nothing", .expected = "one of http, action"});
+                            {.message = section.where() + " does nothing", .expected = scenario::one_of(kWorks)});
     return;
   }
   step.work = parse_action(*action, section.where(), reading);

@@ -29,7 +29,7 @@ Headway& Headway::operator+=(const Headway& other) {
 }
 
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
-               metrics::PagePool& pool, metrics::Window* first)
+               metrics::PagePool& pool, metrics::Window* first, const ProgramLoader* programs)
     : runtime_(runtime),
       plan_(plan),
       share_(std::move(share)),
@@ -37,7 +37,9 @@ Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare sh
       pool_(pool),
       window_(first),
       stopped_(&killed_),
-      client_(runtime) {
+      client_(runtime),
+      loader_(programs),
+      code_thread_{runtime, client_.origins(), readers_, window_} {
   check(share_.part < share_.parts, "a part is one of its parts");
   for (const uint16_t workflow : share_.workflows) {
     check(workflow < plan.workflows.size(), "the workflow is one of the plan");
@@ -58,6 +60,8 @@ Status Engine::prepare() {
       auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), readers_);
       if (!prepared) return tl::unexpected(prepared.error());
       run->steps.push_back(std::move(*prepared));
+      const Status code = prepare_code(*run, step);
+      if (!code) return tl::unexpected(code.error());
       run->may_leave_out |= step.on_error == plan::OnError::kSkip;
     }
     runs_.push_back(std::move(run));
@@ -241,6 +245,7 @@ task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) 
   ++run.begun;
   vu.values.clear();
   if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
+  if (!run.programs.empty()) begin_code_iteration(run, vu);
   if (!run.workflow.keeps_cookies) vu.session.cookies.clear();
   Flow flow = Flow::kGoOn;
   for (const std::vector<uint16_t>& layer : run.workflow.layers) {

@@ -20,6 +20,7 @@
 #include "protocol/http1/client.h"
 #include "runtime/runtime.h"
 #include "vuser/prepared_step.h"
+#include "vuser/program.h"
 #include "vuser/values.h"
 
 namespace bellwether::vuser {
@@ -33,6 +34,8 @@ class WindowSink {
   virtual metrics::Window* exchange(metrics::Window* full) = 0;
   // A step with `on_error: abort` failed.
   virtual void abort_run(std::string_view step) = 0;
+  // What the program of a step says of itself: why it failed, say. A few times at most.
+  virtual void note(std::string_view step, std::string_view text) = 0;
 };
 
 // What an engine runs of a plan: part `part` of `parts` of each workflow, or of those that are named. Its windows have
@@ -71,12 +74,13 @@ inline constexpr Duration kTurn = Duration::millis(100);
 class Engine {
  public:
   // Everything given must outlive it. `pool` feeds the windows' histograms; `first` is the window to start with.
-  // REQUIRES a part of its parts, and a workflow of the plan.
+  // `programs` may be nullptr for a plan without any. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
-         metrics::PagePool& pool, metrics::Window* first);
+         metrics::PagePool& pool, metrics::Window* first, const ProgramLoader* programs = nullptr);
   ~Engine();
 
-  // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file.
+  // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file, a program
+  // without the function that a step calls.
   Status prepare();
   // Runs its share from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
   // before it returns.
@@ -149,6 +153,11 @@ class Engine {
   runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
   runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
   Flow run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
+  Result<std::size_t> program_at(uint16_t index);
+  Status prepare_code(WorkflowRun& run, const plan::Step& step);
+  void begin_code_iteration(WorkflowRun& run, Vu& vu);
+  runtime::task<Flow> run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  void note(const PreparedStep& step, std::string_view text);
   void provide(WorkflowRun& run, const Vu& vu);
   Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);
   struct Outcome {
@@ -176,6 +185,16 @@ class Engine {
   bool paused_ = false;
   BodyReaders readers_;
   http1::Client client_;
+  // Before the users that they keep something of.
+  const ProgramLoader* loader_;
+  struct Loaded {
+    uint16_t index;  // into Plan::programs
+    std::unique_ptr<Program> program;
+  };
+  std::vector<Loaded> programs_;
+  CodeThread code_thread_;
+  std::vector<std::string> notes_;                      // so far
+  std::vector<std::unique_ptr<CodeRun>> runs_of_code_;  // free ones
   std::vector<std::unique_ptr<WorkflowRun>> runs_;
   std::vector<std::unique_ptr<RequestText>> texts_;  // free ones
 };

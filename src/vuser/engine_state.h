@@ -46,8 +46,9 @@ struct Engine::Vu {
   uint64_t iteration = 0;         // from 0
   http1::Session session;
   Values values;
-  std::vector<runtime::task<Flow>> branches;  // of a layer with several steps
-  std::vector<bool> left_out;                 // steps of this iteration, and those that failed and say so
+  std::vector<runtime::task<Flow>> branches;         // of a layer with several steps
+  std::vector<bool> left_out;                        // steps of this iteration, and those that failed and say so
+  std::vector<std::unique_ptr<Program::User>> code;  // in each of the workflow's programs
   // Arrival-rate executors: the arrival this user serves, and its wait for the next one.
   Instant due;
   bool working = false;
@@ -85,6 +86,8 @@ struct Engine::WorkflowRun {
   Change change;                     // it is paused or resumed, or has another number of users
   runtime::Timer handing_over;       // fires at `until`
   std::vector<PreparedStep> steps;
+  std::vector<std::unique_ptr<CodeSite>> sites;  // by step; nullptr: no program does its work
+  std::vector<Program*> programs;
   bool may_leave_out = false;    // a step says on_error: skip
   runtime::Cancellation cancel;  // ends every iteration of this workflow; outlives its users
   std::vector<std::unique_ptr<Vu>> vus;

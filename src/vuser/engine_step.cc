@@ -51,6 +51,8 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
   Flow flow = Flow::kGoOn;
   if (step.is_call()) {
     flow = co_await run_call(run, vu, step, due);
+  } else if (std::holds_alternative<plan::CodeCall>(step.step().work)) {
+    flow = co_await run_code(run, vu, step, due);
   } else {
     flow = run_action(run, vu, step);
   }

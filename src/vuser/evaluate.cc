@@ -116,6 +116,7 @@ Evaluator::Verdict Evaluator::evaluate(const http1::Response& response, Duration
   const bool answered = response.error == metrics::ErrorKind::kNone;
   Verdict verdict;
   for (std::size_t i = 0; i < step_->checks.size(); ++i) {
+    if (step_->checks[i].subject == plan::Check::Subject::kCode) break;  // the program says them; they come last
     const bool passed = answered && holds(step_->checks[i], i, response, took);
     metrics::CheckCount& count = counts[step_->checks[i].id];
     ++(passed ? count.passes : count.fails);
@@ -144,6 +145,7 @@ bool Evaluator::holds(const plan::Check& check, std::size_t index, const http1::
     case plan::Check::Subject::kStatus: return number(response.status);
     case plan::Check::Subject::kBodySize: return number(static_cast<double>(response.body.size()));
     case plan::Check::Subject::kDuration: return number(took.millis_f());
+    case plan::Check::Subject::kCode: break;
     case plan::Check::Subject::kBody: return text(response.body);
     case plan::Check::Subject::kHeader: {
       const std::string_view value = response.head().header(check.header);

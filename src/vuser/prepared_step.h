@@ -12,18 +12,9 @@
 #include "protocol/http1/client.h"
 #include "vuser/evaluate.h"
 #include "vuser/render.h"
+#include "vuser/request_maker.h"
 
 namespace bellwether::vuser {
-
-// Room for the bytes of one request that is put together for each iteration; pooled by the load thread.
-struct RequestText {
-  std::string url;
-  std::string body;
-  std::string bytes;  // head, empty line, body
-  std::string credentials;
-  std::string password;
-  http1::DigestUser digest;  // views of the two above
-};
 
 class PreparedStep {
  public:
@@ -56,9 +47,7 @@ class PreparedStep {
   bool open_model_;
   bool constant_ = false;
   bool mentions_time_ = false;
-  std::unique_ptr<http1::CallLimits> limits_;
-  http1::TlsSettings tls_settings_;
-  std::unique_ptr<http1::HeadMemory> heads_;
+  std::optional<RequestMaker> maker_;  // of a call
   std::unique_ptr<RequestText> constant_text_;
   http1::Request request_;
   Evaluator evaluator_;

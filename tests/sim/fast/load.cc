@@ -17,6 +17,7 @@ class Sink final : public vuser::WindowSink {
     return full;
   }
   void abort_run(std::string_view) override {}
+  void note(std::string_view, std::string_view) override {}
 
  private:
   Load& load_;

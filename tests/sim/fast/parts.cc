@@ -78,6 +78,7 @@ class Sink final : public vuser::WindowSink {
     return full;
   }
   void abort_run(std::string_view) override {}
+  void note(std::string_view, std::string_view) override {}
 
  private:
   bool is_foreign(std::size_t workflow) const {

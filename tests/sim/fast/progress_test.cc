@@ -80,6 +80,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
     return full;
   }
   void abort_run(std::string_view) override {}
+  void note(std::string_view, std::string_view) override {}
 
  private:
   task<void> live() {

@@ -1,0 +1,65 @@
+// Requests of one call, in the bytes that go over the wire.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/result.h"
+#include "plan/plan.h"
+#include "protocol/http1/client.h"
+#include "vuser/render.h"
+
+namespace bellwether::vuser {
+
+// Room for the bytes of one request that is put together for each iteration; pooled by the load thread.
+struct RequestText {
+  std::string url;
+  std::string body;
+  std::string bytes;  // head, empty line, body
+  std::string credentials;
+  std::string password;
+  http1::DigestUser digest;  // views of the two above
+};
+
+// What one request has in place of what its call says.
+struct RequestChange {
+  std::string_view method;
+  std::string_view url;  // absolute, or what comes behind the URL of the call; percent-encoded
+  std::span<const std::pair<std::string_view, std::string_view>> headers;  // win over those of the call
+  std::optional<std::string_view> body;
+};
+
+class RequestMaker {
+ public:
+  // `call` must outlive it.
+  explicit RequestMaker(const plan::HttpCall& call);
+
+  const plan::HttpCall& call() const { return *call_; }
+  const http1::TlsSettings& tls() const { return tls_settings_; }
+  const http1::CallLimits& limits() const { return *limits_; }
+
+  // Puts the request together in `text`, which the result refers to; `want_body` is left to the caller. False when a
+  // value is missing, or the URL or a field cannot be sent.
+  bool make(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
+  // The same with some of it replaced.
+  bool make(const RequestChange& change, const RenderContext& context, http1::OriginTable& origins, RequestText& text,
+            http1::Request& out) const;
+
+ private:
+  bool render_url(const RequestChange* change, const RenderContext& context, std::string& out) const;
+  bool put_fields(const RequestChange* change, const RenderContext& context, RequestText& text) const;
+  bool put_credentials(const RenderContext& context, RequestText& text, http1::Request& out) const;
+  bool make(const RequestChange* change, const RenderContext& context, http1::OriginTable& origins, RequestText& text,
+            http1::Request& out) const;
+
+  const plan::HttpCall* call_;
+  std::unique_ptr<http1::CallLimits> limits_;
+  http1::TlsSettings tls_settings_;
+  std::unique_ptr<http1::HeadMemory> heads_;
+};
+
+}  // namespace bellwether::vuser
