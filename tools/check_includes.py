@@ -12,7 +12,7 @@ from pathlib import Path
 
 import house
 
-UP_TO_REPORT = "report aggregate vuser client codec plan scenario yaml metrics runtime base"
+UP_TO_REPORT = "report aggregate script lua native vuser client codec plan scenario yaml metrics runtime base"
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
@@ -49,6 +49,9 @@ ROOMS = [
     ("src/protocol/*/connection*", "client", "codec runtime metrics base", False),
     ("src/protocol/*", "codec", "base", True),
     ("src/vuser/*", "vuser", "client codec plan metrics runtime base", False),
+    ("src/script/lua/*", "lua", "vuser client codec plan scenario yaml metrics runtime base", False),
+    ("src/script/native/*", "native", "vuser client codec plan scenario yaml metrics runtime base", False),
+    ("src/script/*", "script", "lua native vuser client codec plan scenario yaml metrics runtime base", False),
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/results/compare/*", "compare", "metrics base", True),
@@ -58,15 +61,16 @@ ROOMS = [
      f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
     ("src/node/client/*", "client_node",
-     f"node_cluster dispatch_codec account cluster report aggregate scenario plan metrics {UP_TO_CLUSTER}", False),
+     f"node_cluster dispatch_codec account cluster lua native report aggregate scenario plan metrics "
+     f"{UP_TO_CLUSTER}", False),
     ("src/node/cluster/*", "node_cluster",
      f"manager_node worker_node share copies jobs dispatch_codec account cluster lead aggregate plan metrics "
      f"{UP_TO_CLUSTER}", False),
-    ("src/node/share/*", "share", "node dispatch_codec dispatch account wire proto vuser plan metrics runtime base",
-     False),
+    ("src/node/share/*", "share",
+     "node dispatch_codec dispatch account wire proto script vuser plan metrics runtime base", False),
     ("src/node/worker/*", "worker_node",
      f"share dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
-    ("src/node/*", "node", "report aggregate vuser plan metrics runtime base", False),
+    ("src/node/*", "node", "report aggregate script vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", f"manager_node worker_node {UP_TO_NODES}", False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),
     ("target/*", "target", "codec runtime base", False),

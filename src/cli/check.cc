@@ -16,6 +16,7 @@ namespace {
 struct CheckOptions {
   std::string file;
   std::vector<std::string> sets;
+  script::lua::Permissions scripts;
 };
 
 std::string rate_text(double per_s) {
@@ -72,7 +73,7 @@ int run_check(const CheckOptions& options) {
   client::Scenario scenario;
   scenario.file = options.file;
   scenario.variables = std::move(*sets);
-  const auto bundled = load_scenario(scenario);
+  const auto bundled = load_scenario(scenario, options.scripts);
   if (!bundled) {
     std::fprintf(stderr, "bellwether check: %s\n", bundled.error().message.c_str());
     return kExitUsage;
@@ -94,6 +95,8 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()
       ->allow_extra_args(false);
+  command->add_flag("--allow-files", options->scripts.files, "Lua scripts may read and write files");
+  command->add_flag("--allow-processes", options->scripts.processes, "Lua scripts may start other programs");
   command->footer(
       "Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).\n"
       "Example:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080");

@@ -32,6 +32,7 @@ struct RunArguments {
   bool no_store = false;
   bool insecure = false;
   bool ignore_limits = false;
+  script::lua::Permissions scripts;
   ClusterOptions cluster;
   bool on_cluster() const { return !cluster.managers.empty() || !cluster.file.empty(); }
 };
@@ -102,8 +103,9 @@ Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   Status put = put_overrides(arguments, scenario);
   if (put) put = is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario);
   if (!put) return tl::unexpected(put.error());
-  auto bundled = load_scenario(scenario);
-  const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml");
+  auto bundled = load_scenario(scenario, arguments.scripts);
+  const bool names_a_file =
+      arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml") || arguments.what.ends_with(".lua");
   if (bundled || bundled.error().code != Errc::kNotFound || names_a_file || !scenario.url.empty()) return bundled;
   return fail(Errc::kNotFound, bundled.error().message + "; a URL needs its scheme: http://" + arguments.what);
 }
@@ -113,6 +115,7 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.cores = arguments.cores;
   settings.seed = arguments.seed;
   settings.ignore_limits = arguments.ignore_limits;
+  settings.scripts = arguments.scripts;
   const auto ui = ui_of(arguments.ui);
   if (!ui) return tl::unexpected(ui.error());
   settings.ui = *ui;
@@ -139,6 +142,12 @@ int run_command(const RunArguments& arguments) {
     return kExitUsage;
   }
   if (arguments.on_cluster()) {
+    if (arguments.scripts.files || arguments.scripts.processes) {
+      std::fprintf(stderr,
+                   "bellwether run: --allow-files and --allow-processes are of this machine: on a cluster no script "
+                   "has either\n");
+      return kExitUsage;
+    }
     if (arguments.cores != 0 || !arguments.pin.empty() || arguments.ignore_limits) {
       std::fprintf(stderr,
                    "bellwether run: --cores, --pin and --ignore-limits are of this machine, and with --managers "
@@ -176,6 +185,8 @@ void add_run(CLI::App& app, int& exit_code) {
       ->check(CLI::Range(1U, kCoresMax));
   command->add_option("--pin", arguments->pin, "Processors for the load threads, for example 1 or 0,2-3");
   command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
+  command->add_flag("--allow-files", arguments->scripts.files, "Lua scripts may read and write files");
+  command->add_flag("--allow-processes", arguments->scripts.processes, "Lua scripts may start other programs");
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
   command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")
       ->take_all()

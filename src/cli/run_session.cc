@@ -166,6 +166,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                       : (settings.pin.empty() ? usable_cpus() : static_cast<uint32_t>(settings.pin.size()));
   options.pin = settings.pin;
   options.seed = settings.seed;
+  options.scripts = settings.scripts;
   RunScreen screen(settings.ui);
   const std::string id = new_run_id((*control)->wall_now());
   std::optional<results::Recorder> recorder;

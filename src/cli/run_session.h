@@ -8,6 +8,7 @@
 #include "cli/live_screen.h"
 #include "cli/outs.h"
 #include "plan/plan.h"
+#include "script/lua/state.h"
 
 namespace bellwether::cli {
 
@@ -18,6 +19,7 @@ struct RunSettings {
   Ui ui = Ui::kCi;
   bool ignore_limits = false;  // start although this machine does not offer enough
   std::vector<Out> outs;
+  script::lua::Permissions scripts;
   std::string store;  // the file in which the run is kept; empty: in none
 };
 

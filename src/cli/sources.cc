@@ -32,8 +32,8 @@ Result<std::optional<Duration>> parse_timeout(const std::string& text) {
   return *timeout;
 }
 
-Result<plan::Bundled> load_scenario(const client::Scenario& scenario) {
-  auto bundled = client::detail::bundle_of(scenario);
+Result<plan::Bundled> load_scenario(const client::Scenario& scenario, script::lua::Permissions may) {
+  auto bundled = client::detail::bundle_of(scenario, may);
   if (bundled) return std::move(*bundled);
   for (const scenario::Diagnostic& diagnostic : bundled.error().diagnostics) {
     std::fprintf(stderr, "%s\n", scenario::format(diagnostic).c_str());

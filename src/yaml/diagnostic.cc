@@ -10,7 +10,8 @@ namespace bellwether::yaml {
 std::string format(const Diagnostic& diagnostic) {
   std::string out = diagnostic.file;
   if (diagnostic.line > 0) {
-    out += ":" + std::to_string(diagnostic.line) + ":" + std::to_string(diagnostic.column);
+    out += ":" + std::to_string(diagnostic.line);
+    if (diagnostic.column > 0) out += ":" + std::to_string(diagnostic.column);
   }
   out += ": " + diagnostic.message;
   if (!diagnostic.found.empty() && diagnostic.message.find(diagnostic.found) == std::string::npos) {

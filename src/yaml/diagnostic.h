@@ -10,7 +10,8 @@
 
 namespace bellwether::yaml {
 
-// A place in the file, counted from 1. Line 0: no place in the file (the command line, for example).
+// A place in the file, counted from 1. Line 0: no place in the file (the command line, for example). Column 0:
+// somewhere in the line.
 struct Mark {
   int line = 0;
   int column = 0;

@@ -12,7 +12,7 @@ import urllib.request
 from lib import product
 from lib.server import Server
 
-EXAMPLES = sorted((product.ROOT / "examples").glob("*.yaml"))
+EXAMPLES = sorted(file for kind in ("yaml", "lua") for file in (product.ROOT / "examples").glob("*." + kind))
 README = (product.ROOT / "README.md").read_text(encoding="utf-8")
 
 

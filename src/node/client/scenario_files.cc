@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "node/client/client_words.h"
+#include "script/lua/describe.h"
 #include "store/environment.h"
 
 namespace bellwether::client::detail {
@@ -80,6 +81,31 @@ std::string wrong_with(const Scenario& from) {
   return {};
 }
 
+tl::unexpected<ScenarioTrouble> wrong_scenario(const std::string& name, std::vector<scenario::Diagnostic> what) {
+  const std::string message = name + ": " + format_count(what.size(), "error") + "; nothing was sent";
+  return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(what)});
+}
+
+// Functions that steps call and their scripts do not have.
+std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, const std::string& file,
+                                                    script::lua::Permissions may) {
+  std::vector<scenario::Diagnostic> out;
+  for (const plan::Workflow& workflow : plan.workflows) {
+    for (const plan::Step& step : workflow.steps) {
+      const auto* call = std::get_if<plan::CodeCall>(&step.work);
+      if (call == nullptr || out.size() == scenario::Diagnostics::kMax) continue;
+      const plan::Program& program = plan.programs[call->program];
+      if (program.language != plan::Program::Language::kLua) continue;
+      const bellwether::Status there = script::lua::check_function(*program.text, program.name, call->function, may);
+      if (there) continue;
+      scenario::Diagnostic& one = out.emplace_back();
+      one.file = file;
+      one.message = "step '" + workflow.name + "." + step.name + "': " + program.name + ": " + there.error().message;
+    }
+  }
+  return out;
+}
+
 }  // namespace
 
 bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
@@ -101,7 +127,7 @@ bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_
   return text;
 }
 
-tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from) {
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, script::lua::Permissions may) {
   if (std::string wrong = wrong_with(from); !wrong.empty()) return trouble({Errc::kInvalid, std::move(wrong)});
   if (!from.url.empty()) {
     auto bundled = bundle_of_url(from);
@@ -124,10 +150,21 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from) {
   sources.overrides.rate_per_s = from.rate_per_s;
   if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
   const std::string name = sources.file_name;
+  const bool script = script::lua::is_script(name);
+  if (script) {
+    auto described = script::lua::describe(sources.text, name, may);
+    if (!described) return wrong_scenario(name, std::move(described.error()));
+    sources.text = std::move(*described);
+  }
   auto bundled = plan::bundle_scenario(std::move(sources));
-  if (bundled) return std::move(*bundled);
-  const std::string message = name + ": " + format_count(bundled.error().size(), "error") + "; nothing was sent";
-  return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(bundled.error())});
+  if (!bundled) {
+    // What a script declares knows its line, and no more.
+    for (scenario::Diagnostic& one : bundled.error()) one.column = script ? 0 : one.column;
+    return wrong_scenario(name, std::move(bundled.error()));
+  }
+  auto missing = missing_functions(bundled->plan, name, may);
+  if (!missing.empty()) return wrong_scenario(name, std::move(missing));
+  return std::move(*bundled);
 }
 
 }  // namespace bellwether::client::detail

@@ -7,6 +7,7 @@
 
 #include "bellwether/client.h"
 #include "plan/bundle.h"
+#include "script/lua/state.h"
 
 namespace bellwether::client::detail {
 
@@ -17,7 +18,7 @@ struct ScenarioTrouble {
   bellwether::Error error;  // kInvalid when there are diagnostics: it counts them
   std::vector<scenario::Diagnostic> diagnostics;
 };
-// The plan of a scenario, with all that it was made from.
-tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& scenario);
+// The plan of a scenario, with all that it was made from. A script is read with these permissions.
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& scenario, script::lua::Permissions may = {});
 
 }  // namespace bellwether::client::detail

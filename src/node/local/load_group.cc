@@ -24,6 +24,7 @@ Status LoadGroup::prepare() {
     if (!options_.pin.empty()) one.cpu = options_.pin[i % options_.pin.size()];
     one.seed = seed + one.share.part;
     one.tally_every = options_.tally_every;
+    one.programs = options_.programs;
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
     if (auto prepared = threads_.back()->prepare(); !prepared) return prepared;
   }

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -27,6 +28,7 @@ struct GroupOptions {
   std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // of the whole run: each part draws its own from it. 0: from the operating system
   Duration tally_every;  // how often tally() is made anew; zero: never
+  const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
 };
 
 class LoadGroup final : public LoadThread::Listener {
@@ -41,6 +43,8 @@ class LoadGroup final : public LoadThread::Listener {
     virtual void second_over(const metrics::Window& window, Duration covered) = 0;
     // A step with `on_error: abort` failed. At least once then; the load goes on until it is stopped.
     virtual void aborted_by(const std::string& step) = 0;
+    // What the program of a step says of itself: why it failed, say.
+    virtual void noted(const std::string& text) = 0;
   };
 
   // All must outlive the group. REQUIRES at least one thread, and no part beyond `parts`.
@@ -79,6 +83,10 @@ class LoadGroup final : public LoadThread::Listener {
  private:
   void window_ready(LoadThread& thread) override;
   void aborted_by(const std::string& step) override { listener_.aborted_by(step); }
+  // What all threads say is told once.
+  void noted(const std::string& text) override {
+    if (noted_.insert(text).second) listener_.noted(text);
+  }
   void thread_ended(LoadThread& thread) override;
   std::unique_ptr<metrics::Window> empty_window();
   void close_seconds(uint64_t complete_to);
@@ -92,6 +100,7 @@ class LoadGroup final : public LoadThread::Listener {
   std::map<const LoadThread*, uint64_t> delivered_;                    // the second that each thread is to tell next
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
   std::vector<std::unique_ptr<metrics::Window>> spare_;
+  std::set<std::string> noted_;
   uint64_t next_second_ = 0;  // to be told
   uint64_t base_ = 0;
   runtime::Event all_ended_;

@@ -31,6 +31,7 @@ class Heard final : public LoadGroup::Listener {
     if (hold_up) hold_up(*this);
   }
   void aborted_by(const std::string&) override {}
+  void noted(const std::string&) override {}
 
   LoadGroup* group = nullptr;
   void (*hold_up)(Heard&) = nullptr;

@@ -99,7 +99,8 @@ void LoadThread::main() {
           std::make_unique<metrics::Window>(plan_.steps.size(), plan_.workflows.size(), plan_.checks.size(), &pool_));
       if (i > 0) empty_.push(windows_.back().get());
     }
-    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, pool_, windows_.front().get());
+    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, pool_, windows_.front().get(),
+                                              options_.programs);
     prepared = engine_->prepare();
   } else {
     prepared = tl::unexpected(runtime.error());
@@ -205,6 +206,20 @@ void LoadThread::abort_run(std::string_view step) {
     auto* thread = static_cast<LoadThread*>(self);
     thread->listener_.aborted_by(thread->aborted_by_);
   });
+}
+
+void LoadThread::note(std::string_view step, std::string_view text) {
+  // Rare enough to be carried one by one.
+  struct Note {
+    LoadThread* thread;
+    std::string text;
+  };
+  auto* note = new Note{this, std::string(step) + ": " + std::string(text)};
+  const auto tell = [](void* one) {
+    const std::unique_ptr<Note> owned(static_cast<Note*>(one));
+    owned->thread->listener_.noted(owned->text);
+  };
+  if (!control_.post(tell, note)) delete note;
 }
 
 void LoadThread::release(metrics::Window* window) {

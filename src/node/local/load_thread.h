@@ -52,6 +52,8 @@ class LoadThread final : public vuser::WindowSink {
     virtual ~Listener() = default;
     virtual void window_ready(LoadThread& thread) = 0;
     virtual void aborted_by(const std::string& step) = 0;
+    // What a program says of itself.
+    virtual void noted(const std::string& text) = 0;
     virtual void thread_ended(LoadThread& thread) = 0;
   };
 
@@ -59,7 +61,8 @@ class LoadThread final : public vuser::WindowSink {
     vuser::EngineShare share;
     std::optional<int> cpu;  // the processor to run on
     uint64_t seed = 0;
-    Duration tally_every;  // how often tally() is made anew; zero: never
+    Duration tally_every;                            // how often tally() is made anew; zero: never
+    const vuser::ProgramLoader* programs = nullptr;  // must outlive the thread; nullptr for a plan without programs
   };
   // All references must outlive the thread.
   LoadThread(const plan::Plan& plan, Options options, runtime::EpollRuntime& control, Listener& listener);
@@ -101,6 +104,7 @@ class LoadThread final : public vuser::WindowSink {
   void post_to_control(void (*call)(void*));
   metrics::Window* exchange(metrics::Window* full) override;
   void abort_run(std::string_view step) override;
+  void note(std::string_view step, std::string_view text) override;
 
   const plan::Plan& plan_;
   Options options_;

@@ -25,6 +25,7 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
       options_(std::move(options)),
       observer_(observer),
       totals_(plan),
+      programs_(options_.scripts),
       workflows_(plan.workflows.size()) {
   std::vector<bool> placed(plan.workflows.size(), false);
   for (std::size_t left = placed.size(); left > 0;) {
@@ -48,6 +49,7 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
 std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
   GroupOptions group{.threads = options_.cores, .parts = options_.cores, .workflows = stage.workflows};
   group.pin = options_.pin;
+  group.programs = &programs_;
   // What is random in one stage is not the same again in the next.
   if (options_.seed != 0) group.seed = options_.seed + (uint64_t{stage.workflows.front()} << 32U);
   return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
@@ -249,6 +251,8 @@ void LocalRun::second_over(const metrics::Window& window, Duration covered) {
 void LocalRun::aborted_by(const std::string& step) {
   if (interrupts_ == 0) interrupt(aggregate::Ending::kOnError, "step " + step + " failed and says on_error: abort");
 }
+
+void LocalRun::noted(const std::string& text) { note("script", text); }
 
 void LocalRun::note(std::string kind, std::string detail) {
   events_.push_back({std::max(Duration::zero(), control_.now() - start_), std::move(kind), std::move(detail)});

@@ -20,6 +20,7 @@
 #include "plan/plan.h"
 #include "report/run_report.h"
 #include "runtime/epoll_runtime.h"
+#include "script/loader.h"
 
 namespace bellwether::node {
 
@@ -27,6 +28,7 @@ struct LocalOptions {
   uint32_t cores = 1;    // load threads
   std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // 0: from the operating system
+  script::lua::Permissions scripts;
 };
 
 class LocalRun final : public LoadGroup::Listener {
@@ -98,6 +100,7 @@ class LocalRun final : public LoadGroup::Listener {
   void end_stage(const Stage& stage);
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
+  void noted(const std::string& text) override;
   void note(std::string kind, std::string detail);
   Result<uint16_t> controlled(const std::string& workflow) const;
   static runtime::task<void> watch_timeout(LocalRun* self, runtime::Cancellation* cancel);
@@ -107,6 +110,7 @@ class LocalRun final : public LoadGroup::Listener {
   LocalOptions options_;
   Observer* observer_;
   aggregate::Totals totals_;
+  script::Loader programs_;
   std::vector<Stage> stages_;
   const Stage* stage_ = nullptr;  // that runs, or ran last
   std::vector<Ran> workflows_;

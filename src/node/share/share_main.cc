@@ -15,6 +15,7 @@
 #include "plan/context.h"
 #include "runtime/scope.h"
 #include "runtime/thread.h"
+#include "script/loader.h"
 
 namespace bellwether::node {
 namespace {
@@ -105,7 +106,8 @@ class Share final : public LoadGroup::Listener {
                                                       .workflows = {order.workflow},
                                                       .pin = order.cpus,
                                                       .seed = order.seed,
-                                                      .tally_every = kCountersEvery},
+                                                      .tally_every = kCountersEvery,
+                                                      .programs = &programs_},
                                          *this);
     return group_->prepare();
   }
@@ -175,6 +177,10 @@ class Share final : public LoadGroup::Listener {
     group_->stop();
   }
 
+  // A script of a share has nobody to speak to: that it failed is counted.
+  void noted(const std::string&) override {}
+
+  script::Loader programs_;
   runtime::EpollRuntime& runtime_;
   std::unique_ptr<ShareSocket> socket_;
   PlanOf plan_of_;

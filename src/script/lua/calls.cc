@@ -1,0 +1,376 @@
+// What scripts may call: http.get() and its like, sleep(), check(), set(), json, uuid(), print(), math.random().
+//
+// Nothing with a destructor is alive where Lua's errors are raised: the work is done by functions that push a message
+// and say so, and those that Lua calls do nothing but raise it.
+
+#include <algorithm>
+#include <lua.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/check.h"
+#include "base/units.h"
+#include "script/lua/host.h"
+#include "script/lua/json.h"
+
+namespace bellwether::script::lua {
+namespace {
+
+constexpr std::array<std::string_view, 5> kOptions{"headers", "body", "json", "timeout", "measured"};
+constexpr std::size_t kHeadersMost = 100;
+constexpr std::size_t kSaidMost = 1000;  // bytes of one print()
+
+void push_text(lua_State* state, std::string_view text) { lua_pushlstring(state, text.data(), text.size()); }
+
+std::string_view text_at(lua_State* state, int index) {
+  std::size_t size = 0;
+  const char* text = lua_tolstring(state, index, &size);
+  return text == nullptr ? std::string_view() : std::string_view(text, size);
+}
+
+// Seconds, or a text such as "200ms". A message is pushed when it is neither.
+std::optional<Duration> duration_at(lua_State* state, int index, const char* what) {
+  if (lua_type(state, index) == LUA_TNUMBER) {
+    const double seconds = lua_tonumber(state, index);
+    if (seconds >= 0 && seconds < 1e9) return Duration::from_seconds_f(seconds);
+  } else if (lua_type(state, index) == LUA_TSTRING) {
+    if (const auto span = parse_duration(text_at(state, index)); span && *span >= Duration::zero()) return *span;
+  }
+  lua_pushfstring(state, "%s takes a time: seconds, or a text such as \"200ms\"", what);
+  return std::nullopt;
+}
+
+// --- requests --------------------------------------------------------------------------------------------------------
+
+// What a table of options says. The texts are those of the table, which the caller keeps.
+struct Options {
+  std::vector<std::pair<std::string_view, std::string_view>> headers;
+  std::optional<std::string_view> body;
+  std::optional<Duration> timeout;
+  bool measured = true;
+};
+
+bool refuse(lua_State* state, const std::string& message) {
+  push_text(state, message);
+  return false;
+}
+
+bool read_headers(lua_State* state, Options& out) {
+  if (!lua_istable(state, -1)) return refuse(state, "'headers' must be a table: {Accept = \"text/html\"}");
+  lua_pushnil(state);
+  while (lua_next(state, -2) != 0) {
+    const bool fits = lua_type(state, -2) == LUA_TSTRING &&
+                      (lua_type(state, -1) == LUA_TSTRING || lua_type(state, -1) == LUA_TNUMBER);
+    if (!fits || out.headers.size() == kHeadersMost) {
+      return refuse(state, "'headers' has at most " + std::to_string(kHeadersMost) + " names and texts");
+    }
+    if (lua_type(state, -1) == LUA_TNUMBER) {
+      // A number becomes a text in the table itself, so that the text lasts as long as the table.
+      lua_pushvalue(state, -2);
+      push_text(state, text_at(state, -2));
+      lua_rawset(state, -5);
+    }
+    lua_pushvalue(state, -2);
+    lua_rawget(state, -4);
+    out.headers.emplace_back(text_at(state, -3), text_at(state, -1));
+    lua_pop(state, 2);
+  }
+  return true;
+}
+
+bool read_option(lua_State* state, Host& host, std::string_view name, Options& out) {
+  if (name == "headers") return read_headers(state, out);
+  if (name == "measured") {
+    out.measured = lua_toboolean(state, -1) != 0;
+    return true;
+  }
+  if (name == "timeout") {
+    out.timeout = duration_at(state, lua_gettop(state), "'timeout'");
+    return out.timeout.has_value();
+  }
+  if (out.body) return refuse(state, "a request has 'body' or 'json', not both");
+  if (name == "json") {
+    host.scratch.clear();
+    const Status made = append_json(state, -1, host.scratch);
+    if (!made) return refuse(state, "'json': " + made.error().message);
+    out.body = host.scratch;
+    return true;
+  }
+  if (lua_type(state, -1) != LUA_TSTRING) return refuse(state, "'body' must be a text");
+  out.body = text_at(state, -1);
+  return true;
+}
+
+bool read_options(lua_State* state, Host& host, int index, Options& out) {
+  if (!lua_istable(state, index)) {
+    return refuse(state, std::string("the options of a request must be a table, not a ") + luaL_typename(state, index));
+  }
+  bool json = false;
+  lua_pushnil(state);
+  for (; lua_next(state, index) != 0; lua_pop(state, 1)) {
+    const std::string_view name = lua_type(state, -2) == LUA_TSTRING ? text_at(state, -2) : std::string_view();
+    if (std::find(kOptions.begin(), kOptions.end(), name) == kOptions.end()) {
+      std::string message = "a request has no option '" + std::string(name) + "'; it has ";
+      for (std::size_t i = 0; i < kOptions.size(); ++i) message += (i > 0 ? ", " : "") + std::string(kOptions[i]);
+      const std::string_view near = nearest(name, kOptions);
+      if (!near.empty()) message += ": did you mean '" + std::string(near) + "'?";
+      return refuse(state, message);
+    }
+    json |= name == "json";
+    if (!read_option(state, host, name, out)) return false;
+  }
+  const auto is_type = [](const auto& header) { return iequals(header.first, "content-type"); };
+  if (json && std::none_of(out.headers.begin(), out.headers.end(), is_type)) {
+    out.headers.emplace_back("Content-Type", "application/json");
+  }
+  return true;
+}
+
+// The prepared request of the URL at 1; nullptr: it has to be put together each time.
+const vuser::PreparedRequest* prepared(lua_State* state, Strand& strand, std::size_t method) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, strand.function->requests[method]);
+  lua_pushvalue(state, 1);
+  lua_rawget(state, -2);
+  const auto* known = static_cast<const vuser::PreparedRequest*>(lua_touserdata(state, -1));
+  lua_pop(state, 1);
+  if (known == nullptr) {
+    known = strand.run->site().prepare(kMethods[method], text_at(state, 1));
+    if (known != nullptr) {
+      lua_pushvalue(state, 1);
+      lua_pushlightuserdata(state, const_cast<vuser::PreparedRequest*>(known));
+      lua_rawset(state, -3);
+    }
+  }
+  lua_pop(state, 1);
+  return known;
+}
+
+// False, and a message is pushed, when nothing can be sent.
+bool begin_request(lua_State* state, Host& host, std::size_t method) {
+  Strand* strand = strand_of(state, host, "http");
+  if (strand == nullptr) return false;
+  if (lua_type(state, 1) != LUA_TSTRING) {
+    return refuse(state, std::string("the URL of a request must be a text, not a ") + luaL_typename(state, 1));
+  }
+  strand->response = 0;
+  strand->waiting = Strand::Waiting::kResponse;
+  vuser::CodeRun& run = *strand->run;
+  if (lua_isnoneornil(state, 2)) {
+    if (const vuser::PreparedRequest* request = prepared(state, *strand, method)) {
+      run.send(*request, true);
+      return true;
+    }
+  }
+  Options options;
+  if (!lua_isnoneornil(state, 2) && !read_options(state, host, 2, options)) return false;
+  const vuser::RequestChange change{
+      .method = kMethods[method], .url = text_at(state, 1), .headers = options.headers, .body = options.body};
+  const Status sent = run.send(change, options.timeout, options.measured);
+  return sent ? true : refuse(state, sent.error().message);
+}
+
+int http(lua_State* state) {
+  Host& host = host_of(state);
+  const auto method = static_cast<std::size_t>(lua_tointeger(state, lua_upvalueindex(2)));
+  if (!begin_request(state, host, method)) return raise(state);
+  return lua_yield(state, 0);
+}
+
+// --- the rest --------------------------------------------------------------------------------------------------------
+
+int sleep(lua_State* state) {
+  Strand* strand = strand_of(state, host_of(state), "sleep");
+  if (strand == nullptr) return raise(state);
+  const auto span = duration_at(state, 1, "sleep");
+  if (!span) return raise(state);
+  strand->waiting = Strand::Waiting::kTime;
+  strand->run->sleep(*span);
+  return lua_yield(state, 0);
+}
+
+// The index of the name at 1 in the table `place`, from 0; a message is pushed when it is not there.
+std::optional<std::size_t> declared(lua_State* state, int place, const char* what, const char* list) {
+  lua_rawgeti(state, LUA_REGISTRYINDEX, place);
+  lua_pushvalue(state, 1);
+  lua_rawget(state, -2);
+  const auto index = lua_tointeger(state, -1);
+  lua_pop(state, 2);
+  if (index > 0) return static_cast<std::size_t>(index - 1);
+  const char* name = lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : luaL_typename(state, 1);
+  lua_pushfstring(state, "the step declares no %s '%s': add it to the options of the step, %s = {\"%s\"}", what, name,
+                  list, name);
+  return std::nullopt;
+}
+
+int check_call(lua_State* state) {
+  Strand* strand = strand_of(state, host_of(state), "check");
+  if (strand == nullptr) return raise(state);
+  luaL_checkany(state, 1);
+  const auto index = declared(state, strand->function->checks, "check", "checks");
+  if (!index) return raise(state);
+  const bool holds = lua_toboolean(state, 2) != 0;
+  strand->run->check(*index, holds);
+  lua_pushboolean(state, holds ? 1 : 0);
+  return 1;
+}
+
+int set(lua_State* state) {
+  Strand* strand = strand_of(state, host_of(state), "set");
+  if (strand == nullptr) return raise(state);
+  luaL_checkany(state, 1);
+  const auto index = declared(state, strand->function->sets, "value", "sets");
+  if (!index) return raise(state);
+  if (lua_type(state, 2) != LUA_TSTRING && lua_type(state, 2) != LUA_TNUMBER) {
+    lua_pushfstring(state, "the value of '%s' must be a text or a number, not a %s", lua_tostring(state, 1),
+                    luaL_typename(state, 2));
+    return raise(state);
+  }
+  strand->run->set(*index, text_at(state, 2));
+  return 0;
+}
+
+bool encode(lua_State* state, Host& host) {
+  host.scratch.clear();
+  const Status made = append_json(state, 1, host.scratch);
+  push_text(state, made ? std::string_view(host.scratch) : std::string_view(made.error().message));
+  return made.has_value();
+}
+
+int json_encode(lua_State* state) {
+  luaL_checkany(state, 1);
+  return encode(state, host_of(state)) ? 1 : raise(state);
+}
+
+bool decode(lua_State* state) {
+  const Status made = push_json(state, text_at(state, 1));
+  if (!made) push_text(state, made.error().message);
+  return made.has_value();
+}
+
+int json_decode(lua_State* state) {
+  luaL_checktype(state, 1, LUA_TSTRING);
+  return decode(state) ? 1 : raise(state);
+}
+
+Prng& prng_of(Host& host) {
+  // What stands outside of functions is the same on all cores.
+  static thread_local Prng outside(0);
+  return host.running == nullptr ? outside : host.running->run->prng();
+}
+
+// As math.random of Lua, from the run's own source of randomness: the same again with the same seed.
+int random(lua_State* state) {
+  Prng& prng = prng_of(host_of(state));
+  if (lua_gettop(state) == 0) {
+    lua_pushnumber(state, prng.unit());
+    return 1;
+  }
+  const auto first = static_cast<int64_t>(luaL_checknumber(state, 1));
+  const bool two = lua_gettop(state) > 1;
+  const int64_t low = two ? first : 1;
+  const int64_t high = two ? static_cast<int64_t>(luaL_checknumber(state, 2)) : first;
+  luaL_argcheck(state, low <= high, two ? 2 : 1, "the interval is empty");
+  lua_pushnumber(state, static_cast<double>(prng.between(low, high)));
+  return 1;
+}
+
+int no_seed(lua_State* state) { return luaL_error(state, "the seed is that of the run: --seed"); }
+
+// Version 4 of RFC 9562.
+int uuid(lua_State* state) {
+  constexpr char kHex[] = "0123456789abcdef";
+  Prng& prng = prng_of(host_of(state));
+  uint64_t bits[2] = {prng.next(), prng.next()};
+  bits[0] = (bits[0] & ~uint64_t{0xf000}) | 0x4000;
+  bits[1] = (bits[1] & ~(uint64_t{3} << 62U)) | (uint64_t{2} << 62U);
+  char text[36];
+  int at = 0;
+  for (int digit = 0; digit < 32; ++digit) {
+    if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text[at++] = '-';
+    text[at++] = kHex[(bits[digit / 16] >> (60 - 4 * (digit % 16))) & 15U];
+  }
+  lua_pushlstring(state, text, sizeof text);
+  return 1;
+}
+
+void say(lua_State* state, Host& host) {
+  std::string line;
+  for (int i = 1; i <= lua_gettop(state) && line.size() < kSaidMost; ++i) {
+    if (i > 1) line += '\t';
+    switch (lua_type(state, i)) {
+      case LUA_TBOOLEAN: line += lua_toboolean(state, i) != 0 ? "true" : "false"; break;
+      case LUA_TSTRING:
+      case LUA_TNUMBER:
+        lua_pushvalue(state, i);
+        line += text_at(state, -1);
+        lua_pop(state, 1);
+        break;
+      case LUA_TTABLE:
+        if (!append_json(state, i, line)) line += "a table";
+        break;
+      default: line += luaL_typename(state, i); break;
+    }
+  }
+  if (line.size() > kSaidMost) line.resize(kSaidMost);
+  if (host.running != nullptr) host.running->run->say(std::move(line));
+}
+
+int print(lua_State* state) {
+  say(state, host_of(state));
+  return 0;
+}
+
+void set_function(lua_State* state, Host& host, const char* name, lua_CFunction function) {
+  lua_pushlightuserdata(state, &host);
+  lua_pushcclosure(state, function, 1);
+  lua_setfield(state, -2, name);
+}
+
+}  // namespace
+
+int raise(lua_State* state) {
+  luaL_where(state, 1);
+  lua_insert(state, -2);
+  lua_concat(state, 2);
+  return lua_error(state);
+}
+
+Host& host_of(lua_State* state) { return *static_cast<Host*>(lua_touserdata(state, lua_upvalueindex(1))); }
+
+Strand* strand_of(lua_State* state, Host& host, const char* what) {
+  if (host.running != nullptr && host.running->state == state) return host.running;
+  lua_pushfstring(state, "%s can be called only while a step runs, in its function", what);
+  return nullptr;
+}
+
+void push_calls(lua_State* state, Host& host) {
+  lua_newtable(state);
+  for (std::size_t i = 0; i < kMethods.size(); ++i) {
+    std::string name(kMethods[i]);
+    for (char& c : name) c = ascii_lower(c);
+    lua_pushlightuserdata(state, &host);
+    lua_pushinteger(state, static_cast<lua_Integer>(i));
+    lua_pushcclosure(state, http, 2);
+    lua_setfield(state, -2, name.c_str());
+  }
+  lua_setglobal(state, "http");
+  lua_newtable(state);
+  set_function(state, host, "encode", json_encode);
+  set_function(state, host, "decode", json_decode);
+  lua_setglobal(state, "json");
+  lua_getglobal(state, "math");
+  set_function(state, host, "random", random);
+  set_function(state, host, "randomseed", no_seed);
+  lua_pop(state, 1);
+  lua_pushvalue(state, LUA_GLOBALSINDEX);
+  set_function(state, host, "sleep", sleep);
+  set_function(state, host, "check", check_call);
+  set_function(state, host, "set", set);
+  set_function(state, host, "uuid", uuid);
+  set_function(state, host, "print", print);
+  lua_pop(state, 1);
+}
+
+}  // namespace bellwether::script::lua

@@ -1,0 +1,28 @@
+// What a script declares as the text of a scenario, which says of each step that a function of the script does it. Two
+// readers need no other language for it: the plan is made of that text, and managers and workers never run a script to
+// know what it is about.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <tl/expected.hpp>
+#include <vector>
+
+#include "base/result.h"
+#include "script/lua/state.h"
+#include "yaml/diagnostic.h"
+
+namespace bellwether::script::lua {
+
+// Whether a file of this name is a script.
+bool is_script(std::string_view file_name);
+
+// Runs what stands outside of functions in `text`. The result is YAML, in which what a line of the script declares
+// stands in the same line, or as near to it as the order of the declarations allows. `file_name` as the user wrote it.
+tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(std::string_view text, const std::string& file_name,
+                                                                  Permissions may);
+
+// Whether the script has a function that a step calls: kNotFound with the nearest name, kInvalid when it cannot be run.
+Status check_function(std::string_view text, const std::string& name, const std::string& function, Permissions may);
+
+}  // namespace bellwether::script::lua

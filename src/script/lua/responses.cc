@@ -1,0 +1,200 @@
+// Responses as scripts see them: res.status, res.body, res:json("$.id"), …
+
+#include <lua.hpp>
+#include <string>
+
+#include "metrics/error_kind.h"
+#include "plan/json_path.h"
+#include "script/lua/host.h"
+#include "script/lua/json.h"
+
+namespace bellwether::script::lua {
+namespace {
+
+enum Field : int { kStatus = 1, kOk, kBody, kError, kDuration, kBytes };
+
+constexpr const char* kKind = "response";
+
+HeldResponse& held(lua_State* state) { return *static_cast<HeldResponse*>(luaL_checkudata(state, 1, kKind)); }
+
+// The response itself, as long as it is there; else nullptr, and a message is pushed.
+const http1::Response* whole(lua_State* state, const HeldResponse& response) {
+  if (response.strand->response == response.number) return &response.strand->run->response();
+  lua_pushliteral(state,
+                  "this response is gone: its body and headers last until the next request of the step, or the step's "
+                  "end. Take what you need of it before");
+  return nullptr;
+}
+
+int push_body(lua_State* state, const HeldResponse& response) {
+  const http1::Response* all = whole(state, response);
+  if (all == nullptr) return raise(state);
+  lua_pushlstring(state, all->body.data(), all->body.size());
+  return 1;
+}
+
+int index(lua_State* state) {
+  const auto& response = *static_cast<const HeldResponse*>(lua_touserdata(state, 1));
+  lua_pushvalue(state, 2);
+  lua_rawget(state, lua_upvalueindex(2));
+  if (lua_type(state, -1) != LUA_TNUMBER) {
+    if (lua_isnil(state, -1)) {
+      return luaL_error(state,
+                        "a response has no '%s'; it has status, ok, body, error, duration, bytes, json() "
+                        "and header()",
+                        lua_type(state, 2) == LUA_TSTRING ? lua_tostring(state, 2) : luaL_typename(state, 2));
+    }
+    return 1;
+  }
+  switch (static_cast<Field>(lua_tointeger(state, -1))) {
+    case kStatus: lua_pushinteger(state, response.status); return 1;
+    case kOk: lua_pushboolean(state, response.status >= 200 && response.status < 400 ? 1 : 0); return 1;
+    case kBody: return push_body(state, response);
+    case kError:
+      if (response.error == metrics::ErrorKind::kNone) {
+        lua_pushnil(state);
+      } else {
+        const std::string_view name = metrics::to_string(response.error);
+        lua_pushlstring(state, name.data(), name.size());
+      }
+      return 1;
+    case kDuration: lua_pushnumber(state, response.took_ms); return 1;
+    case kBytes: lua_pushnumber(state, static_cast<double>(response.bytes)); return 1;
+  }
+  return 0;
+}
+
+// Pushes one value of the body, or a message; the result says which.
+bool push_found(lua_State* state, const HeldResponse& response, const plan::JsonPath& path) {
+  vuser::CodeRun& run = *response.strand->run;
+  const vuser::JsonReader::Value value = run.json(path);
+  if (const auto* text = std::get_if<std::string_view>(&value)) {
+    lua_pushlstring(state, text->data(), text->size());
+  } else if (const auto* number = std::get_if<double>(&value)) {
+    lua_pushnumber(state, *number);
+  } else if (const auto* flag = std::get_if<bool>(&value)) {
+    lua_pushboolean(state, *flag ? 1 : 0);
+  } else if (std::holds_alternative<vuser::JsonReader::Compound>(value)) {
+    std::string text_of_it;
+    if (!run.json_text(path, text_of_it)) {
+      lua_pushnil(state);
+      return true;
+    }
+    const Status made = push_json(state, text_of_it);
+    if (made) return true;
+    lua_pushlstring(state, made.error().message.data(), made.error().message.size());
+    return false;
+  } else {
+    lua_pushnil(state);
+  }
+  return true;
+}
+
+int json(lua_State* state) {
+  const HeldResponse& response = held(state);
+  if (whole(state, response) == nullptr) return raise(state);
+  if (lua_isnoneornil(state, 2)) {
+    lua_settop(state, 1);
+    lua_pushliteral(state, "$");
+  }
+  Host& host = host_of(state);
+  const plan::JsonPath* path = host.path_at(state, 2);
+  if (path == nullptr || !push_found(state, response, *path)) return raise(state);
+  return 1;
+}
+
+int header(lua_State* state) {
+  const HeldResponse& response = held(state);
+  std::size_t size = 0;
+  const char* name = luaL_checklstring(state, 2, &size);
+  const http1::Response* all = whole(state, response);
+  if (all == nullptr) return raise(state);
+  const std::string_view value = all->status == 0 ? std::string_view() : all->head().header({name, size});
+  if (value.data() == nullptr) {
+    lua_pushnil(state);
+  } else {
+    lua_pushlstring(state, value.data(), value.size());
+  }
+  return 1;
+}
+
+void set_field(lua_State* state, const char* name, Field field) {
+  lua_pushinteger(state, field);
+  lua_setfield(state, -2, name);
+}
+
+void set_method(lua_State* state, const char* name, lua_CFunction function, Host& host) {
+  lua_pushlightuserdata(state, &host);
+  lua_pushcclosure(state, function, 1);
+  lua_setfield(state, -2, name);
+}
+
+}  // namespace
+
+const plan::JsonPath* Host::path_at(lua_State* from, int index) {
+  if (lua_type(from, index) != LUA_TSTRING) {
+    lua_pushfstring(from, "a JSON path is a text such as \"$.items[0].id\", not a %s", luaL_typename(from, index));
+    return nullptr;
+  }
+  lua_rawgeti(from, LUA_REGISTRYINDEX, paths);
+  lua_pushvalue(from, index);
+  lua_rawget(from, -2);
+  const auto* known = static_cast<const plan::JsonPath*>(lua_touserdata(from, -1));
+  lua_pop(from, 2);
+  if (known != nullptr) return known;
+  std::size_t size = 0;
+  const char* text = lua_tolstring(from, index, &size);
+  auto path = plan::parse_json_path({text, size});
+  if (!path) {
+    lua_pushfstring(from, "'%s' is no JSON path: %s", text, path.error().message.c_str());
+    return nullptr;
+  }
+  if (known_paths.size() >= kPathsMost) {
+    lua_pushfstring(from, "more than %d different JSON paths: parse the body once instead, by res:json()",
+                    static_cast<int>(kPathsMost));
+    return nullptr;
+  }
+  known_paths.push_back(std::move(*path));
+  lua_rawgeti(from, LUA_REGISTRYINDEX, paths);
+  lua_pushvalue(from, index);
+  lua_pushlightuserdata(from, &known_paths.back());
+  lua_rawset(from, -3);
+  lua_pop(from, 1);
+  return &known_paths.back();
+}
+
+void push_response_kind(lua_State* state, Host& host) {
+  luaL_newmetatable(state, kKind);
+  lua_pushlightuserdata(state, &host);
+  lua_newtable(state);
+  set_field(state, "status", kStatus);
+  set_field(state, "ok", kOk);
+  set_field(state, "body", kBody);
+  set_field(state, "error", kError);
+  set_field(state, "duration", kDuration);
+  set_field(state, "bytes", kBytes);
+  set_method(state, "json", json, host);
+  set_method(state, "header", header, host);
+  lua_pushcclosure(state, index, 2);
+  lua_setfield(state, -2, "__index");
+  lua_pushliteral(state, "a response");
+  lua_setfield(state, -2, "__metatable");
+  host.response_kind = luaL_ref(state, LUA_REGISTRYINDEX);
+}
+
+void push_response(lua_State* state, Host& host, Strand& strand) {
+  const http1::Response& response = strand.run->response();
+  auto* held = static_cast<HeldResponse*>(lua_newuserdata(state, sizeof(HeldResponse)));
+  strand.response = ++host.responses;
+  const bool answered = response.error == metrics::ErrorKind::kNone;
+  *held = {.strand = &strand,
+           .number = strand.response,
+           .took_ms = answered ? (response.done - response.sent).millis_f() : 0,
+           .bytes = response.bytes_received,
+           .status = response.status,
+           .error = response.error};
+  lua_rawgeti(state, LUA_REGISTRYINDEX, host.response_kind);
+  lua_setmetatable(state, -2);
+}
+
+}  // namespace bellwether::script::lua

@@ -1,0 +1,249 @@
+#!/usr/bin/env python3
+"""Workflows written in Lua, against a server that notes what comes."""
+
+import pathlib
+
+from lib import product
+from lib.server import Server, response
+
+JSON = b'{"token":"t-1","items":[{"id":7,"name":"Seven"},{"id":8}],"none":null,"ok":true}'
+
+
+class Lua(product.Test):
+    def setUp(self):
+        super().setUp()
+        self.answers = {}
+        self.server = Server(self.respond)
+        self.addCleanup(self.server.close)
+
+    def respond(self, request, connection):
+        answer = self.answers.get(request.path, response(JSON, headers=["Content-Type: application/json", "X-A: b"]))
+        return answer(request, connection) if callable(answer) else answer
+
+    def script(self, text, settings="executor = \"per-vu-iterations\", iterations = 1", head=""):
+        return pathlib.Path(self.write(
+            "w.lua", f'scenario {{defaults = {{http = {{base = "{self.server.url}"}}}}{head}}}\n'
+                     f'local w = workflow("w", {{{settings}}})\n{text}\n'))
+
+    def one(self, text, settings="executor = \"per-vu-iterations\", iterations = 1", head="", arguments=(), **more):
+        return self.load(self.script(text, settings, head), *arguments, **more)
+
+    def paths(self):
+        return [request.path for request in self.server.requests]
+
+    # --- requests ---
+
+    def test_methods_headers_and_bodies(self):
+        run = self.one("""
+w:step("a", function()
+  http.get("/get")
+end)
+w:step("b", {after = "a"}, function()
+  http.post("/post", {json = {b = {1, 2}, a = "x"}, headers = {["X-Own"] = 5}})
+end)
+w:step("c", {after = "b"}, function()
+  http.put("/put", {body = "text", headers = {["Content-Type"] = "text/plain"}})
+  http.delete("/gone")
+end)
+""")
+        sent = self.server.requests
+        self.assertEqual([(one.method, one.path) for one in sent],
+                         [("GET", "/get"), ("POST", "/post"), ("PUT", "/put"), ("DELETE", "/gone")])
+        self.assertEqual(sent[1].body, b'{"a":"x","b":[1,2]}')
+        self.assertEqual(sent[1].header("content-type"), "application/json")
+        self.assertEqual(sent[1].header("x-own"), "5")
+        self.assertEqual((sent[2].body, sent[2].header("content-type")), (b"text", "text/plain"))
+        self.assertEqual(run.totals["requests"], 3, "the last response of a step is measured")
+
+    def test_what_a_response_says(self):
+        self.answers["/bad"] = response(b"no", status="503 Busy")
+        self.one("""
+w:step("a", {checks = {"all"}}, function()
+  local res = http.get("/a")
+  local got = {res.status, res.ok, res.error == nil, res:header("x-a"), res:header("none") == nil,
+    res:json("$.token"), res:json("$.items[0].id"), res:json("$.items[-1].id"), res:json("$.none") == nil,
+    res:json("$.items[0]").name, res:json().ok, res.duration > 0, res.bytes > 100, #res.body}
+  local bad = http.get("/bad")
+  http.post("/told", {json = {got = got, bad = {bad.status, bad.ok}}})
+end)
+""")
+        self.assertEqual(self.server.requests[-1].body.decode(),
+                         '{"bad":[503,false],"got":[200,true,true,"b",true,"t-1",7,8,true,"Seven",true,true,true,%d]}'
+                         % len(JSON))
+
+    def test_a_failed_exchange_is_a_response_with_an_error(self):
+        self.answers["/gone"] = lambda request, connection: None
+        run = self.one("""
+w:step("a", function()
+  local res = http.get("/gone")
+  http.get("/told/" .. tostring(res.status) .. res.error, {measured = false})
+end)
+""", code=product.ALL_FAILED)
+        self.assertEqual(self.paths()[-1], "/told/0closed")
+        self.assertEqual((run.totals["requests"], run.totals["failed"]), (1, 1), "the other is not counted")
+
+    def test_a_response_does_not_outlive_the_next_request(self):
+        run = self.one("""
+w:step("a", function()
+  local first = http.get("/a")
+  local second = http.get("/b")
+  local fine = first.status
+  return first.body
+end)
+""", code=product.ALL_FAILED)
+        self.assertIn("w.lua:8: this response is gone", run.out)
+
+    # --- state ---
+
+    def test_users_keep_their_own_and_results_last_for_an_iteration(self):
+        self.one("""
+w:step("a", function(user)
+  user.count = (user.count or 0) + 1
+  http.get("/a/" .. user.id .. "/" .. user.iteration .. "/" .. user.count .. "/" .. tostring(user.results.b))
+  return "from a"
+end)
+w:step("b", {after = "a"}, function(user)
+  http.get("/b/" .. user.id .. "/" .. user.results.a:gsub(" ", "-"))
+  return "from b"
+end)
+""", settings='executor = "per-vu-iterations", vus = 2, iterations = 2')
+        self.assertEqual(sorted(self.paths()), [
+            "/a/1/0/1/nil", "/a/1/1/2/nil", "/a/2/0/1/nil", "/a/2/1/2/nil",
+            "/b/1/from-a", "/b/1/from-a", "/b/2/from-a", "/b/2/from-a"])
+
+    def test_steps_of_one_layer_run_side_by_side_and_sleep_holds_up_nobody(self):
+        self.one("""
+w:step("slow", function() sleep("300ms") http.get("/slow") end)
+w:step("quick", function() sleep(0.1) http.get("/quick") end)
+""")
+        self.assertEqual(self.paths(), ["/quick", "/slow"])
+
+    def test_values_between_scripts_and_settings(self):
+        self.one("""
+w:step("a", {extract = {token = {json = "$.token"}}}, function() http.get("/a") end)
+w:step("b", {after = "a", args = {token = "${token}", who = "${NAME}"}, sets = {"made"}}, function(user, args)
+  http.get("/b/" .. args.token .. "/" .. args.who)
+  set("made", args.token .. "!")
+end)
+w:step("c", {after = "b", http = {get = "/c/${made}"}})
+""", head=', env = {NAME = "ann"}')
+        self.assertEqual(self.paths(), ["/a", "/b/t-1/ann", "/c/t-1%21"])
+
+    def test_actions_send_what_is_not_measured(self):
+        run = self.one("""
+w:action("warm", function() http.get("/warm") end)
+w:step("a", {after = "warm"}, function() http.get("/a") end)
+""")
+        self.assertEqual(self.paths(), ["/warm", "/a"])
+        self.assertEqual(run.totals["requests"], 1)
+
+    def test_checks_count(self):
+        run = self.one("""
+w:step("a", {check = {status = 200}, checks = {"odd", "never"}}, function(user)
+  http.get("/a")
+  check("odd", user.iteration % 2 == 1)
+end)
+""", settings='executor = "per-vu-iterations", iterations = 4')
+        self.assertEqual([(one["name"], one["passes"], one["fails"]) for one in run.result["checks"]],
+                         [("status is 200", 4, 0), ("odd", 2, 2), ("never", 0, 0)])
+
+    def test_what_is_random_follows_the_seed(self):
+        text = """
+w:step("a", function() http.get("/" .. math.random(1, 1000000) .. "/" .. uuid()) end)
+"""
+        for _ in range(2):
+            self.one(text, arguments=("--seed", "7", "--cores", "1"))
+        first, second = self.paths()
+        self.assertEqual(first, second)
+        self.assertRegex(first, r"^/\d+/[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$")
+
+    def test_the_end_of_the_run_ends_what_a_step_waits_for(self):
+        run = self.one("""
+w:step("a", function(user)
+  if user.iteration == 0 then return http.get("/a").status end
+  sleep("10m")
+  http.get("/never")
+end)
+""", settings='vus = 2, duration = "1s", graceful_stop = "0s"')
+        self.assertEqual(self.paths(), ["/a", "/a"])
+        counts = run.result["workflows"][0]["iterations"]
+        self.assertEqual((counts["completed"], counts["interrupted"]), (2, 2))
+
+    # --- what goes wrong ---
+
+    def test_an_error_is_counted_and_told_with_its_line(self):
+        run = self.one("""
+w:step("a", function() local x = nil + 1 end)
+w:step("b", {after = "a"}, function() http.get("/b") end)
+""")
+        self.assertEqual(run.totals["failed"], 1)
+        self.assertEqual(run.errors, {"script": 1})
+        self.assertIn("w.a: w.lua:4: attempt to perform arithmetic on a nil value", run.out)
+        self.assertEqual(self.paths(), ["/b"], "on_error: continue")
+
+    def test_wrong_calls_are_explained(self):
+        for call, told in (
+                ("http.get()", "the URL of a request must be a text, not a no value"),
+                ("http.get({})", "the URL of a request must be a text, not a table"),
+                ("http.get('/a', {heders = {}})", "did you mean 'headers'?"),
+                ("http.get('/a', {headers = {['A b'] = 'x'}})", "cannot be sent: its URL or a header is wrong"),
+                ("http.post('/a', {body = 'x', json = {}})", "a request has 'body' or 'json', not both"),
+                ("http.get('/a', {timeout = 'soon'})", "'timeout' takes a time"),
+                ("sleep('x')", "sleep takes a time"),
+                ("check('no', true)", "the step declares no check 'no': add it to the options of the step"),
+                ("set('no', 1)", "the step declares no value 'no'"),
+                ("http.get('/a').stats", "a response has no 'stats'"),
+                ("http.get('/a'):json('$[')", "is no JSON path"),
+                ("shared = 1", "a step cannot make the global 'shared'"),
+                ("while true do end", "ran for 1 s without waiting for anything, and was stopped"),
+        ):
+            with self.subTest(call):
+                run = self.one(f'w:step("a", function() local x = {call} end)' if "=" not in call.split("(")[0]
+                               and "while" not in call else f'w:step("a", function() {call} end)',
+                               code=product.ALL_FAILED)
+                self.assertIn(told, " ".join(run.out.split()))
+                self.assertIn("w.a: w.lua:3: ", " ".join(run.out.split()))
+
+    def test_a_wrong_script_is_refused_before_anything_is_sent(self):
+        for text, told in (
+                ("local x = = 1", "w.lua:3: unexpected symbol near '='"),
+                ("http.get('/a')", "w.lua:3: http can be called only while a step runs"),
+                ('w:step("a", {chek = {status = 200}}, function() end)', "w.lua:3: unknown key 'chek' in step 'w.a'"),
+                ('\n\nw:step("a", {after = "b"}, function() end)', "w.lua:5: "),
+                ('w:step("a", {args = {x = "${nobody}"}}, function() end)', "w.lua:3: unknown name 'nobody'"),
+                ("while true do end", "w.lua:3: ran for 1 s without waiting for anything"),
+        ):
+            with self.subTest(text):
+                self.assert_refused(self.bellwether("check", self.script(text)), told)
+        self.assertEqual(self.paths(), [])
+
+    def test_files_and_processes_only_by_permission(self):
+        secret = self.write("secret", "s3")
+        text = f"""
+w:step("a", function()
+  http.get("/" .. tostring(io and io.open("{secret}"):read("*l")) .. "/" .. tostring(os.execute ~= nil))
+end)
+"""
+        self.one(text)
+        self.one(text, arguments=("--allow-files",))
+        self.one(text.replace("io and io", "false and io"), arguments=("--allow-processes",))
+        self.assertEqual(self.paths(), ["/nil/false", "/s3/false", "/false/true"])
+
+    def test_functions_of_a_script_in_a_yaml_scenario(self):
+        self.write("lib.lua", 'function buy(user, args) http.get("/buy/" .. args.what) end\n')
+        scenario = f"""\
+defaults: {{http: {{base: "{self.server.url}"}}}}
+workflows:
+  w:
+    executor: per-vu-iterations
+    steps:
+      a: {{lua: {{file: lib.lua, call: buy, args: {{what: "x-${{vu}}"}}}}, check: {{status: 200}}}}
+"""
+        self.load(scenario)
+        self.assertEqual(self.paths(), ["/buy/x-1"])
+        wrong = self.write("wrong.yaml", scenario.replace("call: buy", "call: bui"))
+        self.assert_refused(self.bellwether("check", wrong), "there is no function 'bui': did you mean 'buy'?")
+
+
+if __name__ == "__main__":
+    product.main()
