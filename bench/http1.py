@@ -33,7 +33,8 @@ class Pairs:
 
 PLAIN = "bellwether, plain"
 EXTRACT = "bellwether, check + extract"
-CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "varied", "varied-floor", "target", "target-floor", "tls")
+LUA = "bellwether, check + extract in Lua"
+CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "varied", "varied-floor", "target", "target-floor", "tls")
 
 
 def contenders(options, stack):
@@ -51,6 +52,7 @@ def contenders(options, stack):
     makers = {"h2load": (nginx, clients.H2load), "hey": (nginx, clients.Hey), "floor": (nginx, floor),
               "plain": (nginx, lambda: scenario("plain", PLAIN)),
               "extract": (nginx, lambda: scenario("extract", EXTRACT)),
+              "lua": (nginx, lambda: scenario("extract.lua", LUA)),
               "varied": (varied, lambda: scenario("plain", PLAIN)), "varied-floor": (varied, floor),
               "tls": (nginx_tls, lambda: scenario("tls", PLAIN))}
     if chosen & {"target", "target-floor"}:
@@ -107,6 +109,7 @@ def goals_of(name, pair):
     where = f"{pair.client.name}, {pair.site.name}"
     bounds = {"plain": [("rate", ">=", 1.0), ("cpu_us", "<=", 0.9), ("user", "<=", 0.7)],
               "extract": [("rate", ">=", 0.95), ("cpu_us", "<=", 0.95), ("user", "<=", 0.8)],
+              "lua": [("cpu_us", "<=", 1.0)],
               "target": [("rate", ">=", 1.25)],
               "tls": [("cpu_us", "<=", 1.0)]}
     for figure, relation, bound in bounds.get(name, []):

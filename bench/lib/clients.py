@@ -103,11 +103,12 @@ class Floor:
 
 
 class Bellwether:
-    """A scenario of bench/scenarios. `settings` are its variables; BASE, CA and SECONDS are set here."""
+    """A scenario of bench/scenarios, YAML unless its name says otherwise. `settings` are its variables; BASE, CA and
+    SECONDS are set here."""
 
     def __init__(self, program, scenario, name, **settings):
         self.program = program
-        self.scenario = SCENARIOS / f"{scenario}.yaml"
+        self.scenario = SCENARIOS / (scenario if "." in scenario else f"{scenario}.yaml")
         self.name = name
         self.settings = settings
 
