@@ -68,7 +68,7 @@ const Origin& origin_of(std::string_view metric) {
 bool can_have(MetricScope scope, const Filter& filter) {
   switch (scope) {
     case MetricScope::kStep: return !filter.check;
-    case MetricScope::kWorkflow: return !filter.check && !filter.step;
+    case MetricScope::kWorkflow: return !filter.check && !filter.step && filter.tags.empty();
     case MetricScope::kCheck: return true;
   }
   return false;
@@ -76,7 +76,11 @@ bool can_have(MetricScope scope, const Filter& filter) {
 
 bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
   return plan.steps[step].measured && (!filter.step || *filter.step == step) &&
-         (!filter.workflow || plan.steps[step].workflow == *filter.workflow);
+         (!filter.workflow || plan.steps[step].workflow == *filter.workflow) &&
+         std::all_of(filter.tags.begin(), filter.tags.end(), [&](const plan::Tag& tag) {
+           const std::vector<plan::Tag>& own = plan.steps[step].tags;
+           return std::find(own.begin(), own.end(), tag) != own.end();
+         });
 }
 
 void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Sample& out) {

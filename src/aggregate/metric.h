@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "aggregate/totals.h"
@@ -21,6 +22,7 @@ struct Filter {
   std::optional<plan::StepId> step;
   std::optional<uint16_t> workflow;
   std::optional<plan::CheckId> check;
+  std::span<const plan::Tag> tags = {};  // steps that have them all
 };
 
 // What a metric has seen. Which members mean something depends on the kind.

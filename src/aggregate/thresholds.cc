@@ -21,7 +21,8 @@ bool holds(double value, plan::Op op, double bound) {
 
 ThresholdResult evaluate(const Totals& totals, const plan::Threshold& threshold) {
   ThresholdResult result;
-  const auto seen = sample(totals, threshold.metric, {threshold.step, threshold.workflow, threshold.check});
+  const auto seen =
+      sample(totals, threshold.metric, {threshold.step, threshold.workflow, threshold.check, threshold.tags});
   if (!seen) return result;
   result.value = value_of(*seen, threshold.aggregation, threshold.percentile);
   result.ok = result.value && holds(*result.value, threshold.op, threshold.value);

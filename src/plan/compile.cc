@@ -1,5 +1,7 @@
 #include "plan/compile.h"
 
+#include <algorithm>
+
 #include "plan/compile_bonds.h"
 #include "plan/compile_step.h"
 #include "plan/dag.h"
@@ -82,9 +84,16 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   }
 }
 
-bool is_measured(const scenario::Step& step) {
-  const auto* code = std::get_if<scenario::Code>(&step.work);
-  return code != nullptr ? code->sends : std::holds_alternative<scenario::Http>(step.work);
+// Those of the workflow, and the step's own, which win.
+std::vector<Tag> tags_of(const scenario::Workflow& workflow, const scenario::Step& step) {
+  std::vector<Tag> out;
+  for (const std::vector<scenario::Pair>& tags : {step.tags, workflow.tags}) {
+    for (const scenario::Pair& tag : tags) {
+      const bool known = std::any_of(out.begin(), out.end(), [&](const Tag& one) { return one.key == tag.name.text; });
+      if (!known) out.push_back({tag.name.text, tag.value.text});
+    }
+  }
+  return out;
 }
 
 // Names and ids of the steps, before any of them is compiled: templates and thresholds refer to them.
@@ -98,8 +107,9 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
     plan.steps.push_back({.workflow = workflow,
                           .index = static_cast<uint16_t>(out.steps.size() - 1),
                           .name = source.name.text + "." + step.name.text,
-                          .measured = is_measured(step),
-                          .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model});
+                          .measured = scenario::is_test_step(step),
+                          .open_model = facts_of(std::visit(ExecutorOf{}, source.executor)).open_model,
+                          .tags = tags_of(source, step)});
   }
 }
 
@@ -131,6 +141,7 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   const Dag dag = Dag::of_steps(source, compiling.reading.diagnostics);
   out.layers = dag.layers();
   out.keeps_cookies = source.keeps_cookies;
+  out.is_teardown = source.is_teardown;
   Scope scope(source, dag, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) {
     compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);

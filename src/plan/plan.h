@@ -316,16 +316,25 @@ struct Workflow {
   uint16_t slot_count = 0;
   std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
+  bool is_teardown = false;             // it runs after all others, also of a run that was stopped
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
 enum class Op : uint8_t { kLess, kLessEqual, kGreater, kGreaterEqual, kEqual, kNotEqual };
+
+// What a step is called by, beside its name: thresholds and reports can take all steps of one value together.
+struct Tag {
+  std::string key;
+  std::string value;
+  bool operator==(const Tag&) const = default;
+};
 
 struct Threshold {
   std::string metric;                // "http_req_duration"
   std::optional<StepId> step;        // from {step:…}: only this step
   std::optional<uint16_t> workflow;  // from {workflow:…} or {scenario:…}
   std::optional<CheckId> check;      // from {check:…}
+  std::vector<Tag> tags;             // from the others: steps that have them all
   std::string metric_text;           // as written, with its tags: "http_req_duration{step:browse.pay}"
   std::string expression;            // as written: "p(95)<300"
   Aggregation aggregation = Aggregation::kAvg;
@@ -342,6 +351,7 @@ struct StepInfo {
   std::string name;         // "browse.pay"
   bool measured = true;     // false for actions
   bool open_model = false;  // of an arrival-rate executor: http_req_duration is the response time
+  std::vector<Tag> tags;    // its own and those of its workflow; each key once
 };
 
 struct CheckInfo {

@@ -1,6 +1,7 @@
 #include "plan/selector.h"
 
 #include <algorithm>
+#include <set>
 
 #include "base/bytes.h"
 #include "scenario/section.h"
@@ -16,11 +17,6 @@ using Checked = tl::expected<void, Problem>;
 
 tl::unexpected<Problem> wrong(Problem problem) { return tl::unexpected<Problem>(std::move(problem)); }
 
-struct Tag {
-  std::string_view key;
-  std::string value;
-};
-
 // "step:a.b,check:status is 200". A comma that no tag follows belongs to the value before it.
 std::vector<Tag> split_tags(std::string_view text) {
   std::vector<Tag> tags;
@@ -32,7 +28,7 @@ std::vector<Tag> split_tags(std::string_view text) {
     if (colon == std::string_view::npos && !tags.empty()) {
       tags.back().value += "," + std::string(part);
     } else {
-      tags.push_back({trim(part.substr(0, colon)),
+      tags.push_back({std::string(trim(part.substr(0, colon))),
                       colon == std::string_view::npos ? std::string() : std::string(trim(part.substr(colon + 1)))});
     }
   }
@@ -53,18 +49,40 @@ class TagResolver {
       const Checked status = is_workflow ? resolve_workflow(tag.value, out)
                              : is_step   ? resolve_step(tag.value, out)
                              : is_check  ? Checked()
-                                         : unknown_tag(tag, metric);
+                                         : resolve_own(tag, metric, out);
       if (!status) return status;
     }
     return check == nullptr ? Checked() : resolve_check(check->value, out);
   }
 
  private:
-  static Checked unknown_tag(const Tag& tag, const Metric& metric) {
+  // One that the scenario gives to steps.
+  Checked resolve_own(const Tag& tag, const Metric& metric, Threshold& out) const {
+    std::set<std::string_view> keys;
+    std::set<std::string_view> values;
+    for (const StepInfo& step : plan_.steps) {
+      for (const Tag& one : step.tags) {
+        keys.insert(one.key);
+        if (one.key == tag.key) values.insert(one.value);
+      }
+    }
+    if (metric.scope == MetricScope::kWorkflow || !keys.contains(tag.key)) return unknown_tag(tag, metric, keys);
+    if (!values.contains(tag.value)) {
+      return unknown("value of tag '" + tag.key + "':", tag.value, {values.begin(), values.end()});
+    }
+    out.tags.push_back(tag);
+    return {};
+  }
+
+  static Checked unknown_tag(const Tag& tag, const Metric& metric, const std::set<std::string_view>& keys) {
+    std::vector<std::string_view> names;
+    if (metric.scope == MetricScope::kCheck) names.emplace_back("check");
+    if (metric.scope != MetricScope::kWorkflow) names.emplace_back("step");
+    names.emplace_back("workflow");
+    if (metric.scope != MetricScope::kWorkflow) names.insert(names.end(), keys.begin(), keys.end());
     return wrong({.message = "metric " + in_quotes(metric.name) + " has no tag " + in_quotes(tag.key),
-                  .expected = metric.scope == MetricScope::kCheck  ? "one of check, step, workflow"
-                              : metric.scope == MetricScope::kStep ? "one of step, workflow"
-                                                                   : "workflow"});
+                  .expected = scenario::one_of(names),
+                  .hint = scenario::did_you_mean(tag.key, names)});
   }
 
   Checked resolve_workflow(const std::string& name, Threshold& out) const {
@@ -121,7 +139,8 @@ class TagResolver {
     return {};
   }
 
-  static tl::unexpected<Problem> unknown(std::string_view kind, const std::string& name, scenario::Names names) {
+  static tl::unexpected<Problem> unknown(std::string_view kind, const std::string& name,
+                                         const std::vector<std::string_view>& names) {
     return wrong({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
                   .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(name, names)});

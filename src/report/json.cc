@@ -108,7 +108,9 @@ Json steps_json(const aggregate::Totals& totals) {
   Json out = Json::object();
   for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
     const plan::StepInfo& info = totals.plan().steps[s];
-    if (info.measured) out[info.name] = step_json(totals.sum().steps[s], totals.elapsed());
+    if (!info.measured) continue;
+    Json& step = out[info.name] = step_json(totals.sum().steps[s], totals.elapsed());
+    for (const plan::Tag& tag : info.tags) step["tags"][tag.key] = tag.value;
   }
   return out;
 }

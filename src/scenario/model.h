@@ -85,6 +85,7 @@ struct Http {
   HttpOptions options;
   std::optional<Auth> auth;
   std::optional<Retry> retry;
+  bool measured = true;  // false for an action
 };
 
 enum class Subject : unsigned char { kStatus, kBody, kSize, kJson, kHeader, kDuration };
@@ -144,7 +145,11 @@ struct Step {
   std::vector<Extraction> extracts;
   std::optional<std::pair<Duration, Duration>> think;
   OnError on_error = OnError::kContinue;
+  std::vector<Pair> tags;  // its group among them, under that key
 };
+
+// Whether its responses are measured; the others are actions.
+bool is_test_step(const Step& step);
 
 struct ConstantVus {
   uint32_t vus = 1;
@@ -236,6 +241,8 @@ struct Workflow {
   OnOvertime on_overtime = OnOvertime::kKill;
   std::vector<Step> steps;
   bool keeps_cookies = false;
+  std::vector<Pair> tags;  // of all its steps
+  bool is_teardown = false;
 };
 
 struct Threshold {

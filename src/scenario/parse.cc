@@ -1,13 +1,47 @@
 #include "scenario/parse.h"
 
+#include <algorithm>
 #include <array>
 
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 7> kKeys{"name",       "env",     "defaults", "workflows",
-                                                "thresholds", "on_loss", "timeout"};
+constexpr std::array<std::string_view, 9> kKeys{"name",     "env",        "defaults", "setup",  "workflows",
+                                                "teardown", "thresholds", "on_loss",  "timeout"};
 constexpr std::array<std::string_view, 4> kLater{"data", "include", "tags", "report"};
+
+// The workflows of the scenario, behind what comes before all of them and before what comes after.
+std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
+  std::vector<const Node*> out;
+  if (const Node* setup = file.find("setup")) out.push_back(setup);
+  for (const Node& node : workflows.items) {
+    if (file.find(node.key) == nullptr || (node.key != "setup" && node.key != "teardown")) {
+      out.push_back(&node);
+      continue;
+    }
+    file.reading().diagnostics.add(node.place(), {.message = in_quotes(node.key) + " is there twice: beside " +
+                                                             "'workflows', and as the name of one of them",
+                                                  .hint = "choose another name"});
+  }
+  if (const Node* teardown = file.find("teardown")) out.push_back(teardown);
+  return out;
+}
+
+// All others come after the setup, and before the teardown.
+void bind_frame(const Section& file, Scenario& scenario) {
+  std::vector<Workflow>& all = scenario.workflows;
+  const auto add = [](Workflow& to, const Text& name) {
+    const bool known =
+        std::any_of(to.depends.begin(), to.depends.end(), [&](const Text& one) { return one.text == name.text; });
+    if (!known) to.depends.push_back(name);
+  };
+  if (file.find("setup") != nullptr) {
+    for (std::size_t i = 1; i < all.size(); ++i) add(all[i], all.front().name);
+  }
+  if (file.find("teardown") == nullptr || all.empty() || all.back().name.text != "teardown") return;
+  for (std::size_t i = 0; i + 1 < all.size(); ++i) add(all.back(), all[i].name);
+  all.back().is_teardown = true;
+}
 
 void parse_workflows(const Section& file, Scenario& scenario) {
   Reading& reading = file.reading();
@@ -26,13 +60,14 @@ void parse_workflows(const Section& file, Scenario& scenario) {
   }
   std::size_t steps = 0;
   std::size_t checks = 0;
-  for (const Node& node : workflows->items) {
-    scenario.workflows.push_back(parse_workflow(node, reading));
+  for (const Node* node : in_order(file, *workflows)) {
+    const bool is_frame = node == file.find("setup") || node == file.find("teardown");
+    scenario.workflows.push_back(parse_workflow(*node, is_frame, reading));
     const Workflow& workflow = scenario.workflows.back();
     steps += workflow.steps.size();
     for (const Step& step : workflow.steps) checks += step.checks.size();
     if (steps <= kStepsMax && checks <= kChecksMax) continue;
-    reading.diagnostics.add(node.place(), {.message = "the scenario is too large",
+    reading.diagnostics.add(node->place(), {.message = "the scenario is too large",
                                            .expected = "at most " + std::to_string(kStepsMax) + " steps and " +
                                                        std::to_string(kChecksMax) + " checks"});
     return;
@@ -110,6 +145,7 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
   }
   scenario.is_sound = reading.diagnostics.empty();
   parse_workflows(file, scenario);
+  bind_frame(file, scenario);
   if (const Node* thresholds = file.find("thresholds")) scenario.thresholds = parse_thresholds(*thresholds, reading);
   if (const Node* on_loss = file.find("on_loss")) {
     const auto choice = read_choice(*on_loss, "'on_loss'", kOnLoss, {}, reading);

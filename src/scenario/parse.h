@@ -16,13 +16,16 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
 void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics& diagnostics);
 
 // The parts.
-Workflow parse_workflow(const Node& node, Reading& reading);
+// What stands in the workflows 'setup' and 'teardown' beside the others is not measured.
+Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading);
 // Of a workflow whose steps are known.
 void parse_executor(const Section& section, Workflow& workflow);
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
 // The value of the key 'lua' or 'native' of `where`.
 Code parse_code(const Node& node, const std::string& where, Reading& reading);
+// The keys 'tags' and 'group' of a workflow or a step; a group is the tag of that name.
+std::vector<Pair> parse_tags(const Section& section);
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
 std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);

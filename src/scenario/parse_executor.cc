@@ -64,10 +64,7 @@ std::vector<std::string_view> keys_of(Kind kind) {
 }
 
 bool has_http(const Workflow& workflow) {
-  return std::any_of(workflow.steps.begin(), workflow.steps.end(), [](const Step& step) {
-    const auto* code = std::get_if<Code>(&step.work);
-    return code != nullptr ? code->sends : !std::holds_alternative<std::vector<Pair>>(step.work);
-  });
+  return std::any_of(workflow.steps.begin(), workflow.steps.end(), is_test_step);
 }
 
 void report_missing(const Section& section, std::string_view key, std::string expected) {

@@ -6,10 +6,10 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 9> kStepKeys{"after", "http",    "lua",   "native",  "action",
-                                                    "check", "extract", "think", "on_error"};
-constexpr std::array<std::string_view, 12> kStepLater{"http2",     "http3", "graphql", "grpc",   "websocket", "sql",
-                                                      "condition", "if",    "repeat",  "metric", "tags",      "group"};
+constexpr std::array<std::string_view, 11> kStepKeys{"after",   "http",  "lua",      "native", "action", "check",
+                                                     "extract", "think", "on_error", "tags",   "group"};
+constexpr std::array<std::string_view, 10> kStepLater{"http2", "http3",     "graphql", "grpc",   "websocket",
+                                                      "sql",   "condition", "if",      "repeat", "metric"};
 
 constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
 constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
@@ -36,14 +36,24 @@ std::optional<std::pair<Duration, Duration>> parse_think(const Node& node, const
 }
 
 decltype(Step::work) parse_action(const Node& node, const std::string& where, Reading& reading) {
-  static constexpr std::array<std::string_view, 3> kKeys{"set", "lua", "native"};
+  static constexpr std::array<std::string_view, 4> kKeys{"set", "http", "lua", "native"};
   static constexpr std::array<std::string_view, 2> kLater{"run", "wait"};
   const Section section(node, "'action' of " + where, reading, {kKeys, kLater});
   const Node* set = section.find("set");
+  for (const std::string_view key : kWorks) {
+    const Node* work = section.find(key);
+    if (work != nullptr && node.items.size() > 1) {
+      report_wrong(node, section.where(), "one of set, http, lua, native", reading);
+    }
+  }
+  if (const Node* request = section.find("http")) {
+    Http http = parse_http(*request, "'http' of " + section.where(), reading);
+    http.measured = false;
+    return http;
+  }
   for (const std::string_view key : kLanguages) {
     const Node* code = section.find(key);
     if (code == nullptr) continue;
-    if (node.items.size() > 1) report_wrong(node, section.where(), "one of set, lua, native", reading);
     Code out = parse_code(*code, section.where(), reading);
     out.sends = false;
     return out;
@@ -93,6 +103,7 @@ void parse_work(const Section& section, Step& step) {
     return;
   }
   step.work = parse_action(*action, section.where(), reading);
+  if (std::holds_alternative<Http>(step.work)) return;
   for (const std::string_view key : {"check", "extract"}) {
     if (const Node* node = section.find(key)) {
       reading.diagnostics.add(node->place(),
@@ -102,6 +113,12 @@ void parse_work(const Section& section, Step& step) {
 }
 
 }  // namespace
+
+bool is_test_step(const Step& step) {
+  if (const auto* http = std::get_if<Http>(&step.work)) return http->measured;
+  if (const auto* code = std::get_if<Code>(&step.work)) return code->sends;
+  return std::holds_alternative<std::monostate>(step.work);  // wrong, and probably meant as one
+}
 
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {
   static constexpr std::array<std::string_view, 5> kOnError{"continue", "end-iteration", "end-vu", "abort", "skip"};
@@ -122,6 +139,7 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
     const auto choice = read_choice(*on_error, section.what(*on_error), kOnError, {}, reading);
     if (choice) step.on_error = static_cast<OnError>(*choice);
   }
+  step.tags = parse_tags(section);
   return step;
 }
 

@@ -7,14 +7,15 @@ namespace bellwether::scenario {
 namespace {
 
 // Those of the executors are read by parse_executor().
-constexpr std::array<std::string_view, 24> kKeys{
+constexpr std::array<std::string_view, 25> kKeys{
     "vus",        "duration",      "executor",   "rate",       "time_unit",    "steps",
     "start_time", "graceful_stop", "pacing",     "max_wait",   "rebalance",    "stages",
     "max_vus",    "start_vus",     "start_rate", "iterations", "max_duration", "graceful_ramp_down",
-    "use",        "depends",       "provide",    "priority",   "on_overtime",  "keep_cookies"};
+    "use",        "depends",       "provide",    "priority",   "on_overtime",  "keep_cookies",
+    "tags"};
 constexpr std::array<std::string_view, 9> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs", "maxVUs",
                                                    "startVUs", "startRate", "maxDuration",  "gracefulRampDown"};
-constexpr std::array<std::string_view, 3> kLater{"data", "tags", "timeout"};
+constexpr std::array<std::string_view, 2> kLater{"data", "timeout"};
 constexpr std::array<std::string_view, 5> kPriorities{"auto", "low", "normal", "high", "exclusive"};
 
 void read_steps(const Section& section, Workflow& workflow) {
@@ -128,7 +129,18 @@ void read_bonds(const Section& section, Workflow& workflow) {
 
 }  // namespace
 
-Workflow parse_workflow(const Node& node, Reading& reading) {
+namespace {
+
+void measure_nothing(Workflow& workflow) {
+  for (Step& step : workflow.steps) {
+    if (auto* http = std::get_if<Http>(&step.work)) http->measured = false;
+    if (auto* code = std::get_if<Code>(&step.work)) code->sends = false;
+  }
+}
+
+}  // namespace
+
+Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
   const std::size_t problems = reading.diagnostics.size();
   Workflow workflow;
   workflow.is_sound = false;
@@ -140,6 +152,7 @@ Workflow parse_workflow(const Node& node, Reading& reading) {
   const Section section(node, "workflow " + in_quotes(node.key), reading, {kKeys, kLater, kAliases});
   if (!node.is_map()) return workflow;
   read_steps(section, workflow);
+  if (is_frame) measure_nothing(workflow);
   parse_executor(section, workflow);
   workflow.start_time = section.duration("start_time", "startTime").value_or(Duration::zero());
   workflow.graceful_stop = section.duration("graceful_stop", "gracefulStop");
@@ -149,6 +162,7 @@ Workflow parse_workflow(const Node& node, Reading& reading) {
     const auto choice = read_choice(*on_overtime, "'on_overtime'", kChoices, {}, reading);
     if (choice) workflow.on_overtime = static_cast<OnOvertime>(*choice);
   }
+  workflow.tags = parse_tags(section);
   workflow.keeps_cookies = section.boolean("keep_cookies").value_or(false);
   workflow.is_sound = reading.diagnostics.size() == problems;
   return workflow;

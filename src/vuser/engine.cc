@@ -55,9 +55,8 @@ Status Engine::prepare() {
     const plan::Workflow& workflow = plan_.workflows[i];
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_);
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
-    const bool open_model = plan::facts_of(workflow.executor).open_model;
     for (const plan::Step& step : workflow.steps) {
-      auto prepared = PreparedStep::prepare(step, open_model, client_.origins(), readers_);
+      auto prepared = PreparedStep::prepare(step, plan_.steps[step.id].measured, client_.origins(), readers_);
       if (!prepared) return tl::unexpected(prepared.error());
       run->steps.push_back(std::move(*prepared));
       const Status code = prepare_code(*run, step);

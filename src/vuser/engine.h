@@ -164,6 +164,7 @@ class Engine {
     bool failed = false;  // the request did
     bool good = false;    // and every check holds
   };
+  void count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due);
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
   bool leaves_out(WorkflowRun& run, Vu& vu, uint16_t index);

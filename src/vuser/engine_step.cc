@@ -167,40 +167,41 @@ Engine::Flow Engine::after_failure(WorkflowRun& run, Vu& vu, const PreparedStep&
   return Flow::kGoOn;
 }
 
-// Counts one exchange and takes from its response what later steps need.
+// Counts one exchange, if it is measured, and takes from its response what later steps need.
 Engine::Outcome Engine::record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu) {
-  metrics::StepWindow& counts = window_->steps[step.step().id];
+  const bool answered = response.error == ErrorKind::kNone;
+  const Duration service = response.done - response.sent;
+  if (step.measured()) count(window_->steps[step.step().id], response, service, due);
+  const Evaluator::Verdict verdict =
+      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, window_->checks);
+  const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
+  const bool failed = !answered || (response.status >= 400 && !status_fits);
+  if (failed && step.measured()) ++window_->steps[step.step().id].failed;
+  return {failed, !failed && verdict.all};
+}
+
+inline void Engine::count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due) {
   ++counts.count;
   counts.bytes_sent += response.bytes_sent;
   counts.bytes_received += response.bytes_received;
-  const Duration service = response.done - response.sent;
   if (response.connections != 0) {
     if (response.dns > Duration::zero()) counts.phases[static_cast<int>(Phase::kDns)].record(response.dns);
     counts.phases[static_cast<int>(Phase::kConnect)].record(response.connect);
     if (response.tls > Duration::zero()) counts.phases[static_cast<int>(Phase::kTls)].record(response.tls);
   }
-
-  const bool answered = response.error == ErrorKind::kNone;
-  if (answered) {
+  if (response.error == ErrorKind::kNone) {
     counts.service.record(service);
     counts.response.record(response.done - due);
     counts.phases[static_cast<int>(Phase::kSend)].record(response.sending);
     counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
     counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
     ++counts.status[static_cast<std::size_t>(response.status)];
-  } else {
-    ++counts.errors[static_cast<std::size_t>(response.error)];
-    if (is_censored(response.error)) {
-      counts.response.record(runtime_.now() - due);
-      ++counts.censored;
-    }
+    return;
   }
-  const Evaluator::Verdict verdict =
-      step.evaluator().evaluate(response, service, vu.session.cookies, vu.values, window_->checks);
-  const bool status_fits = step.evaluator().checks_status() ? verdict.status : response.status < 400;
-  const bool failed = !answered || (response.status >= 400 && !status_fits);
-  if (failed) ++counts.failed;
-  return {failed, !failed && verdict.all};
+  ++counts.errors[static_cast<std::size_t>(response.error)];
+  if (!is_censored(response.error)) return;
+  counts.response.record(runtime_.now() - due);
+  ++counts.censored;
 }
 
 RenderContext Engine::context_for(const Vu& vu, bool with_time) {

@@ -24,15 +24,12 @@ bool call_mentions_time(const plan::HttpCall& call) {
 
 }  // namespace
 
-PreparedStep::PreparedStep(const plan::Step& step, bool open_model, BodyReaders& readers)
-    : step_(&step),
-      call_(std::get_if<plan::HttpCall>(&step.work)),
-      open_model_(open_model),
-      evaluator_(step, readers) {}
+PreparedStep::PreparedStep(const plan::Step& step, bool measured, BodyReaders& readers)
+    : step_(&step), call_(std::get_if<plan::HttpCall>(&step.work)), measured_(measured), evaluator_(step, readers) {}
 
-Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool open_model, http1::OriginTable& origins,
+Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool measured, http1::OriginTable& origins,
                                            BodyReaders& readers) {
-  PreparedStep prepared(step, open_model, readers);
+  PreparedStep prepared(step, measured, readers);
   if (prepared.call_ == nullptr) return prepared;
   const plan::HttpCall& call = *prepared.call_;
   prepared.maker_.emplace(call);
@@ -61,7 +58,7 @@ Status try_to_prepare(const plan::Workflow& workflow) {
   http1::OriginTable origins;
   BodyReaders readers;
   for (const plan::Step& step : workflow.steps) {
-    const auto prepared = PreparedStep::prepare(step, false, origins, readers);
+    const auto prepared = PreparedStep::prepare(step, true, origins, readers);
     if (!prepared) return tl::unexpected(prepared.error());
   }
   return {};

@@ -20,14 +20,15 @@ class PreparedStep {
  public:
   // Fails when the URL is constant and wrong, or a CA file cannot be read. `step`, `origins` and `readers` must outlive
   // it.
-  static Result<PreparedStep> prepare(const plan::Step& step, bool open_model, http1::OriginTable& origins,
+  static Result<PreparedStep> prepare(const plan::Step& step, bool measured, http1::OriginTable& origins,
                                       BodyReaders& readers);
 
   const plan::Step& step() const { return *step_; }
   bool is_call() const { return call_ != nullptr; }
   // REQUIRES is_call().
   const plan::HttpCall& call() const { return *call_; }
-  bool open_model() const { return open_model_; }
+  // False: its responses are looked at, and not counted.
+  bool measured() const { return measured_; }
   Evaluator& evaluator() { return evaluator_; }
 
   // True when the request is the same each time: request() needs no text.
@@ -40,11 +41,11 @@ class PreparedStep {
   bool mentions_time() const { return mentions_time_; }
 
  private:
-  PreparedStep(const plan::Step& step, bool open_model, BodyReaders& readers);
+  PreparedStep(const plan::Step& step, bool measured, BodyReaders& readers);
 
   const plan::Step* step_;
   const plan::HttpCall* call_ = nullptr;
-  bool open_model_;
+  bool measured_;
   bool constant_ = false;
   bool mentions_time_ = false;
   std::optional<RequestMaker> maker_;  // of a call

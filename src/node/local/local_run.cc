@@ -74,6 +74,13 @@ bool LocalRun::uses_values(const Stage& stage) const {
                      [this](uint16_t w) { return !plan_.workflows[w].uses.empty(); });
 }
 
+// A teardown follows also what was stopped, but not what was ended at once.
+bool LocalRun::runs_all_the_same(const Stage& stage) const {
+  return interrupts_ == 1 && ending_ != aggregate::Ending::kTimeout &&
+         std::all_of(stage.workflows.begin(), stage.workflows.end(),
+                     [this](uint16_t w) { return plan_.workflows[w].is_teardown; });
+}
+
 runtime::task<void> LocalRun::run() {
   start_ = control_.read_clock() + kHeadStart;
   started_at_ = control_.wall_now();
@@ -81,10 +88,11 @@ runtime::task<void> LocalRun::run() {
   runtime::Scope beside;
   if (plan_.timeout) beside.spawn(watch_timeout(this, beside.cancellation()));
   for (Stage& stage : stages_) {
+    if (interrupts_ > 0 && !runs_all_the_same(stage)) continue;
     if (const Status given = give_values(stage); !given) {
       interrupt(aggregate::Ending::kOnError, given.error().message);
+      continue;
     }
-    if (interrupts_ > 0) break;
     // Seconds of the series are whole, so a stage begins with one.
     const Duration past = control_.read_clock() + kHeadStart - start_;
     const uint64_t base = stage_ == nullptr ? 0 : seconds_up(past);

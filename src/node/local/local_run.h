@@ -95,6 +95,7 @@ class LocalRun final : public LoadGroup::Listener {
 
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
   bool uses_values(const Stage& stage) const;
+  bool runs_all_the_same(const Stage& stage) const;
   Status give_values(Stage& stage);
   std::optional<plan::Given> given_for(uint16_t workflow, uint16_t use);
   void end_stage(const Stage& stage);
