@@ -1,15 +1,17 @@
-// The values that every template can mention: ${vu}, ${uuid}, ${random(1,10)}.
+// The values that every template can mention: ${vu}, ${uuid}, ${random(1, 10)}, ${fake.city}.
 #pragma once
 
 #include <optional>
 #include <string_view>
+#include <tl/expected.hpp>
 
-#include "base/result.h"
 #include "plan/plan.h"
+#include "scenario/document.h"
 
 namespace bellwether::plan {
 
-// Nothing when the expression does not begin with the name of a built-in value; an error when its arguments are wrong.
-std::optional<Result<Piece>> parse_builtin(std::string_view expression);
+// Nothing when the expression neither begins with the name of a built-in value nor calls a function; a problem when
+// there is no such one, or when its arguments are wrong. Texts to choose from are not escaped yet (append_piece()).
+std::optional<tl::expected<Piece, scenario::Diagnostics::Problem>> parse_builtin(std::string_view expression);
 
 }  // namespace bellwether::plan

@@ -19,18 +19,6 @@ struct Standing {
 };
 using Values = std::vector<Standing>;
 
-std::optional<std::string> escaped(const std::string& text, Escape escape) {
-  switch (escape) {
-    case Escape::kNone: return text;
-    case Escape::kJson: return escape_json(text);
-    case Escape::kUrl: return escape_url(text);
-    case Escape::kHeader:
-      if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) return std::nullopt;
-      return text;
-  }
-  return std::nullopt;
-}
-
 const std::shared_ptr<const GivenList>& form(Standing& value, Escape escape) {
   std::shared_ptr<const GivenList>& made = value.forms[escape];
   if (made != nullptr) return made;

@@ -52,9 +52,8 @@ struct TestSources : scenario::Sources {
   FakeOutside world;
 };
 
-// The template as a person would write it: {slot 0}, {vu}, {random 1 10}.
+// The template as a person would write it: {slot 0}, {vu}.
 inline std::string show(const Template& text) {
-  static constexpr const char* kNames[] = {"vu", "iteration", "now", "now_ms", "uuid", "random", "random_hex"};
   static constexpr const char* kEscapes[] = {"", "|json", "|url", "|header"};
   std::string out;
   for (const Piece& piece : text.pieces) {
@@ -64,7 +63,7 @@ inline std::string show(const Template& text) {
     }
     out += "{";
     out += piece.kind == Piece::Kind::kSlot ? "slot " + std::to_string(piece.slot)
-                                            : kNames[static_cast<std::size_t>(piece.builtin)];
+                                            : std::string(scenario::entry_of(piece.builtin).name);
     out += std::string(kEscapes[static_cast<std::size_t>(piece.escape)]) + "}";
   }
   return out;

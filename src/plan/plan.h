@@ -15,6 +15,7 @@
 #include "plan/overtime.h"
 #include "plan/provision.h"
 #include "plan/schedule.h"
+#include "scenario/builtins.h"
 
 namespace bellwether::plan {
 
@@ -27,15 +28,7 @@ using StepId = uint16_t;
 using CheckId = uint16_t;
 
 // Values that a template can mention without a step having made them.
-enum class Builtin : uint8_t {
-  kVu,         // number of the virtual user, from 1, unique in its workflow over all cores
-  kIteration,  // number of the iteration of this virtual user, from 0
-  kNow,        // wall-clock time, RFC 3339 with milliseconds, UTC
-  kNowMs,      // milliseconds since 1970
-  kUuid,       // random UUID, version 4
-  kRandomInt,  // uniform whole number in [low, high]
-  kRandomHex,  // `low` random bytes as hexadecimal digits
-};
+using scenario::Builtin;
 
 // How a value is written into its surroundings.
 enum class Escape : uint8_t {
@@ -59,16 +52,19 @@ struct GivenList {
 };
 
 struct Piece {
+  // random_choice is a kList.
   enum class Kind : uint8_t { kLiteral, kSlot, kBuiltin, kGiven, kList };
   Kind kind = Kind::kLiteral;
   Escape escape = Escape::kNone;
   Builtin builtin = Builtin::kVu;
   SlotId slot = 0;           // kSlot; kGiven: index into the workflow's uses, replaced before it begins (context.h)
   Pick pick = Pick::kWhole;  // kGiven, when that use is of a list; kList
-  int64_t low = 0;           // kRandomInt, kRandomHex, Pick::kAt
-  int64_t high = 0;          // kRandomInt
+  // kBuiltin: the arguments that are numbers, those of random_float in units of its last decimal place. Pick::kAt: low.
+  int64_t low = 0;
+  int64_t high = 0;
   std::string literal;
   std::shared_ptr<const GivenList> list;  // kList
+  uint8_t decimals = 0;                   // of random_float: its decimal places
 };
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.

@@ -104,8 +104,7 @@ SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
 
 Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
   if (auto builtin = parse_builtin(expression)) {
-    if (*builtin) return **builtin;
-    return tl::unexpected(Problem{.message = builtin->error().message});
+    return std::move(*builtin);
   }
   const std::size_t dot = expression.find('.');
   const std::size_t bracket = expression.find('[');

@@ -1,6 +1,7 @@
 #include "plan/template.h"
 
 #include <array>
+#include <memory>
 
 #include "scenario/template_text.h"
 
@@ -58,6 +59,18 @@ std::string written(std::string_view text, Place place) {
 
 }  // namespace
 
+std::optional<std::string> escaped(const std::string& text, Escape escape) {
+  switch (escape) {
+    case Escape::kNone: return text;
+    case Escape::kJson: return escape_json(text);
+    case Escape::kUrl: return escape_url(text);
+    case Escape::kHeader:
+      if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) return std::nullopt;
+      return text;
+  }
+  return std::nullopt;
+}
+
 std::string escape_json(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -107,6 +120,11 @@ void append_piece(Template& out, Piece piece, Place place) {
     return;
   }
   piece.escape = escape_of(place);
+  if (piece.kind == Piece::Kind::kList) {
+    auto list = std::make_shared<GivenList>();
+    for (const auto& element : piece.list->elements) list->elements.push_back(escaped(*element, piece.escape));
+    piece.list = std::move(list);
+  }
   out.pieces.push_back(std::move(piece));
 }
 

@@ -1,6 +1,7 @@
 // Making templates of text: what is constant is put into its final, escaped form now, what is not becomes a hole.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,9 +23,11 @@ enum class Place : uint8_t {
 };
 
 void append_literal(Template& out, std::string_view text);
-// Appends the piece in its place; a literal one escaped as the value of a name.
+// Appends the piece in its place; a literal one escaped as the value of a name, and so the elements of a list.
 void append_piece(Template& out, Piece piece, Place place);
 
+// The text as it is written there; nothing when it does not fit.
+std::optional<std::string> escaped(const std::string& text, Escape escape);
 std::string escape_json(std::string_view text);
 // Percent-encodes all but letters, digits and - . _ ~
 std::string escape_url(std::string_view text);

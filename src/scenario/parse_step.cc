@@ -128,6 +128,9 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   if (!is_step_name(node.key)) {
     reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
                                            .expected = "1 to 100 letters, digits, _ and -"});
+  } else if (is_taken_prefix(node.key)) {
+    reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
+                                           .expected = "another name: ${" + node.key + ".…} is a made-up value"});
   }
   if (!node.is_map()) return step;
   if (const Node* after = section.find("after")) step.after = read_texts(*after, section.what(*after), reading);

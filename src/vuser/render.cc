@@ -1,8 +1,6 @@
 #include "vuser/render.h"
 
-#include <charconv>
-#include <cstdio>
-#include <ctime>
+#include "vuser/builtin.h"
 
 namespace bellwether::vuser {
 namespace {
@@ -60,55 +58,6 @@ bool append_escaped(std::string_view text, plan::Escape escape, std::string& out
   return false;
 }
 
-template <class Number>
-void append_number(Number value, std::string& out) {
-  char text[24];
-  const auto end = std::to_chars(text, text + sizeof text, value).ptr;
-  out.append(text, end);
-}
-
-void append_hex(uint64_t bytes, Prng& prng, std::string& out) {
-  uint64_t bits = 0;
-  for (uint64_t i = 0; i < bytes; ++i) {
-    if (i % 8 == 0) bits = prng.next();
-    out += kHex[(bits >> 4) & 15];
-    out += kHex[bits & 15];
-    bits >>= 8;
-  }
-}
-
-// RFC 9562, version 4.
-void append_uuid(Prng& prng, std::string& out) {
-  const std::size_t start = out.size();
-  append_hex(16, prng, out);
-  out[start + 12] = '4';
-  out[start + 16] = "89ab"[prng.below(4)];
-  for (const std::size_t dash : {20u, 16u, 12u, 8u}) out.insert(start + dash, 1, '-');
-}
-
-void append_time(WallTime now, std::string& out) {
-  const auto seconds = static_cast<time_t>(now.unix_ns / 1'000'000'000);
-  tm utc{};
-  gmtime_r(&seconds, &utc);
-  char text[40];
-  const std::size_t n = std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%S", &utc);
-  out.append(text, n);
-  std::snprintf(text, sizeof text, ".%03dZ", static_cast<int>(now.unix_ns / 1'000'000 % 1000));
-  out += text;
-}
-
-void append_builtin(const plan::Piece& piece, const RenderContext& context, std::string& out) {
-  switch (piece.builtin) {
-    case plan::Builtin::kVu: append_number(context.vu, out); break;
-    case plan::Builtin::kIteration: append_number(context.iteration, out); break;
-    case plan::Builtin::kNow: append_time(context.now, out); break;
-    case plan::Builtin::kNowMs: append_number(context.now.unix_ns / 1'000'000, out); break;
-    case plan::Builtin::kUuid: append_uuid(context.prng, out); break;
-    case plan::Builtin::kRandomInt: append_number(context.prng.between(piece.low, piece.high), out); break;
-    case plan::Builtin::kRandomHex: append_hex(static_cast<uint64_t>(piece.low), context.prng, out); break;
-  }
-}
-
 // False: the element does not fit its surroundings.
 bool append_list(const plan::Piece& piece, const RenderContext& context, std::string& out) {
   const auto& elements = piece.list->elements;
@@ -145,10 +94,7 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
 
 bool mentions_time(const plan::Template& source) {
   for (const plan::Piece& piece : source.pieces) {
-    if (piece.kind == plan::Piece::Kind::kBuiltin &&
-        (piece.builtin == plan::Builtin::kNow || piece.builtin == plan::Builtin::kNowMs)) {
-      return true;
-    }
+    if (piece.kind == plan::Piece::Kind::kBuiltin && tells_time(piece.builtin)) return true;
   }
   return false;
 }

@@ -24,7 +24,7 @@ struct RenderContext {
 // the step then fails as `template` and is not sent.
 bool render(const plan::Template& source, const RenderContext& context, std::string& out);
 
-// The part that renders nothing but constants: true when the template mentions the wall clock.
+// True when the template mentions the wall clock, which then must be read for it.
 bool mentions_time(const plan::Template& source);
 
 }  // namespace bellwether::vuser
