@@ -132,7 +132,7 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
     const SlotId slot = scope.slot_of(index, extraction.name.text);
     out.extracts.push_back(compile_extract(extraction, slot, compiling.reading));
   }
-  if (source.think) out.think = ThinkTime{source.think->first, source.think->second};
+  out.think = source.think;
   out.on_error = on_error_of(source.on_error);
 }
 

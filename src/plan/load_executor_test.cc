@@ -33,7 +33,7 @@ TEST(LoadExecutor, a_course_of_users) {
   EXPECT_EQ(ours.stages[0].target, 20u);
   EXPECT_EQ(ours.stages[1].target, 0u);
   EXPECT_EQ(ours.graceful_ramp_down, Duration::seconds(3));
-  EXPECT_EQ(ours.pacing, Duration::seconds(1));
+  EXPECT_EQ(ours.pacing, Delay::of(Duration::seconds(1)));
   const auto& k6 = std::get<RampingVus>(plan.workflows[1].executor);
   EXPECT_EQ(k6.start_vus, 0u);
   EXPECT_EQ(k6.graceful_ramp_down, Duration::zero());
@@ -111,7 +111,7 @@ TEST(LoadExecutor, who_is_controlled_from_outside) {
   EXPECT_EQ(full.vus_most, 50u);
   EXPECT_EQ(full.duration, Duration::minutes(10));
   EXPECT_EQ(full.graceful_ramp_down, Duration::seconds(3));
-  EXPECT_EQ(full.pacing, Duration::seconds(1));
+  EXPECT_EQ(full.pacing, Delay::of(Duration::seconds(1)));
   EXPECT_FALSE(facts_of(full).endless);
   for (const std::size_t i : {1u, 2u}) {
     const auto& usual = std::get<ExternallyControlled>(plan.workflows[i].executor);

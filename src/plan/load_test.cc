@@ -288,7 +288,7 @@ workflows:
       b: {http: {get: "http://h/"}, think: 1s}
 on_loss: fail
 )yaml");
-  EXPECT_EQ(std::get<ConstantVus>(plan.workflows[0].executor).pacing, Duration::seconds(2));
+  EXPECT_EQ(std::get<ConstantVus>(plan.workflows[0].executor).pacing, Delay::of(Duration::seconds(2)));
   const Step& a = plan.workflows[0].steps[0];
   EXPECT_EQ(a.think->low, Duration::millis(200));
   EXPECT_EQ(a.think->high, Duration::seconds(1));

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "plan/delay.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
 #include "plan/schedule.h"
@@ -170,11 +171,6 @@ struct Extract {
 // kSkip: what comes after it, directly or not, is left out of this iteration.
 enum class OnError : uint8_t { kContinue, kEndIteration, kEndVu, kAbort, kSkip };
 
-struct ThinkTime {
-  Duration low;
-  Duration high;  // uniform in [low, high]
-};
-
 // A non-test step: sets values of the iteration's context.
 struct SetAction {
   struct Assignment {
@@ -210,7 +206,7 @@ struct Step {
   std::variant<HttpCall, SetAction, CodeCall> work;
   std::vector<Check> checks;
   std::vector<Extract> extracts;
-  std::optional<ThinkTime> think;  // after the step, before what comes after it; not measured
+  std::optional<Delay> think;  // after the step, before what comes after it; not measured
   OnError on_error = OnError::kContinue;
   std::vector<uint16_t> after;  // indices of the steps that it directly comes after
 };
@@ -218,7 +214,7 @@ struct Step {
 struct ConstantVus {
   uint32_t vus = 1;
   Duration duration;
-  std::optional<Duration> pacing;  // an iteration starts at the earliest this long after the previous one started
+  std::optional<Delay> pacing;  // an iteration starts at the earliest this long after the previous one started
 };
 
 // The number of virtual users follows a course of straight lines.
@@ -227,7 +223,7 @@ struct RampingVus {
   std::vector<VuStage> stages;
   // How long an iteration may still run whose user is one too many.
   Duration graceful_ramp_down = Duration::seconds(30);
-  std::optional<Duration> pacing;
+  std::optional<Delay> pacing;
 };
 
 // A number of iterations, however long they take, but at most `max_duration`: what was not begun by then is dropped.
@@ -260,7 +256,7 @@ struct ExternallyControlled {
   uint32_t vus_most = 1;
   std::optional<Duration> duration;  // none: until it is stopped
   Duration graceful_ramp_down = Duration::seconds(30);
-  std::optional<Duration> pacing;
+  std::optional<Delay> pacing;
 };
 
 // Runs every step once, on one core: a workflow that has no test step.

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "scenario/delay.h"
 #include "scenario/document.h"
 #include "scenario/section.h"
 
@@ -143,7 +144,7 @@ struct Step {
   std::variant<std::monostate, Http, std::vector<Pair>, Code> work;
   std::vector<Condition> checks;
   std::vector<Extraction> extracts;
-  std::optional<std::pair<Duration, Duration>> think;
+  std::optional<Delay> think;
   OnError on_error = OnError::kContinue;
   std::vector<Pair> tags;  // its group among them, under that key
 };
@@ -154,7 +155,7 @@ bool is_test_step(const Step& step);
 struct ConstantVus {
   uint32_t vus = 1;
   Duration duration;
-  std::optional<Duration> pacing;
+  std::optional<Delay> pacing;
 };
 
 struct VuStage {
@@ -166,7 +167,7 @@ struct RampingVus {
   uint32_t start_vus = 1;
   std::vector<VuStage> stages;
   std::optional<Duration> graceful_ramp_down;
-  std::optional<Duration> pacing;
+  std::optional<Delay> pacing;
 };
 
 struct Iterations {
@@ -205,7 +206,7 @@ struct ExternallyControlled {
   uint32_t vus_most = 1;
   std::optional<Duration> duration;
   std::optional<Duration> graceful_ramp_down;
-  std::optional<Duration> pacing;
+  std::optional<Delay> pacing;
 };
 
 struct Once {};

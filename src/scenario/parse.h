@@ -21,6 +21,8 @@ Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading);
 // Of a workflow whose steps are known.
 void parse_executor(const Section& section, Workflow& workflow);
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading);
+// A duration, a range of durations, or a distribution.
+std::optional<Delay> parse_delay(const Node& node, const std::string& what, Reading& reading);
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
 // The value of the key 'lua' or 'native' of `where`.
 Code parse_code(const Node& node, const std::string& where, Reading& reading);

@@ -43,7 +43,6 @@ enum class Kind : unsigned char {
 constexpr std::array<std::string_view, 7> kExecutors{
     "constant-vus",          "ramping-vus",          "shared-iterations",    "per-vu-iterations",
     "constant-arrival-rate", "ramping-arrival-rate", "externally-controlled"};
-constexpr Duration kLongestCourse = Duration::hours(24 * 366);
 constexpr Range kVusRange{.low = 1, .high = kVusMax};
 constexpr Range kTargetRange{.low = 0, .high = kVusMax};
 
@@ -149,7 +148,7 @@ void read_stages(const Section& section, Read read) {
     if (stage.find("duration") == nullptr) report_missing(stage, "duration", "a duration; 0s: at once");
     if (target == nullptr) report_missing(stage, "target", "what is reached at its end");
     const Duration duration = stage.duration("duration").value_or(Duration::seconds(1));
-    if (duration > kLongestCourse - sum) {
+    if (duration > kLongestDuration - sum) {
       return report_wrong(*stages, section.what(*stages), "stages that take at most a year together", reading);
     }
     sum += duration;
@@ -159,11 +158,16 @@ void read_stages(const Section& section, Read read) {
   report_wrong(*stages, section.what(*stages), "stages that take longer than 0 together", reading);
 }
 
+std::optional<Delay> read_pacing(const Section& section) {
+  const Node* node = section.find("pacing");
+  return node == nullptr ? std::nullopt : parse_delay(*node, section.what(*node), section.reading());
+}
+
 ConstantVus read_constant_vus(const Section& section) {
   ConstantVus out;
   out.vus = read_vus(section);
   out.duration = read_run_time(section);
-  out.pacing = section.duration("pacing");
+  out.pacing = read_pacing(section);
   return out;
 }
 
@@ -171,7 +175,7 @@ RampingVus read_ramping_vus(const Section& section) {
   RampingVus out;
   out.start_vus = static_cast<uint32_t>(section.whole("start_vus", kTargetRange, "startVUs").value_or(1));
   out.graceful_ramp_down = section.duration("graceful_ramp_down", "gracefulRampDown");
-  out.pacing = section.duration("pacing");
+  out.pacing = read_pacing(section);
   read_stages(section, [&](const Section& stage, const Node&, Duration duration) {
     const auto target = stage.whole("target", kTargetRange);
     out.stages.push_back({duration, static_cast<uint32_t>(target.value_or(0))});
@@ -271,7 +275,7 @@ ExternallyControlled read_external(const Section& section) {
   out.duration = section.duration("duration");
   if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
   out.graceful_ramp_down = section.duration("graceful_ramp_down", "gracefulRampDown");
-  out.pacing = section.duration("pacing");
+  out.pacing = read_pacing(section);
   if (const Node* node = section.find("max_vus", "maxVUs"); node != nullptr && most && out.vus_most < out.vus) {
     section.reading().diagnostics.add(
         node->place(), {.message = section.where() + " begins with more virtual users than there may be",

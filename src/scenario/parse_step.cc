@@ -14,27 +14,6 @@ constexpr std::array<std::string_view, 10> kStepLater{"http2", "http3",     "gra
 constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
 constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
 
-// "200ms" or "200ms..1s".
-std::optional<std::pair<Duration, Duration>> parse_think(const Node& node, const std::string& what, Reading& reading) {
-  const std::size_t dots = node.is_scalar() ? node.text.find("..") : std::string::npos;
-  if (dots == std::string::npos) {
-    const auto span = read_duration(node, what, reading);
-    return span ? std::optional(std::pair(*span, *span)) : std::nullopt;
-  }
-  Node low = node;
-  Node high = node;
-  low.text = node.text.substr(0, dots);
-  high.text = node.text.substr(dots + 2);
-  const auto from = read_duration(low, what, reading);
-  const auto to = read_duration(high, what, reading);
-  if (!from || !to) return std::nullopt;
-  if (*from > *to) {
-    report_wrong(node, what, "the shorter time first, such as 200ms..1s", reading);
-    return std::nullopt;
-  }
-  return std::pair(*from, *to);
-}
-
 decltype(Step::work) parse_action(const Node& node, const std::string& where, Reading& reading) {
   static constexpr std::array<std::string_view, 4> kKeys{"set", "http", "lua", "native"};
   static constexpr std::array<std::string_view, 2> kLater{"run", "wait"};
@@ -137,7 +116,7 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   parse_work(section, step);
   if (const Node* check = section.find("check")) step.checks = parse_checks(*check, section.where(), reading);
   if (const Node* extract = section.find("extract")) step.extracts = parse_extracts(*extract, section.where(), reading);
-  if (const Node* think = section.find("think")) step.think = parse_think(*think, section.what(*think), reading);
+  if (const Node* think = section.find("think")) step.think = parse_delay(*think, section.what(*think), reading);
   if (const Node* on_error = section.find("on_error")) {
     const auto choice = read_choice(*on_error, section.what(*on_error), kOnError, {}, reading);
     if (choice) step.on_error = static_cast<OnError>(*choice);

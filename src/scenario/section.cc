@@ -59,7 +59,6 @@ std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Ra
 }
 
 std::optional<Duration> read_duration(const Node& node, const std::string& what, Reading& reading) {
-  constexpr Duration kLongest = Duration::hours(24 * 366);
   if (!node.is_scalar()) {
     report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m", reading);
     return std::nullopt;
@@ -67,7 +66,7 @@ std::optional<Duration> read_duration(const Node& node, const std::string& what,
   const auto text = read_constant(node, what, reading);
   if (!text) return std::nullopt;
   const Result<Duration> value = parse_duration(text->text);
-  if (value && *value <= kLongest) return *value;
+  if (value && *value <= kLongestDuration) return *value;
   report_wrong(node, what, "a duration such as 250ms, 30s or 1h30m, at most 366d", reading,
                value ? std::string() : value.error().message);
   return std::nullopt;

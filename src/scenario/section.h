@@ -26,6 +26,9 @@ struct Text {
   Mark mark;
 };
 
+// Longer ones are refused.
+constexpr Duration kLongestDuration = Duration::hours(24 * 366);
+
 struct Range {
   uint64_t low = 0;
   uint64_t high = UINT64_MAX;

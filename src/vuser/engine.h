@@ -130,12 +130,11 @@ class Engine {
   bool begins(WorkflowRun& run, Duration length);
   runtime::task<void> constant_vus(WorkflowRun& run, const plan::ConstantVus& executor);
   runtime::task<void> iterations(WorkflowRun& run, const plan::Iterations& executor);
-  runtime::task<void> live_users(WorkflowRun& run, uint32_t vus, std::optional<Duration> pacing,
-                                 std::span<uint64_t> left);
-  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing, uint64_t* left);
+  runtime::task<void> live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left);
+  runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left);
   runtime::task<void> ramping_vus(WorkflowRun& run, const plan::RampingVus& executor);
   runtime::task<void> externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor);
-  void want(WorkflowRun& run, uint32_t index, std::optional<Duration> pacing, std::vector<runtime::task<void>>& loops);
+  void want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing, std::vector<runtime::task<void>>& loops);
   runtime::task<void> dismiss(WorkflowRun& run, std::vector<runtime::task<void>>& loops);
   void turn_away(Vu& vu, Duration grace);
   void renew_leaving(WorkflowRun& run, Vu& vu);

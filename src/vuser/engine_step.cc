@@ -57,9 +57,8 @@ task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step
     flow = run_action(run, vu, step);
   }
   if (flow == Flow::kGoOn && step.step().think && !vu.cancel->cancelled()) {
-    const plan::ThinkTime& think = *step.step().think;
     // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
-    Instant until = runtime_.now() + runtime_.prng().between(think.low, think.high);
+    Instant until = runtime_.now() + plan::draw(*step.step().think, runtime_.prng());
     if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
     runtime::Cancellation over(&stopped_);
     const runtime::CancelCallback on_cancel(

@@ -13,11 +13,17 @@ namespace {
 // Starting tens of thousands takes a while; those already started must not wait for the rest.
 constexpr uint32_t kAtOnce = 64;
 
+// nullptr: none. The plan outlives all that runs.
+template <class Executor>
+const plan::Delay* pacing_of(const Executor& executor) {
+  return executor.pacing ? &*executor.pacing : nullptr;
+}
+
 }  // namespace
 
 task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& executor) {
   if (!begins(run, executor.duration)) co_return;
-  co_await live_users(run, executor.vus, executor.pacing, {});
+  co_await live_users(run, executor.vus, pacing_of(executor), {});
 }
 
 // What was not begun in time is dropped: nobody will do it. What a person stopped is not.
@@ -27,15 +33,14 @@ task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor
   // Of each user its own number; of all together one that they share.
   std::vector<uint64_t> left(executor.shared ? 1 : share.count, executor.iterations);
   if (executor.shared) left[0] = plan::iterations_of(executor.iterations, executor.vus, share);
-  co_await live_users(run, executor.vus, std::nullopt, left);
+  co_await live_users(run, executor.vus, nullptr, left);
   if (stopped_.cancelled()) co_return;
   for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;
 }
 
 // This part's of `vus` users, to their ends. `left`: of the iterations that each may begin, or all together; none: as
 // many as there is time for.
-task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, std::optional<Duration> pacing,
-                              std::span<uint64_t> left) {
+task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
   const plan::Share share = plan::share_of(vus, share_.part, share_.parts);
   run.vus.reserve(share.count);
   std::vector<task<void>> loops;
@@ -50,7 +55,7 @@ task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, std::optional<Dura
 }
 
 // `left`: of the iterations that it may begin; nullptr: as many as there is time for.
-task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pacing, uint64_t* left) {
+task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
   while (!stopped_.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) && !vu.dismissed) {
     if (!vu.wanted) {
       vu.session.close_idle();
@@ -77,8 +82,8 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, std::optional<Duration> pac
     if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
     // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
     if (at_once) co_await runtime_.yield();
-    if (pacing) {
-      const Instant next = began + *pacing;
+    if (pacing != nullptr) {
+      const Instant next = began + plan::draw(*pacing, runtime_.prng());
       ++run.pausing;
       co_await runtime_.sleep_until(std::min(next, run.end), &run.waiting);
       --run.pausing;
@@ -102,7 +107,7 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
   std::optional<plan::VuRamp::Turn> turn = ramp.next();
   for (; turn && run.start + turn->at <= run.from; turn = ramp.next()) wanted[turn->index] = turn->wanted;
   for (uint32_t i = 0; i < wanted.size() && !stopped_.cancelled(); ++i) {
-    if (wanted[i]) want(run, i, executor.pacing, loops);
+    if (wanted[i]) want(run, i, pacing_of(executor), loops);
     if (i % kAtOnce == kAtOnce - 1) co_await runtime_.yield();
   }
   uint32_t turns = 0;
@@ -110,7 +115,7 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
     const bool time_came = co_await runtime_.sleep_until(run.start + turn->at, &run.waiting);
     if (!time_came) break;
     if (turn->wanted) {
-      want(run, turn->index, executor.pacing, loops);
+      want(run, turn->index, pacing_of(executor), loops);
     } else {
       turn_away(*run.vus[turn->index], executor.graceful_ramp_down);
     }
@@ -137,7 +142,7 @@ task<void> Engine::externally_controlled(WorkflowRun& run, const plan::Externall
       continue;
     }
     if (level < wanted) {
-      want(run, level++, executor.pacing, loops);
+      want(run, level++, pacing_of(executor), loops);
     } else {
       turn_away(*run.vus[--level], executor.graceful_ramp_down);
     }
@@ -148,7 +153,7 @@ task<void> Engine::externally_controlled(WorkflowRun& run, const plan::Externall
 
 // --- users who come and go -------------------------------------------------------------------------------------------
 
-void Engine::want(WorkflowRun& run, uint32_t index, std::optional<Duration> pacing,
+void Engine::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing,
                   std::vector<runtime::task<void>>& loops) {
   std::unique_ptr<Vu>& vu = run.vus[index];
   if (vu != nullptr) {

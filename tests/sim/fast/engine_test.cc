@@ -56,7 +56,8 @@ Judgement judge(const Load& load, bool open_model) {
 Judgement live_with(uint64_t seed, const plan::QuickRun& run) {
   Load load(run);
   load.plan.workflows[0].graceful_stop = kGrace;
-  if (auto* closed = std::get_if<plan::ConstantVus>(&load.plan.workflows[0].executor)) closed->pacing = kPacing;
+  if (auto* closed = std::get_if<plan::ConstantVus>(&load.plan.workflows[0].executor))
+    closed->pacing = plan::Delay::of(kPacing);
   target::FaultOptions target_faults;
   World world(seed);
   Node& server = world.add_node("server");

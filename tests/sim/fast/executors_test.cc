@@ -314,5 +314,47 @@ TEST(RampingArrivalRate, arrivals_come_when_the_rate_says_whatever_the_parts) {
   }
 }
 
+// --- pauses that are drawn -------------------------------------------------------------------------------------------
+
+std::vector<Duration> gaps(const Lived& seen) {
+  std::vector<Duration> out;
+  for (const auto& [user, at] : seen.by_user) {
+    for (std::size_t i = 1; i < at.size(); ++i) out.push_back(at[i] - at[i - 1]);
+  }
+  return out;
+}
+
+void expect_spread(const std::vector<Duration>& gaps) {
+  ASSERT_GT(gaps.size(), 100u);
+  Duration sum;
+  for (const Duration gap : gaps) {
+    EXPECT_GE(gap, Duration::millis(200) - kNear);
+    EXPECT_LE(gap, Duration::seconds(1) + kNear);
+    sum += gap;
+  }
+  EXPECT_LT(*std::min_element(gaps.begin(), gaps.end()), Duration::millis(300));
+  EXPECT_GT(*std::max_element(gaps.begin(), gaps.end()), Duration::millis(900));
+  EXPECT_NEAR((sum / static_cast<int64_t>(gaps.size())).seconds_f(), 0.6, 0.06);
+}
+
+TEST(Pauses, pacing_is_drawn_anew_for_each_iteration_whatever_the_answer_takes) {
+  expect_spread(gaps(live("vus: 5, duration: 30s, pacing: 200ms..1s", Duration::millis(100))));
+  expect_spread(
+      gaps(live("executor: ramping-vus, start_vus: 5, stages: [{duration: 30s, target: 5}], "
+                "pacing: {uniform: {min: 200ms, max: 1s}}",
+                Duration::millis(100))));
+}
+
+TEST(Pauses, think_time_is_drawn_anew_for_each_step) {
+  expect_spread(gaps(live("vus: 5, duration: 30s", Duration::zero(), 1,
+                          ", think: {normal: {mean: 600ms, stddev: 300ms, min: 200ms, max: 1s}}")));
+}
+
+TEST(Pauses, one_seed_gives_one_run) {
+  const std::string paced = "vus: 3, duration: 20s, pacing: {exponential: {mean: 1s, max: 4s}}";
+  const std::string thinks = ", think: {lognormal: {median: 300ms, sigma: 0.8, max: 2s}}";
+  EXPECT_EQ(live(paced, Duration::millis(10), 1, thinks).all, live(paced, Duration::millis(10), 1, thinks).all);
+}
+
 }  // namespace
 }  // namespace bellwether::sim
