@@ -133,18 +133,23 @@ TEST(Builtin, wrong_arguments_are_refused) {
 
 TEST(Builtin, choices_are_escaped_for_their_place) {
   TestSources sources(R"(workflows: {w: {vus: 1, duration: 1s, steps: {
-    a: {http: {post: "http://h/${random_choice(a b, 'c&d')}", json: {x: "${random_choice('say \"hi\"')}"}}}}}})");
+    a: {http: {
+      post: "http://h/${random_choice(a b, 'c&d')}",
+      query: {q: "${random_choice('e f')}"},
+      json: {x: "${random_choice('say \"hi\"')}"}}}}}})");
   const auto plan = sources.load();
   ASSERT_TRUE(plan) << sources.errors();
   const auto& call = std::get<HttpCall>(plan->workflows[0].steps[0].work);
-  const auto list_of = [](const Template& text) {
+  using Texts = std::vector<std::optional<std::string>>;
+  const auto lists_of = [](const Template& text) {
+    std::vector<Texts> out;
     for (const Piece& piece : text.pieces) {
-      if (piece.kind == Piece::Kind::kList) return piece.list->elements;
+      if (piece.kind == Piece::Kind::kList) out.push_back(piece.list->elements);
     }
-    return std::vector<std::optional<std::string>>{};
+    return out;
   };
-  EXPECT_EQ(list_of(call.url), (std::vector<std::optional<std::string>>{"a%20b", "c%26d"}));
-  EXPECT_EQ(list_of(*call.body), (std::vector<std::optional<std::string>>{R"(say \"hi\")"}));
+  EXPECT_EQ(lists_of(call.url), (std::vector<Texts>{{"a%20b", "c%26d"}, {"e%20f"}}));
+  EXPECT_EQ(lists_of(*call.body), (std::vector<Texts>{{R"(say \"hi\")"}}));
 }
 
 TEST(Builtin, names_of_values_and_prefixes_are_kept_free) {

@@ -45,6 +45,13 @@ Escape escape_of(Place place) {
   return Escape::kNone;
 }
 
+// What a list of texts to choose from is in its place.
+std::shared_ptr<const GivenList> escaped(const GivenList& choices, Escape escape) {
+  auto list = std::make_shared<GivenList>();
+  for (const auto& element : choices.elements) list->elements.push_back(plan::escaped(*element, escape));
+  return list;
+}
+
 // Text that the user wrote, in its place. The value of an `env` name counts as written: it may be a whole URL.
 std::string written(std::string_view text, Place place) {
   switch (place) {
@@ -120,11 +127,6 @@ void append_piece(Template& out, Piece piece, Place place) {
     return;
   }
   piece.escape = escape_of(place);
-  if (piece.kind == Piece::Kind::kList) {
-    auto list = std::make_shared<GivenList>();
-    for (const auto& element : piece.list->elements) list->elements.push_back(escaped(*element, piece.escape));
-    piece.list = std::move(list);
-  }
   out.pieces.push_back(std::move(piece));
 }
 
@@ -156,6 +158,7 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
       piece.literal = part.text;
     } else if (auto resolved = scope_.resolve(part.text, step_)) {
       piece = std::move(*resolved);
+      if (piece.kind == Piece::Kind::kList) piece.list = escaped(*piece.list, escape_of(place));
     } else {
       reading_.diagnostics.add(text.mark, resolved.error());
       continue;

@@ -23,7 +23,7 @@ enum class Place : uint8_t {
 };
 
 void append_literal(Template& out, std::string_view text);
-// Appends the piece in its place; a literal one escaped as the value of a name, and so the elements of a list.
+// Appends the piece in its place; a literal one escaped as the value of a name.
 void append_piece(Template& out, Piece piece, Place place);
 
 // The text as it is written there; nothing when it does not fit.
