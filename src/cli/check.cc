@@ -1,4 +1,4 @@
-// bellwether check FILE: is the scenario right? Sends nothing.
+// bellwether check FILE: is the scenario right? Sends nothing. bellwether check --schema: what editors check it with.
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
@@ -9,12 +9,14 @@
 #include "cli/commands.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
+#include "scenario/schema.h"
 
 namespace bellwether::cli {
 namespace {
 
 struct CheckOptions {
   std::string file;
+  bool schema = false;
   std::vector<std::string> sets;
   script::lua::Permissions scripts;
 };
@@ -65,6 +67,16 @@ std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
 }
 
 int run_check(const CheckOptions& options) {
+  if (options.schema == !options.file.empty()) {
+    std::fprintf(stderr, "bellwether check: %s\n  see 'bellwether check --help'\n",
+                 options.schema ? "--schema prints the schema of all scenarios, and takes no FILE"
+                                : "FILE is missing: the scenario to check");
+    return kExitUsage;
+  }
+  if (options.schema) {
+    std::fputs(scenario::schema_text().c_str(), stdout);
+    return kExitOk;
+  }
   auto sets = parse_sets(options.sets);
   if (!sets) {
     std::fprintf(stderr, "bellwether check: %s\n", sets.error().message.c_str());
@@ -91,7 +103,9 @@ int run_check(const CheckOptions& options) {
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = new_verb(app, "check", "Check a scenario file; sends nothing");
-  command->add_option("FILE", options->file, "Scenario file")->required();
+  command->add_option("FILE", options->file, "Scenario file");
+  command->add_flag("--schema", options->schema,
+                    "Print the JSON Schema of scenario files, for editors; checks nothing");
   command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()
       ->allow_extra_args(false);
@@ -99,7 +113,8 @@ void add_check(CLI::App& app, int& exit_code) {
   command->add_flag("--allow-processes", options->scripts.processes, "Lua scripts may start other programs");
   command->footer(
       "Exit codes: 0 right, 104 wrong (each error on stderr as FILE:LINE:COLUMN).\n"
-      "Example:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080");
+      "Examples:\n  bellwether check examples/first.yaml --set BASE=http://127.0.0.1:8080\n"
+      "  bellwether check --schema > scenario.schema.json");
   command->callback([options, &exit_code] { exit_code = run_check(*options); });
 }
 

@@ -18,14 +18,17 @@ namespace bellwether::scenario {
 
 constexpr uint64_t kVusMax = 1'000'000;
 constexpr double kRateMax = 10e6;  // arrivals a second
+constexpr uint64_t kRetriesMax = 100;
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
 constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;
 constexpr std::size_t kStepsMax = 1'000;    // of the whole scenario
 constexpr std::size_t kChecksMax = 10'000;  // of the whole scenario
 constexpr std::size_t kThresholdsMax = 1'000;
-constexpr std::size_t kProvidesMax = 100;  // values that one workflow makes for others, or takes from them
-constexpr std::size_t kListsMax = 8;       // of all users' values, in the whole scenario
+constexpr std::size_t kTagsMax = 20;        // of one workflow or step
+constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
+constexpr std::size_t kProvidesMax = 100;   // values that one workflow makes for others, or takes from them
+constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
 
 struct Pair {
   Text name;

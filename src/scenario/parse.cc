@@ -1,14 +1,9 @@
 #include "scenario/parse.h"
 
 #include <algorithm>
-#include <array>
 
 namespace bellwether::scenario {
 namespace {
-
-constexpr std::array<std::string_view, 9> kKeys{"name",     "env",        "defaults", "setup",  "workflows",
-                                                "teardown", "thresholds", "on_loss",  "timeout"};
-constexpr std::array<std::string_view, 4> kLater{"data", "include", "tags", "report"};
 
 // The workflows of the scenario, behind what comes before all of them and before what comes after.
 std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
@@ -68,16 +63,14 @@ void parse_workflows(const Section& file, Scenario& scenario) {
     for (const Step& step : workflow.steps) checks += step.checks.size();
     if (steps <= kStepsMax && checks <= kChecksMax) continue;
     reading.diagnostics.add(node->place(), {.message = "the scenario is too large",
-                                           .expected = "at most " + std::to_string(kStepsMax) + " steps and " +
-                                                       std::to_string(kChecksMax) + " checks"});
+                                            .expected = "at most " + std::to_string(kStepsMax) + " steps and " +
+                                                        std::to_string(kChecksMax) + " checks"});
     return;
   }
 }
 
 // A string, or {threshold: …, abortOnFail: …, delayAbortEval: …}.
 std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, Reading& reading) {
-  static constexpr std::array<std::string_view, 3> kThresholdKeys{"threshold", "abort_on_fail", "delay_abort_eval"};
-  static constexpr std::array<std::string_view, 2> kThresholdAliases{"abortOnFail", "delayAbortEval"};
   Threshold out;
   out.metric = metric;
   const std::string where = "the thresholds of " + in_quotes(metric.text);
@@ -87,10 +80,10 @@ std::optional<Threshold> parse_threshold(const Node& node, const Text& metric, R
     out.expression = std::move(*expression);
     return out;
   }
-  const Section section(node, where, reading, {kThresholdKeys, {}, kThresholdAliases});
+  const Section section(node, where, reading, maps::kThreshold);
   auto expression = section.constant("threshold");
-  out.abort_on_fail = section.boolean("abort_on_fail", "abortOnFail").value_or(false);
-  out.delay_abort_eval = section.duration("delay_abort_eval", "delayAbortEval").value_or(Duration::zero());
+  out.abort_on_fail = section.boolean("abort_on_fail").value_or(false);
+  out.delay_abort_eval = section.duration("delay_abort_eval").value_or(Duration::zero());
   if (!expression) {
     if (section.find("threshold") == nullptr) {
       section.report_missing("'threshold' is missing in " + where, "an expression such as p(95)<300");
@@ -128,33 +121,28 @@ std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading) {
 }
 
 Scenario parse_scenario(const Node& root, std::string default_name, Reading& reading) {
-  static constexpr std::array<std::string_view, 1> kDefaultsKeys{"http"};
-  static constexpr std::array<std::string_view, 3> kOnLoss{"inconclusive", "pass", "fail"};
   Scenario scenario;
   scenario.name = std::move(default_name);
   if (root.is_null()) {
     reading.diagnostics.add({1, 1}, {.message = "the scenario is empty", .expected = "a map with the key 'workflows'"});
     return scenario;
   }
-  const Section file(root, "the scenario", reading, {kKeys, kLater});
+  const Section file(root, "the scenario", reading, maps::kScenario);
   if (!root.is_map()) return scenario;
   if (auto name = file.constant("name")) scenario.name = std::move(name->text);
   if (const Node* defaults = file.find("defaults")) {
-    const Section section(*defaults, "'defaults'", reading, {kDefaultsKeys});
+    const Section section(*defaults, "'defaults'", reading, maps::kDefaults);
     if (const Node* http = section.find("http")) scenario.http = parse_http_defaults(*http, reading);
   }
   scenario.is_sound = reading.diagnostics.empty();
   parse_workflows(file, scenario);
   bind_frame(file, scenario);
   if (const Node* thresholds = file.find("thresholds")) scenario.thresholds = parse_thresholds(*thresholds, reading);
-  if (const Node* on_loss = file.find("on_loss")) {
-    const auto choice = read_choice(*on_loss, "'on_loss'", kOnLoss, {}, reading);
-    if (choice) scenario.on_loss = static_cast<OnLoss>(*choice);
-  }
+  if (const auto choice = file.choice("on_loss")) scenario.on_loss = static_cast<OnLoss>(*choice);
   if (const Node* timeout = file.find("timeout")) {
-    scenario.timeout = read_duration(*timeout, "'timeout'", reading);
+    scenario.timeout = file.duration("timeout");
     if (scenario.timeout && *scenario.timeout <= Duration::zero()) {
-      report_wrong(*timeout, "'timeout'", "more than 0, such as 2h", reading);
+      report_wrong(*timeout, file.what(*timeout), "more than 0, such as 2h", reading);
     }
   }
   return scenario;

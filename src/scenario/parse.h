@@ -26,8 +26,8 @@ std::optional<Delay> parse_delay(const Node& node, const std::string& what, Read
 Http parse_http(const Node& node, const std::string& where, Reading& reading);
 // The value of the key 'lua' or 'native' of `where`.
 Code parse_code(const Node& node, const std::string& where, Reading& reading);
-// The keys 'tags' and 'group' of a workflow or a step; a group is the tag of that name.
-std::vector<Pair> parse_tags(const Section& section);
+// The key 'tags' of a workflow or a step, and 'group' of a step: the tag of that name.
+std::vector<Pair> parse_tags(const Section& section, bool with_group);
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
 std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);

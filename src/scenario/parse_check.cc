@@ -22,22 +22,16 @@ constexpr std::array<OperatorName, 9> kOperators{{{"equals", Operator::kEquals},
                                                   {"matches", Operator::kMatches},
                                                   {"exists", Operator::kExists}}};
 
-constexpr std::array<std::string_view, 9> kAllOperators{"equals", "not",      "lt",      "lte",   "gt",
-                                                        "gte",    "contains", "matches", "exists"};
-constexpr std::array<std::string_view, 6> kNumberOperators{"equals", "not", "lt", "lte", "gt", "gte"};
-constexpr std::array<std::string_view, 4> kTextOperators{"equals", "not", "contains", "matches"};
-constexpr std::array<std::string_view, 4> kSpanOperators{"lt", "lte", "gt", "gte"};
-
-Names operators_of(Subject subject) {
+const Map& operators_of(Subject subject) {
   switch (subject) {
-    case Subject::kStatus:
-    case Subject::kSize: return kNumberOperators;
-    case Subject::kBody: return kTextOperators;
-    case Subject::kDuration: return kSpanOperators;
-    case Subject::kJson:
-    case Subject::kHeader: return kAllOperators;
+    case Subject::kStatus: return maps::kStatusCheck;
+    case Subject::kSize: return maps::kSizeCheck;
+    case Subject::kBody: return maps::kBodyCheck;
+    case Subject::kDuration: return maps::kDurationCheck;
+    case Subject::kJson: return maps::kJsonCheck;
+    case Subject::kHeader: break;
   }
-  return {};
+  return maps::kHeaderCheck;
 }
 
 Operator operator_of(std::string_view name) {
@@ -117,15 +111,18 @@ class ConditionReader {
       if (!condition.any_of.empty()) out_.push_back(std::move(condition));
       return;
     }
-    const Section section(node, what, reading_, {operators_of(subject)});
-    if (node.items.empty()) report_wrong(node, what, "at least one of " + join(operators_of(subject)), reading_);
+    const Section section(node, what, reading_, operators_of(subject));
+    if (node.items.empty()) {
+      std::vector<std::string_view> names;
+      for (const Key& key : operators_of(subject).keys) names.push_back(key.name);
+      report_wrong(node, what, "at least one of " + join(names), reading_);
+    }
     for (const Node& item : node.items) read_operator(item, section, condition);
   }
 
  private:
   void read_operator(const Node& item, const Section& section, Condition condition) {
-    const Names known = operators_of(condition.subject);
-    if (std::find(known.begin(), known.end(), item.key) == known.end()) return;  // reported by the section
+    if (find_key(operators_of(condition.subject), item.key) == nullptr) return;  // reported by the section
     condition.op = operator_of(item.key);
     condition.mark = item.place();
     if (condition.op == Operator::kExists) {
@@ -153,15 +150,14 @@ class ConditionReader {
 }  // namespace
 
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading) {
-  static constexpr std::array<std::string_view, 6> kSubjects{"status", "body", "size", "json", "header", "duration"};
   std::vector<Condition> out;
-  const Section section(node, "'check' of " + step, reading, {kSubjects});
+  const Section section(node, "'check' of " + step, reading, maps::kCheck);
   if (!node.is_map()) return out;
   ConditionReader reader(reading, out);
   for (const Node& item : node.items) {
-    const auto known = std::find(kSubjects.begin(), kSubjects.end(), item.key);
-    if (known == kSubjects.end()) continue;
-    const auto subject = static_cast<Subject>(known - kSubjects.begin());
+    const Key* known = find_key(maps::kCheck, item.key);
+    if (known == nullptr) continue;
+    const auto subject = static_cast<Subject>(known - maps::kCheck.keys.data());
     if (subject != Subject::kJson && subject != Subject::kHeader) {
       reader.read(item, subject, {}, section.what(item));
       continue;
@@ -181,10 +177,7 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
 }
 
 std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading) {
-  static constexpr std::array<std::string_view, 11> kKeys{"json", "regex", "header", "body",      "status", "cookie",
-                                                          "css",  "xpath", "group",  "attribute", "default"};
-  static constexpr std::array<std::string_view, 8> kSources{"json",   "regex",  "header", "body",
-                                                            "status", "cookie", "css",    "xpath"};
+  const Names sources_known = maps::kExtraction.exactly_one;  // in the order of ExtractSource
   std::vector<Extraction> out;
   const std::string where = "'extract' of " + step;
   if (!node.is_map()) {
@@ -192,13 +185,13 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
     return out;
   }
   for (const Node& item : node.items) {
-    const Section section(item, in_quotes(item.key) + " in " + where, reading, {kKeys});
+    const Section section(item, in_quotes(item.key) + " in " + where, reading, maps::kExtraction);
     if (!item.is_map()) continue;
     Extraction extraction;
     extraction.name = {item.key, item.key_mark};
     int sources = 0;
-    for (std::size_t i = 0; i < kSources.size(); ++i) {
-      const Node* source = section.find(kSources[i]);
+    for (std::size_t i = 0; i < sources_known.size(); ++i) {
+      const Node* source = section.find(sources_known[i]);
       if (source == nullptr) continue;
       ++sources;
       extraction.source = static_cast<ExtractSource>(i);
@@ -210,12 +203,12 @@ std::vector<Extraction> parse_extracts(const Node& node, const std::string& step
       }
     }
     if (sources > 1) {
-      reading.diagnostics.add(item.place(),
-                              {.message = section.where() + " has more than one source", .expected = one_of(kSources)});
+      reading.diagnostics.add(
+          item.place(), {.message = section.where() + " has more than one source", .expected = one_of(sources_known)});
     } else if (sources == 0) {
-      section.report_missing(section.where() + " has no source", one_of(kSources));
+      section.report_missing(section.where() + " has no source", one_of(sources_known));
     }
-    extraction.group = section.whole("group", {.low = 0, .high = 99});
+    extraction.group = section.whole("group");
     if (extraction.group && extraction.source != ExtractSource::kRegex) {
       reading.diagnostics.add(section.find("group")->place(), {.message = "'group' is for 'regex' only"});
     }

@@ -7,8 +7,6 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 5> kKeys{"file", "call", "args", "sets", "checks"};
-constexpr std::size_t kArgumentsMax = 100;
 constexpr std::size_t kNameMax = 200;
 
 void parse_arguments(const Section& section, Code& out) {
@@ -58,7 +56,7 @@ std::vector<Text> parse_names(const Section& section, std::string_view key) {
 }  // namespace
 
 Code parse_code(const Node& node, const std::string& where, Reading& reading) {
-  const Section section(node, in_quotes(node.key) + " of " + where, reading, {kKeys});
+  const Section section(node, in_quotes(node.key) + " of " + where, reading, maps::kCode);
   Code out;
   if (node.key == "native") out.language = Code::Language::kNative;
   if (!node.is_map()) return out;

@@ -1,5 +1,4 @@
 // How long pauses are: 200ms, 200ms..1s, or a distribution.
-#include <array>
 #include <cmath>
 
 #include "base/bytes.h"
@@ -8,14 +7,13 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 4> kLaws{"uniform", "normal", "exponential", "lognormal"};
 constexpr double kSigmaMax = 10;
 
 // Everything that is wrong with one of them goes to its node.
 class LawReader {
  public:
-  LawReader(const Node& node, const std::string& what, Reading& reading, Names keys)
-      : section_(node, in_quotes(node.key) + " of " + what, reading, {keys}), reading_(reading) {}
+  LawReader(const Node& node, const std::string& what, Reading& reading, const Map& map)
+      : section_(node, in_quotes(node.key) + " of " + what, reading, map), reading_(reading) {}
 
   bool is_map() const { return section_.node().is_map(); }
   bool wrong() const { return wrong_; }
@@ -77,12 +75,7 @@ class LawReader {
 };
 
 std::optional<Delay> parse_law(Delay::Law law, const Node& node, const std::string& what, Reading& reading) {
-  static constexpr std::array<std::string_view, 2> kUniform{"min", "max"};
-  static constexpr std::array<std::string_view, 4> kNormal{"mean", "stddev", "min", "max"};
-  static constexpr std::array<std::string_view, 2> kExponential{"mean", "max"};
-  static constexpr std::array<std::string_view, 3> kLognormal{"median", "sigma", "max"};
-  static constexpr std::array<Names, 4> kKeys{Names(kUniform), Names(kNormal), Names(kExponential), Names(kLognormal)};
-  LawReader reader(node, what, reading, kKeys[static_cast<std::size_t>(law)]);
+  LawReader reader(node, what, reading, *maps::kDelay.keys[static_cast<std::size_t>(law)].values[0].map);
   if (!reader.is_map()) return std::nullopt;
   Delay out;
   out.law = law;
@@ -146,22 +139,23 @@ std::optional<Delay> parse_delay(const Node& node, const std::string& what, Read
   if (node.is_scalar()) return parse_span(node, what, reading);
   if (!node.is_map()) {
     report_wrong(node, what,
-                 "a duration such as 250ms, a range such as 200ms..1s, or a distribution: {" + std::string(kLaws[1]) +
-                     ": {mean: 1s, stddev: 200ms}}",
+                 "a duration such as 250ms, a range such as 200ms..1s, or a distribution: "
+                 "{normal: {mean: 1s, stddev: 200ms}}",
                  reading);
     return std::nullopt;
   }
-  const Section section(node, what, reading, {kLaws});
+  const Names laws = maps::kDelay.exactly_one;
+  const Section section(node, what, reading, maps::kDelay);
   if (node.items.size() != 1) {
-    if (node.items.empty()) report_wrong(node, what, one_of(kLaws), reading);
+    if (node.items.empty()) report_wrong(node, what, one_of(laws), reading);
     if (node.items.size() > 1) {
       reading.diagnostics.add(node.items[1].place(),
-                              {.message = what + " has more than one distribution", .expected = one_of(kLaws)});
+                              {.message = what + " has more than one distribution", .expected = one_of(laws)});
     }
     return std::nullopt;
   }
-  for (std::size_t i = 0; i < kLaws.size(); ++i) {
-    if (const Node* law = section.find(kLaws[i])) return parse_law(static_cast<Delay::Law>(i), *law, what, reading);
+  for (std::size_t i = 0; i < laws.size(); ++i) {
+    if (const Node* law = section.find(laws[i])) return parse_law(static_cast<Delay::Law>(i), *law, what, reading);
   }
   return std::nullopt;
 }

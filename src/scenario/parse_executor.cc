@@ -10,26 +10,12 @@
 namespace bellwether::scenario {
 namespace {
 
-// A key, by both of its names.
-struct Key {
-  std::string_view name;
-  std::string_view alias;
-};
-constexpr std::array<Key, 15> kKeys{{{"vus", {}},
-                                     {"duration", {}},
-                                     {"rate", {}},
-                                     {"time_unit", "timeUnit"},
-                                     {"pacing", {}},
-                                     {"max_wait", {}},
-                                     {"rebalance", {}},
-                                     {"preAllocatedVUs", {}},
-                                     {"max_vus", "maxVUs"},
-                                     {"stages", {}},
-                                     {"start_vus", "startVUs"},
-                                     {"start_rate", "startRate"},
-                                     {"iterations", {}},
-                                     {"max_duration", "maxDuration"},
-                                     {"graceful_ramp_down", "gracefulRampDown"}}};
+// Those that only some executors read.
+constexpr std::array<std::string_view, 15> kKeys{"vus",        "duration",        "rate",
+                                                 "time_unit",  "pacing",          "max_wait",
+                                                 "rebalance",  "preAllocatedVUs", "max_vus",
+                                                 "stages",     "start_vus",       "start_rate",
+                                                 "iterations", "max_duration",    "graceful_ramp_down"};
 
 enum class Kind : unsigned char {
   kConstantVus,
@@ -40,11 +26,7 @@ enum class Kind : unsigned char {
   kRampingRate,
   kExternal
 };
-constexpr std::array<std::string_view, 7> kExecutors{
-    "constant-vus",          "ramping-vus",          "shared-iterations",    "per-vu-iterations",
-    "constant-arrival-rate", "ramping-arrival-rate", "externally-controlled"};
 constexpr Range kVusRange{.low = 1, .high = kVusMax};
-constexpr Range kTargetRange{.low = 0, .high = kVusMax};
 
 // What each of them reads.
 std::vector<std::string_view> keys_of(Kind kind) {
@@ -66,23 +48,28 @@ bool has_http(const Workflow& workflow) {
   return std::any_of(workflow.steps.begin(), workflow.steps.end(), is_test_step);
 }
 
+// As the table of keys has them, in the order of Kind.
+std::string_view name_of(Kind kind) {
+  return find_key(maps::kWorkflow, "executor")->values[0].choices[static_cast<std::size_t>(kind)];
+}
+
 void report_missing(const Section& section, std::string_view key, std::string expected) {
   section.report_missing(in_quotes(key) + " is missing in " + section.where(), std::move(expected));
 }
 
 void refuse_all_but(const Section& section, const std::vector<std::string_view>& read, const std::string& why) {
-  for (const Key& key : kKeys) {
-    const Node* node = section.find(key.name, key.alias);
-    if (node == nullptr || std::find(read.begin(), read.end(), key.name) != read.end()) continue;
+  for (const std::string_view key : kKeys) {
+    const Node* node = section.find(key);
+    if (node == nullptr || std::find(read.begin(), read.end(), key) != read.end()) continue;
     section.reading().diagnostics.add(node->place(), {.message = section.what(*node) + " has no effect: " + why});
   }
 }
 
 // Above 0.
-Duration read_time(const Section& section, std::string_view key, std::string_view alias, Duration otherwise) {
-  const Node* node = section.find(key, alias);
+Duration read_time(const Section& section, std::string_view key, Duration otherwise) {
+  const Node* node = section.find(key);
   if (node == nullptr) return otherwise;
-  const Duration span = section.duration(key, alias).value_or(Duration::seconds(1));
+  const Duration span = section.duration(key).value_or(Duration::seconds(1));
   if (span > Duration::zero()) return span;
   report_wrong(*node, section.what(*node), "a duration longer than 0", section.reading());
   return otherwise;
@@ -92,7 +79,7 @@ Duration read_run_time(const Section& section) {
   if (section.find("duration") == nullptr) {
     report_missing(section, "duration", "a duration such as 250ms, 30s or 1h30m");
   }
-  return read_time(section, "duration", {}, Duration::seconds(1));
+  return read_time(section, "duration", Duration::seconds(1));
 }
 
 uint32_t read_vus(const Section& section) {
@@ -108,10 +95,10 @@ double read_rate(const Node& node, const Section& section, bool zero_too) {
   const auto text = read_constant(node, section.what(node), reading);
   if (!text) return 1;
   Result<double> rate = parse_rate(text->text);
-  if (const auto unit = section.duration("time_unit", "timeUnit"); unit && rate) {
+  if (const auto unit = section.duration("time_unit"); unit && rate) {
     const bool has_unit = text->text.find('/') != std::string::npos;
     if (has_unit || *unit <= Duration::zero()) {
-      const Node* unit_node = section.find("time_unit", "timeUnit");
+      const Node* unit_node = section.find("time_unit");
       report_wrong(*unit_node, section.what(*unit_node),
                    has_unit ? "no time unit, since the rate has one" : "a duration longer than 0", reading);
       return 1;
@@ -141,8 +128,7 @@ void read_stages(const Section& section, Read read) {
   }
   Duration sum;
   for (const Node& one : stages->items) {
-    static constexpr std::array<std::string_view, 2> kStageKeys{"duration", "target"};
-    const Section stage(one, "a stage of " + section.where(), reading, {kStageKeys});
+    const Section stage(one, "a stage of " + section.where(), reading, maps::kStage);
     if (!one.is_map()) continue;
     const Node* target = stage.find("target");
     if (stage.find("duration") == nullptr) report_missing(stage, "duration", "a duration; 0s: at once");
@@ -173,11 +159,11 @@ ConstantVus read_constant_vus(const Section& section) {
 
 RampingVus read_ramping_vus(const Section& section) {
   RampingVus out;
-  out.start_vus = static_cast<uint32_t>(section.whole("start_vus", kTargetRange, "startVUs").value_or(1));
-  out.graceful_ramp_down = section.duration("graceful_ramp_down", "gracefulRampDown");
+  out.start_vus = static_cast<uint32_t>(section.whole("start_vus").value_or(1));
+  out.graceful_ramp_down = section.duration("graceful_ramp_down");
   out.pacing = read_pacing(section);
   read_stages(section, [&](const Section& stage, const Node&, Duration duration) {
-    const auto target = stage.whole("target", kTargetRange);
+    const auto target = stage.whole("target");
     out.stages.push_back({duration, static_cast<uint32_t>(target.value_or(0))});
   });
   return out;
@@ -187,9 +173,9 @@ Iterations read_iterations(const Section& section, bool shared) {
   Iterations out;
   out.shared = shared;
   out.vus = section.find("vus") == nullptr ? 1 : read_vus(section);
-  out.iterations = section.whole("iterations", {.low = 1, .high = kIterationsMax}).value_or(1);
-  const Node* max = section.find("max_duration", "maxDuration");
-  if (max != nullptr) out.max_duration = read_time(section, "max_duration", "maxDuration", Duration::seconds(1));
+  out.iterations = section.whole("iterations").value_or(1);
+  const Node* max = section.find("max_duration");
+  if (max != nullptr) out.max_duration = read_time(section, "max_duration", Duration::seconds(1));
   if (shared && section.find("iterations") != nullptr && out.iterations < out.vus) {
     const Node* node = section.find("iterations");
     section.reading().diagnostics.add(
@@ -206,23 +192,22 @@ ArrivalUsers read_arrival_users(const Section& section) {
   ArrivalUsers out;
   out.wait_max = section.duration("max_wait").value_or(Duration::zero());
   out.rebalance = section.boolean("rebalance").value_or(false);
-  std::optional<uint64_t> preallocated = section.whole("preAllocatedVUs", kVusRange);
-  std::optional<uint64_t> max = section.whole("max_vus", kVusRange, "maxVUs");
+  std::optional<uint64_t> preallocated = section.whole("preAllocatedVUs");
+  std::optional<uint64_t> max = section.whole("max_vus");
   const Node* vus = section.find("vus");
   if (vus == nullptr && !preallocated) {
     report_missing(section, "vus", "{preallocated: N, max: N}, or one number for both");
     return out;
   }
   const Node* place = vus != nullptr ? vus : section.find("preAllocatedVUs");
-  if (vus != nullptr && (section.find("preAllocatedVUs") != nullptr || section.find("max_vus", "maxVUs") != nullptr)) {
+  if (vus != nullptr && (section.find("preAllocatedVUs") != nullptr || section.find("max_vus") != nullptr)) {
     reading.diagnostics.add(vus->place(),
                             {.message = section.what(*vus) + " means the same as 'preAllocatedVUs' and 'maxVUs'",
                              .hint = "remove one of them"});
   } else if (vus != nullptr && vus->is_map()) {
-    static constexpr std::array<std::string_view, 2> kVusKeys{"preallocated", "max"};
-    const Section pool(*vus, section.what(*vus), reading, {kVusKeys});
-    preallocated = pool.whole("preallocated", kVusRange);
-    max = pool.whole("max", kVusRange);
+    const Section pool(*vus, section.what(*vus), reading, maps::kUsers);
+    preallocated = pool.whole("preallocated");
+    max = pool.whole("max");
     if (pool.find("preallocated") == nullptr) preallocated = max;
   } else if (vus != nullptr) {
     preallocated = read_whole(*vus, section.what(*vus), kVusRange, reading);
@@ -250,7 +235,7 @@ ConstantArrivalRate read_constant_rate(const Section& section) {
 
 RampingArrivalRate read_ramping_rate(const Section& section) {
   RampingArrivalRate out;
-  const Node* start = section.find("start_rate", "startRate");
+  const Node* start = section.find("start_rate");
   if (start != nullptr) out.start_per_s = read_rate(*start, section, true);
   double most = out.start_per_s;
   // Targets are in the time unit of the workflow.
@@ -268,15 +253,15 @@ RampingArrivalRate read_ramping_rate(const Section& section) {
 
 ExternallyControlled read_external(const Section& section) {
   ExternallyControlled out;
-  out.vus = section.find("vus") == nullptr ? 1 : static_cast<uint32_t>(section.whole("vus", kTargetRange).value_or(1));
-  const auto most = section.whole("max_vus", kVusRange, "maxVUs");
+  out.vus = section.find("vus") == nullptr ? 1 : static_cast<uint32_t>(section.whole("vus").value_or(1));
+  const auto most = section.whole("max_vus");
   out.vus_most = static_cast<uint32_t>(most.value_or(std::max<uint32_t>(out.vus, 1)));
   // k6 writes 0 for what only ends when it is told to.
   out.duration = section.duration("duration");
   if (out.duration && *out.duration <= Duration::zero()) out.duration.reset();
-  out.graceful_ramp_down = section.duration("graceful_ramp_down", "gracefulRampDown");
+  out.graceful_ramp_down = section.duration("graceful_ramp_down");
   out.pacing = read_pacing(section);
-  if (const Node* node = section.find("max_vus", "maxVUs"); node != nullptr && most && out.vus_most < out.vus) {
+  if (const Node* node = section.find("max_vus"); node != nullptr && most && out.vus_most < out.vus) {
     section.reading().diagnostics.add(
         node->place(), {.message = section.where() + " begins with more virtual users than there may be",
                         .found = std::to_string(out.vus) + " at its begin, at most " + std::to_string(out.vus_most),
@@ -287,7 +272,7 @@ ExternallyControlled read_external(const Section& section) {
 
 Kind usual_kind(const Section& section) {
   if (section.find("rate") != nullptr) return Kind::kConstantRate;
-  if (section.find("start_rate", "startRate") != nullptr) return Kind::kRampingRate;
+  if (section.find("start_rate") != nullptr) return Kind::kRampingRate;
   if (section.find("stages") != nullptr) return Kind::kRampingVus;
   if (section.find("iterations") != nullptr) return Kind::kSharedIterations;
   return Kind::kConstantVus;
@@ -297,8 +282,8 @@ Kind usual_kind(const Section& section) {
 
 void parse_executor(const Section& section, Workflow& workflow) {
   Kind kind = usual_kind(section);
-  if (const Node* named = section.find("executor")) {
-    const auto choice = read_choice(*named, section.what(*named), kExecutors, {}, section.reading());
+  if (section.find("executor") != nullptr) {
+    const auto choice = section.choice("executor");
     if (!choice) return;
     kind = static_cast<Kind>(*choice);
   }
@@ -310,7 +295,7 @@ void parse_executor(const Section& section, Workflow& workflow) {
     }
     return;
   }
-  refuse_all_but(section, keys_of(kind), "the executor is " + std::string(kExecutors[static_cast<std::size_t>(kind)]));
+  refuse_all_but(section, keys_of(kind), "the executor is " + std::string(name_of(kind)));
   switch (kind) {
     case Kind::kConstantVus: workflow.executor = read_constant_vus(section); break;
     case Kind::kRampingVus: workflow.executor = read_ramping_vus(section); break;

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "base/bytes.h"
 #include "scenario/names.h"
@@ -9,50 +8,17 @@ namespace bellwether::scenario {
 namespace {
 
 constexpr std::array<std::string_view, 8> kMethods{"get", "post", "put", "patch", "delete", "head", "options", "trace"};
-constexpr std::array<std::string_view, 25> kHttpKeys{"get",
-                                                     "post",
-                                                     "put",
-                                                     "patch",
-                                                     "delete",
-                                                     "head",
-                                                     "options",
-                                                     "trace",
-                                                     "method",
-                                                     "url",
-                                                     "query",
-                                                     "headers",
-                                                     "json",
-                                                     "body",
-                                                     "form",
-                                                     "timeout",
-                                                     "connect_timeout",
-                                                     "tls_timeout",
-                                                     "first_byte_timeout",
-                                                     "redirects",
-                                                     "compressed",
-                                                     "tls",
-                                                     "body_max",
-                                                     "auth",
-                                                     "retries"};
-constexpr std::array<std::string_view, 1> kHttpLater{"proxy"};
-constexpr std::array<std::string_view, 12> kDefaultKeys{
-    "base",      "headers",    "timeout", "connect_timeout", "tls_timeout", "first_byte_timeout",
-    "redirects", "compressed", "tls",     "body_max",        "auth",        "retries"};
-constexpr uint64_t kRetriesMax = 100;
-
 HttpOptions parse_options(const Section& http) {
   HttpOptions out;
   out.timeout = http.duration("timeout");
   out.connect_timeout = http.duration("connect_timeout");
   out.tls_timeout = http.duration("tls_timeout");
   out.first_byte_timeout = http.duration("first_byte_timeout");
-  out.redirects = http.whole("redirects", {.low = 0, .high = 100});
+  out.redirects = http.whole("redirects");
   out.compressed = http.boolean("compressed");
   out.body_max = http.size("body_max");
   if (const Node* tls = http.find("tls")) {
-    static constexpr std::array<std::string_view, 2> kKeys{"verify", "ca"};
-    static constexpr std::array<std::string_view, 3> kLater{"cert", "key", "sni"};
-    const Section section(*tls, "'tls' of " + http.where(), http.reading(), {kKeys, kLater});
+    const Section section(*tls, "'tls' of " + http.where(), http.reading(), maps::kTls);
     out.tls_verify = section.boolean("verify");
     out.tls_ca = section.constant("ca");
   }
@@ -72,13 +38,11 @@ std::vector<Pair> parse_headers(const Node& node, const std::string& what, Readi
 
 // {basic: {user: …, password: …}}, the same with digest, or {bearer: TOKEN}.
 std::optional<Auth> parse_auth(const Section& http) {
-  static constexpr std::array<std::string_view, 3> kSchemes{"basic", "digest", "bearer"};
-  static constexpr std::array<std::string_view, 1> kLater{"oauth2"};
-  static constexpr std::array<std::string_view, 2> kBasic{"user", "password"};
+  const Names schemes = maps::kAuth.exactly_one;
   const Node* node = http.find("auth");
   if (node == nullptr) return std::nullopt;
   Reading& reading = http.reading();
-  const Section section(*node, "'auth' of " + http.where(), reading, {kSchemes, kLater});
+  const Section section(*node, "'auth' of " + http.where(), reading, maps::kAuth);
   if (!node->is_map()) return std::nullopt;
   Auth auth{.mark = node->place(), .is_digest = false, .bearer = {}, .user = {}, .password = {}};
   const Node* basic = section.find("basic");
@@ -87,7 +51,7 @@ std::optional<Auth> parse_auth(const Section& http) {
   if ((basic != nullptr) + (digest != nullptr) + (bearer != nullptr) > 1) {
     const Node* last = bearer != nullptr ? bearer : digest;
     reading.diagnostics.add(last->place(),
-                            {.message = section.where() + " has more than one scheme", .expected = one_of(kSchemes)});
+                            {.message = section.where() + " has more than one scheme", .expected = one_of(schemes)});
     return std::nullopt;
   }
   if (bearer != nullptr) {
@@ -97,13 +61,14 @@ std::optional<Auth> parse_auth(const Section& http) {
   auth.is_digest = digest != nullptr;
   if (auth.is_digest) basic = digest;
   if (basic == nullptr) {
-    if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(kSchemes));
+    if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(schemes));
     return std::nullopt;
   }
-  const Section credentials(*basic, in_quotes(basic->key) + " of " + section.where(), reading, {kBasic});
+  const Section credentials(*basic, in_quotes(basic->key) + " of " + section.where(), reading,
+                            auth.is_digest ? maps::kDigest : maps::kBasic);
   if (!basic->is_map()) return std::nullopt;
   bool whole = true;
-  for (const std::string_view key : kBasic) {
+  for (const std::string_view key : {"user", "password"}) {
     const Node* part = credentials.find(key);
     if (part == nullptr) {
       credentials.report_missing(in_quotes(key) + " is missing in " + credentials.where(),
@@ -136,20 +101,19 @@ void read_retry_reasons(const Node& node, const std::string& what, Retry& retry,
 
 // A number, or {times: 2, wait: 100ms, on: [error, 503]}.
 std::optional<Retry> parse_retries(const Section& http) {
-  static constexpr std::array<std::string_view, 3> kKeys{"times", "wait", "on"};
   const Node* node = http.find("retries");
   if (node == nullptr) return std::nullopt;
   Retry retry;
   if (!node->is_map()) {
-    const auto times = http.whole("retries", {.low = 0, .high = kRetriesMax});
+    const auto times = http.whole("retries");
     retry.times = times.value_or(0);
     return retry;
   }
-  const Section section(*node, "'retries' of " + http.where(), http.reading(), {kKeys});
+  const Section section(*node, "'retries' of " + http.where(), http.reading(), maps::kRetries);
   if (section.find("times") == nullptr) {
     section.report_missing("'times' is missing in " + section.where(), "how often, such as 2");
   }
-  retry.times = section.whole("times", {.low = 0, .high = kRetriesMax}).value_or(0);
+  retry.times = section.whole("times").value_or(0);
   retry.wait = section.duration("wait").value_or(Duration::zero());
   if (const Node* on = section.find("on")) read_retry_reasons(*on, section.what(*on), retry, http.reading());
   return retry;
@@ -215,8 +179,7 @@ Body parse_body(const Section& section) {
     auto written = read_text(*text, section.what(*text), reading);
     return written ? Body(TextBody{std::move(*written)}) : Body();
   }
-  static constexpr std::array<std::string_view, 2> kKeys{"file", "template"};
-  const Section file(*text, "'body' of " + section.where(), reading, {kKeys});
+  const Section file(*text, "'body' of " + section.where(), reading, maps::kFileBody);
   const bool is_template = file.boolean("template").value_or(false);
   auto path = file.constant("file");
   if (path) return FileBody{std::move(*path), is_template};
@@ -243,7 +206,7 @@ std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading
 Http parse_http(const Node& node, const std::string& where, Reading& reading) {
   Http http;
   http.mark = node.place();
-  const Section section(node, where, reading, {kHttpKeys, kHttpLater});
+  const Section section(node, where, reading, maps::kHttp);
   if (!node.is_map()) return http;
   parse_method_and_url(section, http);
   if (const Node* query = section.find("query")) http.query = parse_pairs(*query, section.what(*query), reading);
@@ -259,7 +222,7 @@ Http parse_http(const Node& node, const std::string& where, Reading& reading) {
 
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading) {
   HttpDefaults out;
-  const Section section(node, "'http' of 'defaults'", reading, {kDefaultKeys, kHttpLater});
+  const Section section(node, "'http' of 'defaults'", reading, maps::kHttpDefaults);
   if (!node.is_map()) return out;
   out.base = section.constant("base");
   if (const Node* headers = section.find("headers")) {

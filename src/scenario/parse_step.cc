@@ -6,24 +6,14 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::array<std::string_view, 11> kStepKeys{"after",   "http",  "lua",      "native", "action", "check",
-                                                     "extract", "think", "on_error", "tags",   "group"};
-constexpr std::array<std::string_view, 10> kStepLater{"http2", "http3",     "graphql", "grpc",   "websocket",
-                                                      "sql",   "condition", "if",      "repeat", "metric"};
-
 constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
 constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
 
 decltype(Step::work) parse_action(const Node& node, const std::string& where, Reading& reading) {
-  static constexpr std::array<std::string_view, 4> kKeys{"set", "http", "lua", "native"};
-  static constexpr std::array<std::string_view, 2> kLater{"run", "wait"};
-  const Section section(node, "'action' of " + where, reading, {kKeys, kLater});
+  const Section section(node, "'action' of " + where, reading, maps::kAction);
   const Node* set = section.find("set");
-  for (const std::string_view key : kWorks) {
-    const Node* work = section.find(key);
-    if (work != nullptr && node.items.size() > 1) {
-      report_wrong(node, section.where(), "one of set, http, lua, native", reading);
-    }
+  if (node.is_map() && node.items.size() > 1) {
+    report_wrong(node, section.where(), "one of http, lua, native, set", reading);
   }
   if (const Node* request = section.find("http")) {
     Http http = parse_http(*request, "'http' of " + section.where(), reading);
@@ -74,9 +64,7 @@ void parse_work(const Section& section, Step& step) {
     return;
   }
   if (action == nullptr) {
-    for (const std::string_view later : kStepLater) {
-      if (section.find(later) != nullptr) return;  // reported as not available
-    }
+    if (section.has_later()) return;
     reading.diagnostics.add(step.name.mark,
                             {.message = section.where() + " does nothing", .expected = scenario::one_of(kWorks)});
     return;
@@ -100,10 +88,9 @@ bool is_test_step(const Step& step) {
 }
 
 Step parse_step(const Node& node, const std::string& workflow, Reading& reading) {
-  static constexpr std::array<std::string_view, 5> kOnError{"continue", "end-iteration", "end-vu", "abort", "skip"};
   Step step;
   step.name = {node.key, node.key_mark};
-  const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, {kStepKeys, kStepLater});
+  const Section section(node, "step " + in_quotes(workflow + "." + node.key), reading, maps::kStep);
   if (!is_step_name(node.key)) {
     reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a step",
                                            .expected = "1 to 100 letters, digits, _ and -"});
@@ -117,11 +104,8 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   if (const Node* check = section.find("check")) step.checks = parse_checks(*check, section.where(), reading);
   if (const Node* extract = section.find("extract")) step.extracts = parse_extracts(*extract, section.where(), reading);
   if (const Node* think = section.find("think")) step.think = parse_delay(*think, section.what(*think), reading);
-  if (const Node* on_error = section.find("on_error")) {
-    const auto choice = read_choice(*on_error, section.what(*on_error), kOnError, {}, reading);
-    if (choice) step.on_error = static_cast<OnError>(*choice);
-  }
-  step.tags = parse_tags(section);
+  if (const auto choice = section.choice("on_error")) step.on_error = static_cast<OnError>(*choice);
+  step.tags = parse_tags(section, true);
   return step;
 }
 

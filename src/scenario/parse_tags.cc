@@ -7,7 +7,6 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr std::size_t kTagsMax = 20;
 constexpr std::size_t kValueMax = 200;
 // What thresholds call steps by already.
 constexpr std::array<std::string_view, 5> kTaken{"step", "workflow", "scenario", "check", "group"};
@@ -25,7 +24,7 @@ void report_value(const Text& value, const std::string& what, Reading& reading) 
 
 }  // namespace
 
-std::vector<Pair> parse_tags(const Section& section) {
+std::vector<Pair> parse_tags(const Section& section, bool with_group) {
   Reading& reading = section.reading();
   std::vector<Pair> out;
   if (const Node* tags = section.find("tags")) {
@@ -47,7 +46,7 @@ std::vector<Pair> parse_tags(const Section& section) {
       }
     }
   }
-  const Node* group = section.find("group");
+  const Node* group = with_group ? section.find("group") : nullptr;
   if (group == nullptr) return out;
   auto name = section.constant("group");
   if (name && !is_value(name->text)) {

@@ -1,22 +1,8 @@
-#include <array>
-
 #include "scenario/names.h"
 #include "scenario/parse.h"
 
 namespace bellwether::scenario {
 namespace {
-
-// Those of the executors are read by parse_executor().
-constexpr std::array<std::string_view, 25> kKeys{
-    "vus",        "duration",      "executor",   "rate",       "time_unit",    "steps",
-    "start_time", "graceful_stop", "pacing",     "max_wait",   "rebalance",    "stages",
-    "max_vus",    "start_vus",     "start_rate", "iterations", "max_duration", "graceful_ramp_down",
-    "use",        "depends",       "provide",    "priority",   "on_overtime",  "keep_cookies",
-    "tags"};
-constexpr std::array<std::string_view, 9> kAliases{"timeUnit", "startTime", "gracefulStop", "preAllocatedVUs", "maxVUs",
-                                                   "startVUs", "startRate", "maxDuration",  "gracefulRampDown"};
-constexpr std::array<std::string_view, 2> kLater{"data", "timeout"};
-constexpr std::array<std::string_view, 5> kPriorities{"auto", "low", "normal", "high", "exclusive"};
 
 void read_steps(const Section& section, Workflow& workflow) {
   Reading& reading = section.reading();
@@ -75,16 +61,11 @@ std::optional<Provide> read_provide(const Node& value, const std::string& where,
     out.value = std::move(*text);
     return out;
   }
-  static constexpr std::array<std::string_view, 2> kProvideKeys{"value", "collect"};
-  static constexpr std::array<std::string_view, 2> kCollects{"one", "all"};
-  const Section section(value, what, reading, {kProvideKeys});
+  const Section section(value, what, reading, maps::kProvide);
   if (section.find("value") == nullptr)
     section.report_missing("'value' is missing in " + section.where(), "a text such as \"${login.token}\"");
   auto text = section.text("value");
-  if (const Node* collect = section.find("collect")) {
-    const auto choice = read_choice(*collect, section.what(*collect), kCollects, {}, reading);
-    out.collect_all = choice && *choice == 1;
-  }
+  out.collect_all = section.choice("collect") == 1;
   if (text) out.value = std::move(*text);
   return out;
 }
@@ -121,10 +102,7 @@ void read_bonds(const Section& section, Workflow& workflow) {
   }
   read_uses(section, workflow);
   read_provides(section, workflow);
-  if (const Node* priority = section.find("priority")) {
-    const auto choice = read_choice(*priority, section.what(*priority), kPriorities, {}, reading);
-    if (choice) workflow.priority = static_cast<Priority>(*choice);
-  }
+  if (const auto choice = section.choice("priority")) workflow.priority = static_cast<Priority>(*choice);
 }
 
 }  // namespace
@@ -149,20 +127,16 @@ Workflow parse_workflow(const Node& node, bool is_frame, Reading& reading) {
     reading.diagnostics.add(node.place(), {.message = in_quotes(node.key) + " cannot be the name of a workflow",
                                            .expected = "1 to 100 letters, digits, _ and -"});
   }
-  const Section section(node, "workflow " + in_quotes(node.key), reading, {kKeys, kLater, kAliases});
+  const Section section(node, "workflow " + in_quotes(node.key), reading, maps::kWorkflow);
   if (!node.is_map()) return workflow;
   read_steps(section, workflow);
   if (is_frame) measure_nothing(workflow);
   parse_executor(section, workflow);
-  workflow.start_time = section.duration("start_time", "startTime").value_or(Duration::zero());
-  workflow.graceful_stop = section.duration("graceful_stop", "gracefulStop");
+  workflow.start_time = section.duration("start_time").value_or(Duration::zero());
+  workflow.graceful_stop = section.duration("graceful_stop");
   read_bonds(section, workflow);
-  if (const Node* on_overtime = section.find("on_overtime")) {
-    static constexpr std::array<std::string_view, 3> kChoices{"kill", "pause", "notify"};
-    const auto choice = read_choice(*on_overtime, "'on_overtime'", kChoices, {}, reading);
-    if (choice) workflow.on_overtime = static_cast<OnOvertime>(*choice);
-  }
-  workflow.tags = parse_tags(section);
+  if (const auto choice = section.choice("on_overtime")) workflow.on_overtime = static_cast<OnOvertime>(*choice);
+  workflow.tags = parse_tags(section, false);
   workflow.keeps_cookies = section.boolean("keep_cookies").value_or(false);
   workflow.is_sound = reading.diagnostics.size() == problems;
   return workflow;

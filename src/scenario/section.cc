@@ -3,15 +3,10 @@
 #include <algorithm>
 
 #include "base/bytes.h"
+#include "base/check.h"
 #include "base/units.h"
 
 namespace bellwether::scenario {
-namespace {
-
-bool contains(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
-
-}  // namespace
-
 void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading, std::string hint) {
   reading.diagnostics.add(node.mark, {.message = "wrong value of " + what,
                                       .found = describe(node),
@@ -111,8 +106,7 @@ std::vector<Text> read_texts(const Node& node, const std::string& what, Reading&
   return out;
 }
 
-std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Names later,
-                                       Reading& reading) {
+std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Reading& reading) {
   const std::string expected = one_of(choices);
   if (!node.is_scalar()) {
     report_wrong(node, what, expected, reading);
@@ -122,27 +116,26 @@ std::optional<std::size_t> read_choice(const Node& node, const std::string& what
   if (!text) return std::nullopt;
   const auto found = std::find(choices.begin(), choices.end(), text->text);
   if (found != choices.end()) return static_cast<std::size_t>(found - choices.begin());
-  if (contains(later, text->text)) {
-    reading.diagnostics.add(node.mark,
-                            {.message = in_quotes(text->text) + " as " + what + " is not available in this version yet",
-                             .expected = expected});
-    return std::nullopt;
-  }
   report_wrong(node, what, expected, reading, did_you_mean(text->text, choices));
   return std::nullopt;
 }
 
-Section::Section(const Node& node, std::string where, Reading& reading, Keys keys)
-    : node_(node), where_(std::move(where)), reading_(reading) {
+Section::Section(const Node& node, std::string where, Reading& reading, const Map& map)
+    : node_(node), where_(std::move(where)), reading_(reading), map_(map) {
+  std::vector<std::string_view> listed;
+  for (const Key& key : map.keys) {
+    if (!key.unlisted) listed.push_back(key.name);
+  }
   if (!node.is_map()) {
     reading.diagnostics.add(node.place(), {.message = where_ + " must be a map",
                                            .found = describe(node),
-                                           .expected = "a map with the keys " + join(keys.known)});
+                                           .expected = "a map with the keys " + join(listed)});
     return;
   }
   for (const Node& item : node.items) {
-    if (contains(keys.known, item.key) || contains(keys.aliases, item.key)) continue;
-    if (contains(keys.later, item.key)) {
+    if (find_key(map, item.key) != nullptr) continue;
+    if (std::find(map.later.begin(), map.later.end(), item.key) != map.later.end()) {
+      has_later_ = true;
       reading.diagnostics.add(item.place(), {.message = what(item) + " is not available in this version yet"});
       continue;
     }
@@ -150,9 +143,21 @@ Section::Section(const Node& node, std::string where, Reading& reading, Keys key
     if (reading.diagnostics.full()) return;
     reading.diagnostics.add(item.place(), {.message = "unknown key " + in_quotes(item.key) + " in " + where_,
                                            .found = in_quotes(item.key),
-                                           .expected = one_of(keys.known),
-                                           .hint = did_you_mean(item.key, keys.known)});
+                                           .expected = one_of(listed),
+                                           .hint = did_you_mean(item.key, listed)});
   }
+}
+
+const Key& Section::key_of(std::string_view name) const {
+  const Key* key = find_key(map_, name);
+  check(key != nullptr && key->name == name, "what is read is in the table of keys");
+  return *key;
+}
+
+const Value& Section::value_of(std::string_view name, Form form) const {
+  const Value* value = find_value(key_of(name), form);
+  check(value != nullptr, "what is read is what the table of keys says");
+  return *value;
 }
 
 void Section::report_missing(std::string message, std::string expected) const {
@@ -160,7 +165,8 @@ void Section::report_missing(std::string message, std::string expected) const {
   reading_.diagnostics.add(node_.place(), {.message = std::move(message), .expected = std::move(expected)});
 }
 
-const Node* Section::find(std::string_view key, std::string_view alias) const {
+const Node* Section::find(std::string_view key) const {
+  const std::string_view alias = key_of(key).alias;
   const Node* found = nullptr;
   if (!node_.is_map()) return found;
   for (const Node& item : node_.items) {
@@ -174,32 +180,49 @@ const Node* Section::find(std::string_view key, std::string_view alias) const {
   return found;
 }
 
-std::optional<uint64_t> Section::whole(std::string_view key, Range range, std::string_view alias) const {
-  const Node* value = find(key, alias);
+std::optional<uint64_t> Section::whole(std::string_view key) const {
+  return whole(key, value_of(key, Form::kWhole).range);
+}
+
+std::optional<uint64_t> Section::whole(std::string_view key, Range range) const {
+  const Range widest = value_of(key, Form::kWhole).range;
+  check(widest.low <= range.low && range.high <= widest.high, "the table of keys has the widest range");
+  const Node* value = find(key);
   return value == nullptr ? std::nullopt : read_whole(*value, what(*value), range, reading_);
 }
 
-std::optional<Duration> Section::duration(std::string_view key, std::string_view alias) const {
-  const Node* value = find(key, alias);
+std::optional<Duration> Section::duration(std::string_view key) const {
+  value_of(key, Form::kDuration);
+  const Node* value = find(key);
   return value == nullptr ? std::nullopt : read_duration(*value, what(*value), reading_);
 }
 
 std::optional<uint64_t> Section::size(std::string_view key) const {
+  value_of(key, Form::kSize);
   const Node* value = find(key);
   return value == nullptr ? std::nullopt : read_size(*value, what(*value), reading_);
 }
 
-std::optional<bool> Section::boolean(std::string_view key, std::string_view alias) const {
-  const Node* value = find(key, alias);
+std::optional<bool> Section::boolean(std::string_view key) const {
+  value_of(key, Form::kBool);
+  const Node* value = find(key);
   return value == nullptr ? std::nullopt : read_bool(*value, what(*value), reading_);
 }
 
+std::optional<std::size_t> Section::choice(std::string_view key) const {
+  const Names choices = value_of(key, Form::kChoice).choices;
+  const Node* value = find(key);
+  return value == nullptr ? std::nullopt : read_choice(*value, what(*value), choices, reading_);
+}
+
 std::optional<Text> Section::constant(std::string_view key) const {
+  value_of(key, Form::kText);
   const Node* value = find(key);
   return value == nullptr ? std::nullopt : read_constant(*value, what(*value), reading_);
 }
 
 std::optional<Text> Section::text(std::string_view key) const {
+  value_of(key, Form::kText);
   const Node* value = find(key);
   return value == nullptr ? std::nullopt : read_text(*value, what(*value), reading_);
 }

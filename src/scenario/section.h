@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,10 +9,9 @@
 #include "base/time.h"
 #include "scenario/document.h"
 #include "scenario/environment.h"
+#include "scenario/keys.h"
 
 namespace bellwether::scenario {
-
-using Names = std::span<const std::string_view>;
 
 // What every reader needs: where problems go, and the constants that a value may mention.
 struct Reading {
@@ -29,11 +27,6 @@ struct Text {
 // Longer ones are refused.
 constexpr Duration kLongestDuration = Duration::hours(24 * 366);
 
-struct Range {
-  uint64_t low = 0;
-  uint64_t high = UINT64_MAX;
-};
-
 // The value readers report a problem and return nothing when the node does not hold what is asked for. `what` names
 // the value in messages: "'vus' in workflow 'browse'".
 std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading);
@@ -46,31 +39,31 @@ std::optional<Text> read_constant(const Node& node, const std::string& what, Rea
 std::optional<Text> read_text(const Node& node, const std::string& what, Reading& reading);
 // A text, or a list of texts.
 std::vector<Text> read_texts(const Node& node, const std::string& what, Reading& reading);
-// The index of the text among `choices`. `later`: choices that are known but not available in this version.
-std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Names later,
-                                       Reading& reading);
+// The index of the text among `choices`.
+std::optional<std::size_t> read_choice(const Node& node, const std::string& what, Names choices, Reading& reading);
 void report_wrong(const Node& node, const std::string& what, std::string expected, Reading& reading,
                   std::string hint = {});
 
-// The keys that a map can have.
-struct Keys {
-  Names known;
-  Names later = {};    // belong to the format but not to this version, which is said
-  Names aliases = {};  // other names of known ones; not listed when the known ones are
-};
-
+// REQUIRES of each key that the table of the map has it, by this name, and of the typed readers that it can hold that.
 class Section {
  public:
-  // Reports unless `node` is a map without other keys. `where` names the map in messages: "workflow 'browse'".
-  Section(const Node& node, std::string where, Reading& reading, Keys keys);
+  // Reports unless `node` is a map without other keys than those of `map`, which must outlive this object. `where`
+  // names it in messages: "workflow 'browse'".
+  Section(const Node& node, std::string where, Reading& reading, const Map& map);
 
-  // The value of `key` or, the same by another name, of `alias`.
-  const Node* find(std::string_view key, std::string_view alias = {}) const;
+  // The value of the key, by its name or by its alias.
+  const Node* find(std::string_view key) const;
+  // It has a key that is not available in this version, which was reported.
+  bool has_later() const { return has_later_; }
 
-  std::optional<uint64_t> whole(std::string_view key, Range range, std::string_view alias = {}) const;
-  std::optional<Duration> duration(std::string_view key, std::string_view alias = {}) const;
+  std::optional<uint64_t> whole(std::string_view key) const;
+  // Within a narrower range than that of the table.
+  std::optional<uint64_t> whole(std::string_view key, Range range) const;
+  std::optional<Duration> duration(std::string_view key) const;
   std::optional<uint64_t> size(std::string_view key) const;
-  std::optional<bool> boolean(std::string_view key, std::string_view alias = {}) const;
+  std::optional<bool> boolean(std::string_view key) const;
+  // The index among the choices of the table.
+  std::optional<std::size_t> choice(std::string_view key) const;
   std::optional<Text> constant(std::string_view key) const;
   std::optional<Text> text(std::string_view key) const;
 
@@ -83,10 +76,15 @@ class Section {
   Reading& reading() const { return reading_; }
 
  private:
+  const Key& key_of(std::string_view name) const;
+  const Value& value_of(std::string_view name, Form form) const;
+
   const Node& node_;
   std::string where_;
   Reading& reading_;
+  const Map& map_;
   bool has_unknown_ = false;
+  bool has_later_ = false;
 };
 
 }  // namespace bellwether::scenario

@@ -1,0 +1,85 @@
+// Every key that a scenario file can have, where, and what it holds: one table for the reader (section.h), which takes
+// nothing that is not in it, and for the JSON Schema (schema.h), from which editors complete and explain.
+//
+// To add a key, add its row in keys.cc or keys_step.cc, and read it by its name in the function that has the Section;
+// then write docs/formats/scenario.schema.json anew as schema_test.cc says.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+namespace bellwether::scenario {
+
+using Names = std::span<const std::string_view>;
+
+struct Range {
+  uint64_t low = 0;
+  uint64_t high = UINT64_MAX;
+  bool operator==(const Range&) const = default;
+};
+
+enum class Form : uint8_t {
+  kText,      // a text; a number, true and false count as what was written
+  kScalar,    // the same, or nothing
+  kJson,      // anything
+  kWhole,     // a whole number in `range`
+  kNumber,    // a number above 0
+  kDuration,  // 250ms, 1h30m, 0
+  kSpan,      // a duration, or 200ms..1s
+  kSize,      // 512, 64KiB
+  kRate,      // 500/s, 30/m, 500
+  kBool,      // true, false
+  kChoice,    // one of `choices`
+  kMap,       // a map with the keys of `map`
+  kNamed,     // a map of names that the writer chooses; `range` of them, each with one of `elements`
+  kList,      // `range` of `elements`
+};
+
+struct Map;
+
+// One of the things that a key can hold. In all scalars constants may be mentioned.
+struct Value {
+  Form form = Form::kText;
+  Range range = {};
+  Names choices = {};
+  const Map* map = nullptr;
+  std::span<const Value> elements = {};
+  std::string_view names = {};  // kNamed: a regular expression for the whole name; empty: any
+};
+using Values = std::span<const Value>;
+
+struct Key {
+  std::string_view name;
+  std::string_view text;  // for people: a line without a full stop
+  Values values;
+  std::string_view alias = {};  // another name of it, that of k6
+  bool required = false;
+  bool unlisted = false;       // not among those that messages offer
+  std::string_view with = {};  // another key that must be there too
+};
+
+struct Map {
+  std::string_view name;  // in the schema
+  std::span<const Key> keys;
+  Names later = {};        // belong to the format but not to this version, which is said
+  Names exactly_one = {};  // of these, one must be there
+};
+
+// The key of this name or alias; nullptr: there is none.
+const Key* find_key(const Map& map, std::string_view name);
+// The first of its values that has this form; nullptr: it has none.
+const Value* find_value(const Key& key, Form form);
+
+namespace maps {
+
+extern const Map kScenario, kDefaults, kHttpDefaults, kThreshold;
+extern const Map kWorkflow, kStage, kUsers, kProvide;
+extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
+extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kRetries, kFileBody;
+extern const Map kCheck, kStatusCheck, kBodyCheck, kSizeCheck, kJsonCheck, kHeaderCheck, kDurationCheck;
+extern const Map kExtraction;
+
+}  // namespace maps
+
+}  // namespace bellwether::scenario

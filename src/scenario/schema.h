@@ -1,0 +1,12 @@
+// The table of keys as JSON Schema, draft 7, which is what editors understand: docs/formats/scenario.schema.json.
+#pragma once
+
+#include <string>
+
+namespace bellwether::scenario {
+
+// It takes every file that the reader takes, and refuses unknown keys, missing ones and values of the wrong kind. What
+// names refer to, and what executors need, only the reader knows. Ends with a line break.
+std::string schema_text();
+
+}  // namespace bellwether::scenario
