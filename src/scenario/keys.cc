@@ -36,14 +36,15 @@ constexpr Key kNormalKeys[] = {
     {.name = "max", .text = "Longer ones count as this", .values = kDuration},
 };
 constexpr Key kExponentialKeys[] = {
-    {.name = "mean", .text = "The mean of the pauses", .values = kDuration, .required = true},
+    {.name = "mean", .text = "The mean of the pauses", .values = kSomeDuration, .required = true},
     {.name = "max", .text = "Longer ones count as this", .values = kDuration},
 };
+constexpr Value kSigma[] = {{.form = Form::kNumber, .range = {.high = kSigmaMax}}};
 constexpr Key kLognormalKeys[] = {
-    {.name = "median", .text = "Half of the pauses are shorter", .values = kDuration, .required = true},
+    {.name = "median", .text = "Half of the pauses are shorter", .values = kSomeDuration, .required = true},
     {.name = "sigma",
      .text = "The standard deviation of the natural logarithm, up to 10",
-     .values = kNumber,
+     .values = kSigma,
      .required = true},
     {.name = "max", .text = "Longer ones count as this", .values = kDuration},
 };
@@ -109,7 +110,10 @@ constexpr Key kWorkflowKeys[] = {
     {.name = "duration", .text = "How long it runs", .values = kDuration},
     {.name = "executor", .text = "What decides when iterations begin", .values = kExecutor},
     {.name = "rate", .text = "How many iterations begin in a time: 500/s, 30/m", .values = kRate},
-    {.name = "time_unit", .text = "What a rate without a unit is counted in", .values = kDuration, .alias = "timeUnit"},
+    {.name = "time_unit",
+     .text = "What a rate without a unit is counted in",
+     .values = kSomeDuration,
+     .alias = "timeUnit"},
     {.name = "steps", .text = "What a virtual user does in an iteration", .values = kSteps, .required = true},
     {.name = "start_time",
      .text = "How long after the start of the run, or the end of what it depends on, it begins",
@@ -135,7 +139,7 @@ constexpr Key kWorkflowKeys[] = {
     {.name = "iterations", .text = "How many iterations, of all users or of each", .values = kIterations},
     {.name = "max_duration",
      .text = "How long its iterations may take altogether; what was not begun by then is dropped",
-     .values = kDuration,
+     .values = kSomeDuration,
      .alias = "maxDuration"},
     {.name = "graceful_ramp_down",
      .text = "How long a user who is one too many may take to end its iteration",
@@ -168,7 +172,7 @@ constexpr Value kThresholdsOf[] = {{.form = Form::kText},
                                    {.form = Form::kMap, .map = &kThreshold},
                                    {.form = Form::kList, .range = {1, kThresholdsMax}, .elements = kThresholdOf}};
 constexpr Value kThresholds[] = {{.form = Form::kNamed, .range = {0, kThresholdsMax}, .elements = kThresholdsOf}};
-constexpr Value kEnv[] = {{.form = Form::kNamed, .elements = kScalar, .names = kValueNames}};
+constexpr Value kEnv[] = {{.form = Form::kNamed, .elements = kScalar, .names = kValueNames}, {.form = Form::kNothing}};
 constexpr Value kDefaultsMap[] = {{.form = Form::kMap, .map = &kDefaults}};
 constexpr Value kHttpDefaultsMap[] = {{.form = Form::kMap, .map = &kHttpDefaults}};
 constexpr Value kWorkflowMap[] = {{.form = Form::kMap, .map = &kWorkflow}};
@@ -198,7 +202,7 @@ constexpr Key kScenarioKeys[] = {
     {.name = "teardown", .text = "What comes after all workflows, once, and is not measured", .values = kWorkflowMap},
     {.name = "thresholds", .text = "What must hold for the run to pass, by metric", .values = kThresholds},
     {.name = "on_loss", .text = "The verdict when part of the run was lost", .values = kOnLoss},
-    {.name = "timeout", .text = "How long the run may take; then it is ended at once", .values = kDuration},
+    {.name = "timeout", .text = "How long the run may take; then it is ended at once", .values = kSomeDuration},
 };
 constexpr std::string_view kScenarioLater[] = {"data", "include", "tags", "report"};
 
@@ -209,7 +213,7 @@ constinit const Map kNormal{.name = "normal", .keys = kNormalKeys};
 constinit const Map kExponential{.name = "exponential", .keys = kExponentialKeys};
 constinit const Map kLognormal{.name = "lognormal", .keys = kLognormalKeys};
 constinit const Map kDelay{.name = "delay", .keys = kDelayKeys, .exactly_one = kLaws};
-constinit const Map kUsers{.name = "users", .keys = kUsersKeys};
+constinit const Map kUsers{.name = "users", .keys = kUsersKeys, .not_empty = true};
 constinit const Map kStage{.name = "stage", .keys = kStageKeys};
 constinit const Map kProvide{.name = "provide", .keys = kProvideKeys};
 constinit const Map kWorkflow{.name = "workflow", .keys = kWorkflowKeys, .later = kWorkflowLater};

@@ -24,8 +24,9 @@ enum class Form : uint8_t {
   kScalar,    // the same, or nothing
   kJson,      // anything
   kWhole,     // a whole number in `range`
-  kNumber,    // a number above 0
-  kDuration,  // 250ms, 1h30m, 0
+  kNumber,    // a number above 0, up to the high end of `range`
+  kNothing,   // the key alone
+  kDuration,  // 250ms, 1h30m, 0; longer than 0 when `range` begins above it
   kSpan,      // a duration, or 200ms..1s
   kSize,      // 512, 64KiB
   kRate,      // 500/s, 30/m, 500
@@ -64,6 +65,7 @@ struct Map {
   std::span<const Key> keys;
   Names later = {};        // belong to the format but not to this version, which is said
   Names exactly_one = {};  // of these, one must be there
+  bool not_empty = false;
 };
 
 // The key of this name or alias; nullptr: there is none.

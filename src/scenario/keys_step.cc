@@ -97,10 +97,15 @@ constexpr Key kCredentialsKeys[] = {
     {.name = "user", .text = "The name", .values = kText, .required = true},
     {.name = "password", .text = "The password", .values = kText, .required = true},
 };
+constexpr std::string_view kErrors[] = {"error"};
+constexpr Value kReason[] = {{.form = Form::kWhole, .range = {100, 999}}, {.form = Form::kChoice, .choices = kErrors}};
+constexpr Value kReasons[] = {{.form = Form::kWhole, .range = {100, 999}},
+                              {.form = Form::kChoice, .choices = kErrors},
+                              {.form = Form::kList, .elements = kReason}};
 constexpr Key kRetriesKeys[] = {
     {.name = "times", .text = "How often, after the first time", .values = kRetryTimes, .required = true},
     {.name = "wait", .text = "The pause before each", .values = kDuration},
-    {.name = "on", .text = "After which failures: statuses, and 'error' for no response", .values = kTexts},
+    {.name = "on", .text = "After which failures: statuses, and 'error' for no response", .values = kReasons},
 };
 constexpr Key kFileBodyKeys[] = {
     {.name = "file", .text = "A path, relative to the scenario's folder", .values = kText, .required = true},
@@ -264,12 +269,12 @@ constinit const Map kBasic{.name = "basic", .keys = kCredentialsKeys};
 constinit const Map kDigest{.name = "digest", .keys = kCredentialsKeys};
 constinit const Map kRetries{.name = "retries", .keys = kRetriesKeys};
 constinit const Map kFileBody{.name = "file_body", .keys = kFileBodyKeys};
-constinit const Map kStatusCheck{.name = "status_check", .keys = kNumberOperators<kStatusHeld>};
-constinit const Map kBodyCheck{.name = "body_check", .keys = kTextOperators};
-constinit const Map kSizeCheck{.name = "size_check", .keys = kNumberOperators<kSizeHeld>};
-constinit const Map kJsonCheck{.name = "json_check", .keys = kAllOperators<kScalarHeld>};
-constinit const Map kHeaderCheck{.name = "header_check", .keys = kAllOperators<kTextHeld>};
-constinit const Map kDurationCheck{.name = "duration_check", .keys = kDurationOperators};
+constinit const Map kStatusCheck{.name = "status_check", .keys = kNumberOperators<kStatusHeld>, .not_empty = true};
+constinit const Map kBodyCheck{.name = "body_check", .keys = kTextOperators, .not_empty = true};
+constinit const Map kSizeCheck{.name = "size_check", .keys = kNumberOperators<kSizeHeld>, .not_empty = true};
+constinit const Map kJsonCheck{.name = "json_check", .keys = kAllOperators<kScalarHeld>, .not_empty = true};
+constinit const Map kHeaderCheck{.name = "header_check", .keys = kAllOperators<kTextHeld>, .not_empty = true};
+constinit const Map kDurationCheck{.name = "duration_check", .keys = kDurationOperators, .not_empty = true};
 constinit const Map kCheck{.name = "check", .keys = kCheckKeys};
 constinit const Map kExtraction{.name = "extraction", .keys = kExtractionKeys, .exactly_one = kSources};
 constinit const Map kCode{.name = "code", .keys = kCodeKeys};

@@ -19,6 +19,7 @@ namespace bellwether::scenario {
 constexpr uint64_t kVusMax = 1'000'000;
 constexpr double kRateMax = 10e6;  // arrivals a second
 constexpr uint64_t kRetriesMax = 100;
+constexpr uint64_t kSigmaMax = 10;  // of a pause
 constexpr uint64_t kIterationsMax = 1'000'000'000'000;
 constexpr std::size_t kStagesMax = 1'000;  // of one executor
 constexpr std::size_t kWorkflowsMax = 100;

@@ -7,8 +7,6 @@
 namespace bellwether::scenario {
 namespace {
 
-constexpr double kSigmaMax = 10;
-
 // Everything that is wrong with one of them goes to its node.
 class LawReader {
  public:
@@ -38,7 +36,7 @@ class LawReader {
     }
     const auto text = read_constant(*node, section_.what(*node), reading_);
     const auto number = text ? parse_double(text->text) : std::nullopt;
-    if (number && *number > 0 && *number <= kSigmaMax) return *number;
+    if (number && *number > 0 && *number <= static_cast<double>(kSigmaMax)) return *number;
     wrong_ = true;
     if (text) refuse("sigma", "a number above 0 and up to 10, such as 0.5");
     return 0;

@@ -37,6 +37,10 @@ class Writer {
     definitions_["mention"] = {{"type", "string"}, {"pattern", kMention}};
     definitions_["truth"] = {{"anyOf", {{{"type", "boolean"}}, text_like("true|false")}}};
     definitions_["duration"] = {{"anyOf", {{{"const", 0}}, text_like(std::string("0|") + kDurationText)}}};
+    definitions_["some_duration"] = {{"allOf",
+                                      {reference("duration"),
+                                       {{"not", {{"const", 0}}}},
+                                       {{"not", {{"type", "string"}, {"pattern", "^(0|([0.]+[a-zµ]+)+)$"}}}}}}};
     definitions_["span"] = {{"anyOf",
                              {{{"const", 0}},
                               text_like("0|" + std::string(kDurationText) + "|(0|" + kDurationText + R"()\.\.(0|)" +
@@ -62,6 +66,7 @@ class Writer {
       if (key.required) out["required"].push_back(key.name);
       if (!key.with.empty()) out["dependencies"][std::string(key.name)] = Json::array({key.with});
     }
+    if (map.not_empty) out["minProperties"] = 1;
     for (const std::string_view one : map.exactly_one) {
       out["oneOf"].push_back({{"required", Json::array({one})}});
     }
@@ -94,8 +99,11 @@ class Writer {
       case Form::kJson: return Json::object();
       case Form::kWhole: return whole(value.range);
       case Form::kNumber:
-        return {{"anyOf", {{{"type", "number"}, {"exclusiveMinimum", 0}}, text_like(R"([0-9.eE+-]+)")}}};
-      case Form::kDuration: return reference("duration");
+        return {{"anyOf",
+                 {{{"type", "number"}, {"exclusiveMinimum", 0}, {"maximum", value.range.high}},
+                  text_like(R"([0-9.eE+-]+)")}}};
+      case Form::kNothing: return {{"type", "null"}};
+      case Form::kDuration: return reference(value.range.low > 0 ? "some_duration" : "duration");
       case Form::kSpan: return reference("span");
       case Form::kSize: return reference("size");
       case Form::kRate: return reference("rate");

@@ -5,90 +5,27 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <map>
-#include <nlohmann/json.hpp>
 #include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "scenario/keys.h"
-#include "scenario/parse.h"
+#include "scenario/schema_testing.h"
 
 namespace bellwether::scenario {
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr const char* kFile = "docs/formats/scenario.schema.json";
 
-class NoOutside final : public Outside {
- public:
-  std::optional<std::string> env(const std::string& /*name*/) const override { return std::nullopt; }
-  Result<std::string> read_file(const std::string& /*path*/, uint64_t /*bytes_max*/) const override {
-    return fail(Errc::kNotFound, "no such file");
-  }
-};
+bool any_has(const std::vector<std::string>& messages, const std::string& words) {
+  return std::any_of(messages.begin(), messages.end(),
+                     [&](const std::string& one) { return one.find(words) != std::string::npos; });
+}
 
-// All that the reader says of the shape of a file.
-std::string told(const std::string& yaml) {
-  Diagnostics diagnostics("x.yaml");
-  const NoOutside outside;
-  Sources sources;
-  sources.outside = &outside;
-  const Environment environment = Environment::resolve(nullptr, sources, diagnostics);
-  Reading reading{diagnostics, environment};
-  if (const auto root = parse_yaml(yaml, diagnostics)) parse_scenario(*root, "x", reading);
+std::string all(const std::vector<std::string>& messages) {
   std::string out;
-  for (const Diagnostic& diagnostic : diagnostics.take()) out += format(diagnostic) + "\n";
-  return out;
-}
-
-std::string workflow(const std::string& more, const std::string& step = "http: {get: /}") {
-  return "workflows: {w: {" + more + ", steps: {a: {" + step + "}}}}";
-}
-std::string step(const std::string& text) { return workflow("vus: 1, duration: 1s", text); }
-
-// A file for each map of the schema; @ stands where a key of that map can.
-const std::map<std::string, std::string> kPlaces{
-    {"", "{@, workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: /}}}}}}"},
-    {"defaults", "{defaults: {@}}"},
-    {"http_defaults", "{defaults: {http: {@}}}"},
-    {"threshold", "{thresholds: {checks: {@}}}"},
-    {"workflow", workflow("@")},
-    {"stage", workflow("executor: ramping-vus, stages: [{@}]")},
-    {"users", workflow("rate: 1/s, duration: 1s, vus: {@}")},
-    {"provide", workflow("vus: 1, duration: 1s, provide: {x: {y: {@}}}")},
-    {"delay", step("http: {get: /}, think: {@}")},
-    {"uniform", step("http: {get: /}, think: {uniform: {@}}")},
-    {"normal", step("http: {get: /}, think: {normal: {@}}")},
-    {"exponential", step("http: {get: /}, think: {exponential: {@}}")},
-    {"lognormal", step("http: {get: /}, think: {lognormal: {@}}")},
-    {"step", step("@")},
-    {"action", step("action: {@}")},
-    {"http", step("http: {@}")},
-    {"tls", step("http: {get: /, tls: {@}}")},
-    {"auth", step("http: {get: /, auth: {@}}")},
-    {"basic", step("http: {get: /, auth: {basic: {@}}}")},
-    {"digest", step("http: {get: /, auth: {digest: {@}}}")},
-    {"retries", step("http: {get: /, retries: {@}}")},
-    {"file_body", step("http: {get: /, body: {@}}")},
-    {"check", step("http: {get: /}, check: {@}")},
-    {"status_check", step("http: {get: /}, check: {status: {@}}")},
-    {"body_check", step("http: {get: /}, check: {body: {@}}")},
-    {"size_check", step("http: {get: /}, check: {size: {@}}")},
-    {"duration_check", step("http: {get: /}, check: {duration: {@}}")},
-    {"json_check", step("http: {get: /}, check: {json: {$.a: {@}}}")},
-    {"header_check", step("http: {get: /}, check: {header: {A: {@}}}")},
-    {"extraction", step("http: {get: /}, extract: {x: {@}}")},
-};
-
-// By name; that of the whole file has none.
-std::map<std::string, Json> maps_of(const Json& schema) {
-  std::map<std::string, Json> out{{"", schema}};
-  for (const auto& [name, definition] : schema["definitions"].items()) {
-    if (definition.contains("properties")) out[name] = definition;
-  }
+  for (const std::string& one : messages) out += one + "\n";
   return out;
 }
 
@@ -123,19 +60,134 @@ TEST(Schema, the_reader_takes_the_keys_that_are_in_it_and_no_others) {
   keys.erase("");
   ASSERT_GT(keys.size(), 250u);
   for (const auto& [name, map] : maps) {
-    const auto place = kPlaces.find(name);
-    ASSERT_NE(place, kPlaces.end()) << name << " is new: say where it stands";
-    const std::size_t at = place->second.find('@');
+    ASSERT_TRUE(places().contains(name)) << name << " is new: say where it stands";
     for (const std::string& key : keys) {
-      std::string yaml = place->second;
-      yaml.replace(at, 1, "\"" + key + "\": ~");
-      const std::string answer = told(yaml);
-      const bool unknown = answer.find("unknown key '" + key + "'") != std::string::npos;
-      const bool later = answer.find("is not available in this version yet") != std::string::npos;
-      EXPECT_EQ(!unknown && !later, map["properties"].contains(key)) << yaml << "\n" << answer;
+      const std::string yaml = file_with(name, key, "~");
+      const auto answer = told(yaml);
+      const bool refused =
+          any_has(answer, "unknown key '" + key + "'") || any_has(answer, "is not available in this version yet");
+      EXPECT_EQ(!refused, map["properties"].contains(key)) << yaml << "\n" << all(answer);
     }
   }
-  EXPECT_EQ(maps.size(), kPlaces.size());
+  EXPECT_EQ(maps.size(), places().size());
+}
+
+// Nothing can hold this but what holds anything.
+TEST(Schema, each_key_that_is_in_it_is_read) {
+  for (const auto& [name, map] : maps_of(Json::parse(schema_text()))) {
+    for (const auto& [key, property] : map["properties"].items()) {
+      const std::string yaml = file_with(name, key, "[[[]]]");
+      const bool holds_anything = property.size() == 1;  // only explained
+      EXPECT_NE(any_has(told(yaml), "'" + key + "'"), holds_anything) << yaml << "\n" << all(told(yaml));
+    }
+  }
+}
+
+// Values of all kinds under all keys. What the reader takes the schema takes too, so that editors mark nothing that is
+// right; and the other way round but for what only the reader can know.
+TEST(Schema, both_judge_values_alike) {
+  const Json schema = Json::parse(schema_text());
+  const Validator validator(schema);
+  const std::vector<std::string> values{
+      "1",
+      "0",
+      "-1",
+      "1.5",
+      "99",
+      "200",
+      "5000000",
+      "true",
+      "false",
+      "~",
+      "abc",
+      "''",
+      "'10'",
+      "'true'",
+      "10s",
+      "0s",
+      ".5s",
+      "1.5.5s",
+      "1h30m",
+      "250µs",
+      "5",
+      "10 s",
+      "1s..2s",
+      "0..1s",
+      "1s..",
+      "64KiB",
+      "5 MB",
+      "1TB",
+      "500/s",
+      "30 / m",
+      "10/250ms",
+      "x/s",
+      "[]",
+      "[1]",
+      "[abc]",
+      "[200, abc]",
+      "[[1]]",
+      "[{}]",
+      "{}",
+      "{a: 1}",
+      "{a: ~}",
+      "{a: [1]}",
+      "{a: {}}",
+      "[10s]",
+      "{a: {b: c}}",
+      "all",
+      "kill",
+      "ramping-vus",
+      "auto",
+      "continue",
+      "pass",
+      "{get: /}",
+      "{set: {a: b}}",
+      "{max: 2}",
+      "{verify: true}",
+      "{basic: {user: a, password: b}}",
+      "{bearer: x}",
+      "{times: 1}",
+      "{file: x}",
+      "{lt: 1s}",
+      "{equals: 1}",
+      "{exists: true}",
+      "{x: {json: $.a}}",
+      "{normal: {mean: 1s, stddev: 1s}}",
+      "[{duration: 1s, target: 1}]",
+  };
+  // What depends on the executor, on the world, or on other rules than those of kinds and ranges.
+  const std::set<std::pair<std::string, std::string>> for_the_reader{{"", "env"},
+                                                                     {"workflow", "duration"},
+                                                                     {"workflow", "executor"},
+                                                                     {"workflow", "rate"},
+                                                                     {"workflow", "vus"},
+                                                                     {"stage", "duration"},
+                                                                     {"stage", "target"},
+                                                                     {"http", "method"},
+                                                                     {"extraction", "body"},
+                                                                     {"extraction", "status"}};
+  std::size_t taken = 0;
+  for (const auto& [name, map] : maps_of(schema)) {
+    for (const auto& [key, property] : map["properties"].items()) {
+      const auto without = told(file_with(name, beside(name, key)));
+      for (const std::string& value : values) {
+        const std::string yaml = file_with(name, key, value);
+        const auto answer = told(yaml);
+        const bool refused = std::any_of(answer.begin(), answer.end(), [&](const std::string& one) {
+          const bool is_new = std::find(without.begin(), without.end(), one) == without.end();
+          return is_new && one.find("has no effect") == std::string::npos;
+        });
+        Diagnostics none("x");
+        const Json json = json_of(parse_yaml("v: " + value, none)->items.at(0));
+        const bool valid = validator.takes(property, json);
+        taken += valid;
+        EXPECT_TRUE(refused || valid) << "the schema refuses " << yaml;
+        if (for_the_reader.contains({name, key}) || value.starts_with('\'')) continue;
+        EXPECT_TRUE(!refused || !valid) << "the schema takes " << yaml << "\n" << all(answer);
+      }
+    }
+  }
+  EXPECT_GT(taken, 1'000u);
 }
 
 }  // namespace
