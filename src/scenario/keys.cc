@@ -66,6 +66,26 @@ constexpr std::string_view kLaws[] = {"uniform", "normal", "exponential", "logno
 constexpr std::string_view kExecutors[] = {"constant-vus",         "ramping-vus",           "shared-iterations",
                                            "per-vu-iterations",    "constant-arrival-rate", "ramping-arrival-rate",
                                            "externally-controlled"};
+constexpr std::string_view kOfConstantVus[] = {"vus", "duration", "pacing"};
+constexpr std::string_view kOfRampingVus[] = {"start_vus", "stages", "graceful_ramp_down", "pacing"};
+constexpr std::string_view kOfIterations[] = {"vus", "iterations", "max_duration"};
+constexpr std::string_view kOfConstantRate[] = {"rate",    "time_unit", "duration", "vus", "preAllocatedVUs",
+                                                "max_vus", "max_wait",  "rebalance"};
+constexpr std::string_view kOfRampingRate[] = {"start_rate",      "stages",  "time_unit", "vus",
+                                               "preAllocatedVUs", "max_vus", "max_wait",  "rebalance"};
+constexpr std::string_view kOfExternal[] = {"vus", "max_vus", "duration", "graceful_ramp_down", "pacing"};
+constexpr std::string_view kVusAndDuration[] = {"vus", "duration"};
+constexpr std::string_view kRateAndDuration[] = {"rate", "duration"};
+constexpr std::string_view kStagesAlone[] = {"stages"};
+constexpr Kind kExecutorKinds[] = {
+    {kExecutors[0], kOfConstantVus, kVusAndDuration},
+    {kExecutors[1], kOfRampingVus, kStagesAlone},
+    {kExecutors[2], kOfIterations, {}},
+    {kExecutors[3], kOfIterations, {}},
+    {kExecutors[4], kOfConstantRate, kRateAndDuration},
+    {kExecutors[5], kOfRampingRate, kStagesAlone},
+    {kExecutors[6], kOfExternal, {}},
+};
 constexpr std::string_view kPriorities[] = {"auto", "low", "normal", "high", "exclusive"};
 constexpr std::string_view kOnOvertimes[] = {"kill", "pause", "notify"};
 constexpr std::string_view kCollects[] = {"one", "all"};
@@ -216,7 +236,11 @@ constinit const Map kDelay{.name = "delay", .keys = kDelayKeys, .exactly_one = k
 constinit const Map kUsers{.name = "users", .keys = kUsersKeys, .not_empty = true};
 constinit const Map kStage{.name = "stage", .keys = kStageKeys};
 constinit const Map kProvide{.name = "provide", .keys = kProvideKeys};
-constinit const Map kWorkflow{.name = "workflow", .keys = kWorkflowKeys, .later = kWorkflowLater};
+constinit const Map kWorkflow{.name = "workflow",
+                              .keys = kWorkflowKeys,
+                              .later = kWorkflowLater,
+                              .kind_key = "executor",
+                              .kinds = kExecutorKinds};
 constinit const Map kThreshold{.name = "threshold", .keys = kThresholdKeys};
 constinit const Map kDefaults{.name = "defaults", .keys = kDefaultsKeys};
 constinit const Map kScenario{.name = "scenario", .keys = kScenarioKeys, .later = kScenarioLater};

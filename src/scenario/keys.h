@@ -60,12 +60,21 @@ struct Key {
   std::string_view with = {};  // another key that must be there too
 };
 
+// One of the kinds of a map, named by one of its keys: which keys it has that not all kinds have.
+struct Kind {
+  std::string_view name;
+  Names keys;
+  Names required;
+};
+
 struct Map {
   std::string_view name;  // in the schema
   std::span<const Key> keys;
   Names later = {};        // belong to the format but not to this version, which is said
   Names exactly_one = {};  // of these, one must be there
   bool not_empty = false;
+  std::string_view kind_key = {};  // which key names the kind, when there are kinds
+  std::span<const Kind> kinds = {};
 };
 
 // The key of this name or alias; nullptr: there is none.

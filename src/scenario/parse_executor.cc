@@ -10,14 +10,8 @@
 namespace bellwether::scenario {
 namespace {
 
-// Those that only some executors read.
-constexpr std::array<std::string_view, 15> kKeys{"vus",        "duration",        "rate",
-                                                 "time_unit",  "pacing",          "max_wait",
-                                                 "rebalance",  "preAllocatedVUs", "max_vus",
-                                                 "stages",     "start_vus",       "start_rate",
-                                                 "iterations", "max_duration",    "graceful_ramp_down"};
-
-enum class Kind : unsigned char {
+// In the order of the table of keys.
+enum class Executor : unsigned char {
   kConstantVus,
   kRampingVus,
   kSharedIterations,
@@ -28,39 +22,29 @@ enum class Kind : unsigned char {
 };
 constexpr Range kVusRange{.low = 1, .high = kVusMax};
 
-// What each of them reads.
-std::vector<std::string_view> keys_of(Kind kind) {
-  switch (kind) {
-    case Kind::kConstantVus: return {"vus", "duration", "pacing"};
-    case Kind::kRampingVus: return {"start_vus", "stages", "graceful_ramp_down", "pacing"};
-    case Kind::kSharedIterations:
-    case Kind::kPerVuIterations: return {"vus", "iterations", "max_duration"};
-    case Kind::kConstantRate:
-      return {"rate", "time_unit", "duration", "vus", "preAllocatedVUs", "max_vus", "max_wait", "rebalance"};
-    case Kind::kRampingRate:
-      return {"start_rate", "stages", "time_unit", "vus", "preAllocatedVUs", "max_vus", "max_wait", "rebalance"};
-    case Kind::kExternal: return {"vus", "max_vus", "duration", "graceful_ramp_down", "pacing"};
-  }
-  return {};
-}
-
 bool has_http(const Workflow& workflow) {
   return std::any_of(workflow.steps.begin(), workflow.steps.end(), is_test_step);
 }
 
-// As the table of keys has them, in the order of Kind.
-std::string_view name_of(Kind kind) {
-  return find_key(maps::kWorkflow, "executor")->values[0].choices[static_cast<std::size_t>(kind)];
+const Kind& kind_of(Executor executor) { return maps::kWorkflow.kinds[static_cast<std::size_t>(executor)]; }
+
+bool has(Names names, std::string_view name) { return std::find(names.begin(), names.end(), name) != names.end(); }
+
+// Those that only some executors read.
+bool is_of_executors(std::string_view key) {
+  const auto& kinds = maps::kWorkflow.kinds;
+  return std::any_of(kinds.begin(), kinds.end(), [&](const Kind& kind) { return has(kind.keys, key); });
 }
 
 void report_missing(const Section& section, std::string_view key, std::string expected) {
   section.report_missing(in_quotes(key) + " is missing in " + section.where(), std::move(expected));
 }
 
-void refuse_all_but(const Section& section, const std::vector<std::string_view>& read, const std::string& why) {
-  for (const std::string_view key : kKeys) {
-    const Node* node = section.find(key);
-    if (node == nullptr || std::find(read.begin(), read.end(), key) != read.end()) continue;
+void refuse_all_but(const Section& section, Names read, const std::string& why) {
+  for (const Key& key : maps::kWorkflow.keys) {
+    if (!is_of_executors(key.name) || has(read, key.name)) continue;
+    const Node* node = section.find(key.name);
+    if (node == nullptr) continue;
     section.reading().diagnostics.add(node->place(), {.message = section.what(*node) + " has no effect: " + why});
   }
 }
@@ -270,40 +254,41 @@ ExternallyControlled read_external(const Section& section) {
   return out;
 }
 
-Kind usual_kind(const Section& section) {
-  if (section.find("rate") != nullptr) return Kind::kConstantRate;
-  if (section.find("start_rate") != nullptr) return Kind::kRampingRate;
-  if (section.find("stages") != nullptr) return Kind::kRampingVus;
-  if (section.find("iterations") != nullptr) return Kind::kSharedIterations;
-  return Kind::kConstantVus;
+Executor usual_executor(const Section& section) {
+  if (section.find("rate") != nullptr) return Executor::kConstantRate;
+  if (section.find("start_rate") != nullptr) return Executor::kRampingRate;
+  if (section.find("stages") != nullptr) return Executor::kRampingVus;
+  if (section.find("iterations") != nullptr) return Executor::kSharedIterations;
+  return Executor::kConstantVus;
 }
 
 }  // namespace
 
 void parse_executor(const Section& section, Workflow& workflow) {
-  Kind kind = usual_kind(section);
+  Executor executor = usual_executor(section);
   if (section.find("executor") != nullptr) {
     const auto choice = section.choice("executor");
     if (!choice) return;
-    kind = static_cast<Kind>(*choice);
+    executor = static_cast<Executor>(*choice);
   }
   if (!workflow.steps.empty() && !has_http(workflow)) {
     const std::string why = "a workflow without an http step runs once";
-    refuse_all_but(section, {"vus"}, why);
+    static constexpr std::array<std::string_view, 1> kVus{"vus"};
+    refuse_all_but(section, kVus, why);
     if (const Node* named = section.find("executor")) {
       section.reading().diagnostics.add(named->place(), {.message = section.what(*named) + " has no effect: " + why});
     }
     return;
   }
-  refuse_all_but(section, keys_of(kind), "the executor is " + std::string(name_of(kind)));
-  switch (kind) {
-    case Kind::kConstantVus: workflow.executor = read_constant_vus(section); break;
-    case Kind::kRampingVus: workflow.executor = read_ramping_vus(section); break;
-    case Kind::kSharedIterations: workflow.executor = read_iterations(section, true); break;
-    case Kind::kPerVuIterations: workflow.executor = read_iterations(section, false); break;
-    case Kind::kConstantRate: workflow.executor = read_constant_rate(section); break;
-    case Kind::kRampingRate: workflow.executor = read_ramping_rate(section); break;
-    case Kind::kExternal: workflow.executor = read_external(section); break;
+  refuse_all_but(section, kind_of(executor).keys, "the executor is " + std::string(kind_of(executor).name));
+  switch (executor) {
+    case Executor::kConstantVus: workflow.executor = read_constant_vus(section); break;
+    case Executor::kRampingVus: workflow.executor = read_ramping_vus(section); break;
+    case Executor::kSharedIterations: workflow.executor = read_iterations(section, true); break;
+    case Executor::kPerVuIterations: workflow.executor = read_iterations(section, false); break;
+    case Executor::kConstantRate: workflow.executor = read_constant_rate(section); break;
+    case Executor::kRampingRate: workflow.executor = read_ramping_rate(section); break;
+    case Executor::kExternal: workflow.executor = read_external(section); break;
   }
 }
 

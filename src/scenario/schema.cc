@@ -1,5 +1,6 @@
 #include "scenario/schema.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 #include <vector>
 
@@ -67,10 +68,31 @@ class Writer {
       if (!key.with.empty()) out["dependencies"][std::string(key.name)] = Json::array({key.with});
     }
     if (map.not_empty) out["minProperties"] = 1;
+    for (const Kind& kind : map.kinds) out["allOf"].push_back(rules_of(map, kind));
     for (const std::string_view one : map.exactly_one) {
       out["oneOf"].push_back({{"required", Json::array({one})}});
     }
     return out;
+  }
+
+  // What a map of this kind needs, and that it has nothing of the other kinds.
+  static Json rules_of(const Map& map, const Kind& kind) {
+    const auto has = [](Names names, std::string_view name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    Json others = Json::object();
+    for (const Key& key : map.keys) {
+      const bool is_of_kinds =
+          std::any_of(map.kinds.begin(), map.kinds.end(), [&](const Kind& one) { return has(one.keys, key.name); });
+      if (!is_of_kinds || has(kind.keys, key.name)) continue;
+      others[std::string(key.name)] = false;
+      if (!key.alias.empty()) others[std::string(key.alias)] = false;
+    }
+    const std::string of(map.kind_key);
+    Json then{{"properties", std::move(others)}};
+    for (const std::string_view key : kind.required) then["required"].push_back(key);
+    return {{"if", {{"required", Json::array({of})}, {"properties", {{of, {{"const", kind.name}}}}}}},
+            {"then", std::move(then)}};
   }
 
   // Editors do not show what stands beside a bare reference.

@@ -5,8 +5,8 @@
 
 namespace bellwether::scenario {
 
-// It takes every file that the reader takes, and refuses unknown keys, missing ones and values of the wrong kind. What
-// names refer to, and what executors need, only the reader knows. Ends with a line break.
+// It takes every file that the reader takes, and refuses unknown keys, missing ones, values of the wrong kind, and keys
+// that the executor named in the file does not have. What names refer to only the reader knows. Ends with a line break.
 std::string schema_text();
 
 }  // namespace bellwether::scenario

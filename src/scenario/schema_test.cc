@@ -190,5 +190,62 @@ TEST(Schema, both_judge_values_alike) {
   EXPECT_GT(taken, 1'000u);
 }
 
+// A workflow with this executor and these keys.
+std::string executed(const Kind& kind, const std::map<std::string, std::string>& keys) {
+  std::string text = "executor: " + std::string(kind.name);
+  for (const auto& [key, value] : keys) text += ", " + key + ": " + value;
+  return file_with("workflow", text);
+}
+
+// Each key that only some executors have, with each executor that a file can name.
+TEST(Schema, both_know_which_keys_an_executor_has) {
+  const Json schema = Json::parse(schema_text());
+  const Validator validator(schema);
+  const auto takes = [&](const std::string& yaml) {
+    Diagnostics none("x");
+    return validator.takes(schema, json_of(*parse_yaml(yaml, none)));
+  };
+  const std::map<std::string, std::string> right{{"vus", "1"},
+                                                 {"duration", "1s"},
+                                                 {"rate", "1/s"},
+                                                 {"time_unit", "1s"},
+                                                 {"timeUnit", "1s"},
+                                                 {"pacing", "1s"},
+                                                 {"max_wait", "1s"},
+                                                 {"rebalance", "true"},
+                                                 {"max_vus", "5"},
+                                                 {"maxVUs", "5"},
+                                                 {"start_vus", "1"},
+                                                 {"startVUs", "1"},
+                                                 {"start_rate", "1/s"},
+                                                 {"startRate", "1/s"},
+                                                 {"iterations", "9"},
+                                                 {"max_duration", "1s"},
+                                                 {"maxDuration", "1s"},
+                                                 {"graceful_ramp_down", "1s"},
+                                                 {"stages", "[{duration: 1s, target: 1}]"},
+                                                 {"preAllocatedVUs", "1"},
+                                                 {"gracefulRampDown", "1s"}};
+  for (const Kind& kind : maps::kWorkflow.kinds) {
+    for (const std::string_view key : kind.keys) EXPECT_TRUE(right.contains(std::string(key))) << key;
+    std::map<std::string, std::string> needed;
+    for (const std::string_view key : kind.required) needed[std::string(key)] = right.at(std::string(key));
+    for (const auto& one : right) {
+      auto keys = needed;
+      keys.insert(one);
+      const std::string yaml = executed(kind, keys);
+      const bool refused = any_has(told(yaml), "'" + one.first + "' in workflow 'w' has no effect");
+      EXPECT_EQ(!refused, takes(yaml)) << yaml << "\n" << all(told(yaml));
+    }
+    for (const auto& one : needed) {
+      auto keys = needed;
+      keys.erase(one.first);
+      const std::string yaml = executed(kind, keys);
+      EXPECT_TRUE(any_has(told(yaml), "'" + one.first + "' is missing in workflow 'w'")) << yaml;
+      EXPECT_FALSE(takes(yaml)) << yaml;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace bellwether::scenario

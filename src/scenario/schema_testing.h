@@ -176,6 +176,7 @@ class Validator {
   explicit Validator(const Json& schema) : root_(schema) {}
 
   bool takes(const Json& schema, const Json& value) const {
+    if (schema.is_boolean()) return schema.get<bool>();
     for (const auto& [word, rule] : schema.items()) {
       if (!follows(word, rule, schema, value)) return false;
     }
@@ -190,6 +191,8 @@ class Validator {
     if (word == "allOf") return std::all_of(rule.begin(), rule.end(), takes_value);
     if (word == "oneOf") return std::count_if(rule.begin(), rule.end(), takes_value) == 1;
     if (word == "not") return !takes(rule, value);
+    if (word == "if") return !takes(rule, value) || takes(schema["then"], value);
+    if (word == "then") return true;
     if (word == "const") return value == rule;
     if (word == "enum") return std::find(rule.begin(), rule.end(), value) != rule.end();
     if (word == "type") return has_type(rule, value);
