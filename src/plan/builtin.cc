@@ -18,7 +18,7 @@ using scenario::Arguments;
 using scenario::BuiltinEntry;
 using scenario::in_quotes;
 
-// What one of them is written like when nothing is said of it.
+// Of random_float, when nothing is said.
 constexpr int64_t kUsualDecimals = 6;
 
 std::optional<int64_t> parse_int(std::string_view text) {
@@ -83,7 +83,7 @@ class ArgumentReader {
     if (text_.starts_with('"') || text_.starts_with('\'')) {
       const std::size_t end = text_.find(text_.front(), 1);
       if (end == std::string_view::npos) {
-        return tl::unexpected(Problem{.message = "a text in a template is not closed: " + std::string(text_),
+        return tl::unexpected(Problem{.message = "a text in a template is not closed: " + in_quotes(text_),
                                       .hint = "a text that contains } or both kinds of quotes cannot stand there"});
       }
       std::string out(text_.substr(1, end - 1));

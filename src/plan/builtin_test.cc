@@ -152,6 +152,22 @@ TEST(Builtin, choices_are_escaped_for_their_place) {
   EXPECT_EQ(lists_of(*call.body), (std::vector<Texts>{{R"(say \"hi\")"}}));
 }
 
+TEST(Builtin, choices_are_counted_among_the_texts_of_a_plan) {
+  std::string choice = "${random_choice(a";
+  for (int i = 1; i < 100; ++i) choice += ",a";
+  choice += ")}";
+  std::string body;
+  for (int i = 0; i < 20; ++i) body += choice;
+  std::string yaml = "workflows: {w: {vus: 1, duration: 1s, steps: {\n";
+  for (int i = 0; i < 1'000; ++i) {
+    yaml += "  a" + std::to_string(i) + ": {http: {post: 'http://h/', body: " + (i == 0 ? "&b '" + body + "'" : "*b") +
+            "}},\n";
+  }
+  TestSources sources(yaml + "}}}");
+  EXPECT_NE(sources.errors().find("the texts of the scenario, names replaced and files read, are too long"),
+            std::string::npos);
+}
+
 TEST(Builtin, names_of_values_and_prefixes_are_kept_free) {
   const auto has = [](std::string_view name) {
     return std::find(scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end(), name) !=

@@ -121,8 +121,10 @@ Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
     if (i != step) names.push_back(source_.steps[i].name.text);
   }
+  const std::string expected = scenario::one_of(names);
+  names.push_back(scenario::kFakePrefix);
   return tl::unexpected(Problem{.message = "unknown step " + in_quotes(head) + " in ${" + std::string(expression) + "}",
-                                .expected = scenario::one_of(names),
+                                .expected = expected,
                                 .hint = scenario::did_you_mean(head, names)});
 }
 
@@ -196,9 +198,13 @@ Scope::Resolved Scope::unknown(std::string_view name) const {
   }
   for (const Use& use : out_.uses) names.push_back(use.name);
   names.insert(names.end(), scenario::kBuiltinNames.begin(), scenario::kBuiltinNames.end());
+  std::string hint = scenario::did_you_mean(name, names);
+  for (const scenario::BuiltinEntry& entry : scenario::kBuiltins) {
+    if (entry.name.ends_with("." + std::string(name))) hint = "did you mean " + in_quotes(entry.name) + "?";
+  }
   return tl::unexpected(Problem{.message = "unknown name " + in_quotes(name) + " in a template",
                                 .expected = scenario::one_of(names) + ", or STEP.NAME",
-                                .hint = scenario::did_you_mean(name, names)});
+                                .hint = std::move(hint)});
 }
 
 Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std::size_t step) const {

@@ -158,7 +158,12 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
       piece.literal = part.text;
     } else if (auto resolved = scope_.resolve(part.text, step_)) {
       piece = std::move(*resolved);
-      if (piece.kind == Piece::Kind::kList) piece.list = escaped(*piece.list, escape_of(place));
+      if (piece.kind == Piece::Kind::kList) {
+        piece.list = escaped(*piece.list, escape_of(place));
+        std::size_t bytes = 0;
+        for (const auto& element : piece.list->elements) bytes += sizeof element + (element ? element->size() : 0);
+        count(bytes, text.mark);
+      }
     } else {
       reading_.diagnostics.add(text.mark, resolved.error());
       continue;
