@@ -10,7 +10,7 @@ std::vector<const Node*> in_order(const Section& file, const Node& workflows) {
   std::vector<const Node*> out;
   if (const Node* setup = file.find("setup")) out.push_back(setup);
   for (const Node& node : workflows.items) {
-    if (file.find(node.key) == nullptr || (node.key != "setup" && node.key != "teardown")) {
+    if ((node.key != "setup" && node.key != "teardown") || file.find(node.key) == nullptr) {
       out.push_back(&node);
       continue;
     }
