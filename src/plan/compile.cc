@@ -142,7 +142,7 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
   out.layers = dag.layers();
   out.keeps_cookies = source.keeps_cookies;
   out.is_teardown = source.is_teardown;
-  Scope scope(source, dag, compiling.reading, out);
+  Scope scope(source, dag, compiling.data, compiling.reading, out);
   for (std::size_t i = 0; i < source.steps.size(); ++i) {
     compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
     out.steps[i].after = dag.after(i);
@@ -174,6 +174,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   plan.name = source.name;
   plan.on_loss = on_loss_of(source.on_loss);
   plan.timeout = source.timeout;
+  compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);
   }

@@ -13,9 +13,10 @@ Program::Language language_of(scenario::Code::Language language) {
 // Each file once, however many steps call its functions.
 uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan) {
   const Program::Language language = language_of(code.language);
+  const std::string path = path_of(code.file, compiling.reading);
   for (std::size_t i = 0; i < plan.programs.size(); ++i) {
     const Program& known = plan.programs[i];
-    if (known.name == code.file.text && known.language == language) return static_cast<uint16_t>(i);
+    if (known.name == path && known.language == language) return static_cast<uint16_t>(i);
   }
   scenario::Diagnostics& diagnostics = compiling.reading.diagnostics;
   if (plan.programs.size() == kProgramsMax) {
@@ -23,14 +24,14 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
                                      .expected = "at most " + std::to_string(kProgramsMax) + " programs"});
     return 0;
   }
-  auto text = compiling.sources.outside->read_file(code.file.text, kProgramBytesMax);
+  auto text = compiling.sources.outside->read_file(path, kProgramBytesMax);
   if (!text) {
     diagnostics.add(code.file.mark, {.message = "the program " + scenario::in_quotes(code.file.text) +
                                                 " cannot be read: " + text.error().message,
                                      .hint = "a relative path is relative to the folder of the scenario file"});
     text = std::string();  // told once
   }
-  plan.programs.push_back({language, code.file.text, std::make_shared<const std::string>(std::move(*text))});
+  plan.programs.push_back({language, path, std::make_shared<const std::string>(std::move(*text))});
   return static_cast<uint16_t>(plan.programs.size() - 1);
 }
 

@@ -20,7 +20,7 @@ void apply(T& out, const std::optional<T>& of_step, const std::optional<T>& of_d
 }
 
 std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling) {
-  auto content = compiling.sources.outside->read_file(path.text, bytes_max);
+  auto content = compiling.sources.outside->read_file(path_of(path, compiling.reading), bytes_max);
   if (content) return std::move(*content);
   compiling.reading.diagnostics.add(
       path.mark, {.message = "the file " + in_quotes(path.text) + " cannot be read: " + content.error().message,
@@ -28,18 +28,12 @@ std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_
   return std::nullopt;
 }
 
-// A relative path seen from where the scenario file's own path is seen from.
-std::string beside(const std::string& scenario_file, const std::string& path) {
-  const std::size_t slash = scenario_file.rfind('/');
-  if (path.starts_with('/') || slash == std::string::npos) return path;
-  return scenario_file.substr(0, slash + 1) + path;
-}
-
 // Each file once: steps that trust the same certificates share them.
 std::shared_ptr<const std::string> certificates_of(const scenario::Text& path, Compiling& compiling) {
-  const auto known = compiling.certificates.find(path.text);
+  const std::string place = path_of(path, compiling.reading);
+  const auto known = compiling.certificates.find(place);
   if (known != compiling.certificates.end()) return known->second;
-  std::shared_ptr<const std::string>& made = compiling.certificates[path.text];
+  std::shared_ptr<const std::string>& made = compiling.certificates[place];
   auto pem = read_file(path, kCaFileBytesMax, compiling);
   if (!pem) return nullptr;
   if (!holds_certificate(*pem)) {
@@ -67,7 +61,7 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
   const std::optional<scenario::Text>& ca = step.tls_ca ? step.tls_ca : defaults.tls_ca;
   if (ca) {
     call.tls_ca = certificates_of(*ca, compiling);
-    call.tls_ca_name = beside(compiling.sources.file_name, ca->text);
+    call.tls_ca_name = scenario::beside(compiling.sources.file_name, path_of(*ca, compiling.reading));
   }
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "plan/compile_data.h"
 #include "plan/plan.h"
 #include "plan/template.h"
 #include "scenario/model.h"
@@ -20,8 +21,9 @@ struct Compiling {
   const scenario::Sources& sources;
   scenario::Reading& reading;
   std::size_t plan_bytes = 0;  // constant text so far, bounded by kPlanBytesMax
-  // Certificates to trust, by the path as written; null: they are of no use, and that was reported.
+  // Certificates to trust, by path from the scenario's folder; null: they are of no use, and that was reported.
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
+  std::vector<DataSource> data = {};
 };
 
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling);

@@ -42,6 +42,10 @@ TEST(Errors, are_told_exactly_as_recorded) {
   std::string rewritten;
   for (const Case& each : cases) {
     TestSources sources(each.scenario);
+    sources.world.files = {{"users.csv", "name,pass\nann,1\nbob,2\n"},
+                           {"bad.csv", "name,pass\nann,1\n\"bob\"x,2\n"},
+                           {"people.json", "[{\"name\": \"ann\", \"address\": {\"city\": \"Bonn\"}}]"},
+                           {"bad.jsonl", "{\"name\": 1}\n{\"name\" 2}\n"}};
     const std::string told = sources.errors();
     EXPECT_NE(told, "") << each.name << " is accepted";
     rewritten += "=== " + each.name + "\n" + each.scenario + "---\n" + told;

@@ -211,6 +211,24 @@ struct Step {
   std::vector<uint16_t> after;  // indices of the steps that it directly comes after
 };
 
+class Feeder;  // feeder.h: the rows of a file of data
+
+// A value of a row that templates mention, and where it goes.
+struct RowField {
+  SlotId slot = 0;
+  uint16_t column = 0;  // of CSV
+  JsonPath path;        // of JSON
+};
+// What a workflow takes of a file of data at the start of each iteration: one row of it.
+struct Feed {
+  // Which. kSequential: part p of n takes the rows p, p + n, … one after the other, from 0 and modulo their number.
+  // kUniquePerVu: user n has row n - 1, modulo their number, in all its iterations.
+  enum class Pick : uint8_t { kSequential, kRandom, kUniquePerVu };
+  std::shared_ptr<const Feeder> feeder;  // never null
+  Pick pick = Pick::kSequential;
+  std::vector<RowField> fields;
+};
+
 struct ConstantVus {
   uint32_t vus = 1;
   Duration duration;
@@ -309,6 +327,7 @@ struct Workflow {
   std::vector<std::string> slot_names;  // for messages: what each slot holds, as the user wrote it
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
   bool is_teardown = false;             // it runs after all others, also of a run that was stopped
+  std::vector<Feed> feeds;              // those that its templates mention
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };

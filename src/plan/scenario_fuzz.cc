@@ -9,6 +9,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using bellwether::check;
   bellwether::plan::TestSources sources(std::string(reinterpret_cast<const char*>(data), size));
   sources.world.files["body.json"] = "{\"vu\": ${vu}}";
+  sources.world.files["users.csv"] = "name,pass\nann,1\nbob,2\n";
+  sources.world.files["people.json"] = "[{\"name\": \"ann\", \"address\": {\"city\": \"Bonn\"}}]";
   sources.world.variables["BASE"] = "http://host";
   const auto plan = sources.load();
   if (!plan) {

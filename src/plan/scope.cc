@@ -33,6 +33,15 @@ Piece slot_piece(SlotId slot) {
   return piece;
 }
 
+Feed::Pick pick_of(scenario::RowPick pick) {
+  switch (pick) {
+    case scenario::RowPick::kSequential: return Feed::Pick::kSequential;
+    case scenario::RowPick::kRandom: return Feed::Pick::kRandom;
+    case scenario::RowPick::kUniquePerVu: return Feed::Pick::kUniquePerVu;
+  }
+  return {};
+}
+
 Piece literal_piece(std::string text) {
   Piece piece;
   piece.literal = std::move(text);
@@ -41,8 +50,9 @@ Piece literal_piece(std::string text) {
 
 }  // namespace
 
-Scope::Scope(const scenario::Workflow& source, const Dag& dag, scenario::Reading& reading, Workflow& out)
-    : source_(source), dag_(dag), reading_(reading), out_(out) {
+Scope::Scope(const scenario::Workflow& source, const Dag& dag, std::span<const DataSource> data,
+             scenario::Reading& reading, Workflow& out)
+    : source_(source), dag_(dag), data_(data), reading_(reading), out_(out) {
   for (std::size_t i = 0; i < source.steps.size(); ++i) {
     const scenario::Step& step = source.steps[i];
     for (const scenario::Extraction& extraction : step.extracts) declare(extraction.name, i);
@@ -108,24 +118,67 @@ Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
   }
   const std::size_t dot = expression.find('.');
   const std::size_t bracket = expression.find('[');
+  const std::string_view head = expression.substr(0, std::min(dot, bracket));
+  for (std::size_t i = 0; i < data_.size(); ++i) {
+    if (data_[i].source->name.text != head) continue;
+    return resolve_field(i, expression.substr(std::min(head.size() + (dot < bracket ? 1 : 0), expression.size())));
+  }
   if (bracket < dot && expression.ends_with(']')) {
-    return resolve_element(expression.substr(0, bracket),
-                           expression.substr(bracket + 1, expression.size() - bracket - 2));
+    return resolve_element(head, expression.substr(bracket + 1, expression.size() - bracket - 2));
   }
   if (dot == std::string_view::npos) return resolve_name(expression, step);
-  const std::string_view head = expression.substr(0, dot);
+  const std::string_view before_dot = expression.substr(0, dot);
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
-    if (source_.steps[i].name.text == head) return resolve_part(i, expression.substr(dot + 1), step);
+    if (source_.steps[i].name.text == before_dot) return resolve_part(i, expression.substr(dot + 1), step);
   }
+  return unknown_head(before_dot, expression, step);
+}
+
+Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expression, std::size_t step) const {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
     if (i != step) names.push_back(source_.steps[i].name.text);
   }
+  for (const DataSource& data : data_) names.push_back(data.source->name.text);
   const std::string expected = scenario::one_of(names);
   names.push_back(scenario::kFakePrefix);
-  return tl::unexpected(Problem{.message = "unknown step " + in_quotes(head) + " in ${" + std::string(expression) + "}",
+  return tl::unexpected(Problem{.message = (data_.empty() ? "unknown step " : "unknown step or data ") +
+                                           in_quotes(head) + " in ${" + std::string(expression) + "}",
                                 .expected = expected,
                                 .hint = scenario::did_you_mean(head, names)});
+}
+
+// What comes after the name of the data: a column of CSV, or the path of a member. Nothing: the row as a whole, which
+// is no value.
+Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
+  const DataSource& from = data_[data];
+  if (part.empty()) {
+    const std::string& name = from.source->name.text;
+    const std::string example =
+        from.rows == nullptr || from.rows->names().empty() ? "NAME" : from.rows->names().front();
+    return tl::unexpected(Problem{.message = in_quotes(name) + " is data, and a template mentions one field of it",
+                                  .hint = "write ${" + name + "." + example + "}"});
+  }
+  const auto known = fields_.find({data, std::string(part)});
+  if (known != fields_.end()) return slot_piece(known->second);
+  auto field = field_of(from, part);
+  if (!field) return tl::unexpected(field.error());
+  if (fields_.size() == kValuesMax) {
+    return tl::unexpected(
+        Problem{.message = "more than " + std::to_string(kValuesMax) + " different fields of data are mentioned"});
+  }
+  field->slot = new_slot(from.source->name.text + "." + std::string(part));
+  fields_[{data, std::string(part)}] = field->slot;
+  const Piece piece = slot_piece(field->slot);
+  if (from.rows == nullptr) return piece;  // was reported
+  const auto [feed, is_new] = feeds_.emplace(data, out_.feeds.size());
+  if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), {}});
+  out_.feeds[feed->second].fields.push_back(std::move(*field));
+  if (is_new) {
+    auto problem = too_few_rows(from, source_.name.text, facts_of(out_.executor).vus_most);
+    if (problem) return tl::unexpected(std::move(*problem));
+  }
+  return piece;
 }
 
 Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) const {

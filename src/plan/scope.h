@@ -2,11 +2,13 @@
 #pragma once
 
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
 #include <tl/expected.hpp>
 #include <vector>
 
+#include "plan/compile_data.h"
 #include "plan/dag.h"
 #include "plan/plan.h"
 #include "scenario/model.h"
@@ -17,12 +19,14 @@ namespace bellwether::plan {
 class Scope {
  public:
   // Gives a slot to every name that a step of `source` extracts or sets; reports names that cannot be. `out` is the
-  // workflow in the making, with all its steps; all arguments must outlive this object.
-  Scope(const scenario::Workflow& source, const Dag& dag, scenario::Reading& reading, Workflow& out);
+  // workflow in the making, with its executor and all its steps; all arguments must outlive this object.
+  Scope(const scenario::Workflow& source, const Dag& dag, std::span<const DataSource> data, scenario::Reading& reading,
+        Workflow& out);
 
   // The piece that stands for `expression` in a template of step `step`, or, with the number of steps, in what the
   // workflow provides at the end of an iteration. Mentioning a part of an earlier response
-  // (${login.json.$.id}) makes that step extract it.
+  // (${login.json.$.id}) makes that step extract it, mentioning a field of data (${users.name}) makes each iteration
+  // begin with it.
   tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, std::size_t step);
 
   // The slot of what step `step` itself extracts or sets under this name. REQUIRES that it does.
@@ -46,17 +50,24 @@ class Scope {
   Resolved resolve_name(std::string_view name, std::size_t step) const;
   Resolved resolve_element(std::string_view name, std::string_view which) const;
   Resolved resolve_part(std::size_t source, std::string_view part, std::size_t step);
+  Resolved resolve_field(std::size_t data, std::string_view part);
+  Resolved unknown_head(std::string_view head, std::string_view expression, std::size_t step) const;
   Resolved unknown(std::string_view name) const;
   Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
   tl::expected<Extract, scenario::Diagnostics::Problem> extract_of(std::string_view part) const;
 
   const scenario::Workflow& source_;
   const Dag& dag_;
+  std::span<const DataSource> data_;
   scenario::Reading& reading_;
   Workflow& out_;
   std::multimap<std::string, Variable, std::less<>> variables_;  // by name
   // The parts of responses that templates mention, by step and as written: "json.$.id".
   std::map<std::pair<std::size_t, std::string>, SlotId> mentions_;
+  // The fields of data that templates mention, by index of the data and as written; and by that index too the place
+  // among the feeds of the workflow.
+  std::map<std::pair<std::size_t, std::string>, SlotId> fields_;
+  std::map<std::size_t, std::size_t> feeds_;
 };
 
 }  // namespace bellwether::plan

@@ -31,6 +31,8 @@ struct RecordedScenario {
   std::vector<std::pair<std::string, std::string>> sets;
   Overrides overrides;
   std::map<FileQuestion, Result<std::string>> files;
+  // Of files that may be too large to travel. Of one that has travelled, the content is among `files`.
+  std::map<FileQuestion, Result<FileView>> views;
   std::map<std::string, std::optional<std::string>> variables;  // nothing: it was not set
 };
 
@@ -43,6 +45,7 @@ class RecordingOutside final : public Outside {
   RecordingOutside(const Outside& world, RecordedScenario& record) : world_(world), record_(record) {}
   std::optional<std::string> env(const std::string& name) const override;
   Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const override;
 
  private:
   const Outside& world_;
@@ -56,6 +59,7 @@ class ReplayingOutside final : public Outside {
   explicit ReplayingOutside(const RecordedScenario& record) : record_(record) {}
   std::optional<std::string> env(const std::string& name) const override;
   Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const override;
 
  private:
   const RecordedScenario& record_;

@@ -185,6 +185,20 @@ constexpr std::string_view kWorkflowLater[] = {"data", "timeout"};
 
 // --- the whole file --------------------------------------------------------------------------------------------------
 
+constexpr std::string_view kFormats[] = {"csv", "json", "jsonl"};
+constexpr std::string_view kPicks[] = {"sequential", "random", "unique-per-vu"};
+constexpr Value kPick[] = {{.form = Form::kChoice, .choices = kPicks}};
+constexpr Value kDataMap[] = {{.form = Form::kMap, .map = &kData}};
+constexpr Value kDatas[] = {
+    {.form = Form::kNamed, .range = {0, kFeedersMax}, .elements = kDataMap, .names = kValueNames}};
+constexpr Key kDataKeys[] = {
+    {.name = "csv", .text = "A file of rows, with a line of names at its top (RFC 4180)", .values = kText},
+    {.name = "json", .text = "A file with an array of objects", .values = kText},
+    {.name = "jsonl", .text = "A file with an object in each line", .values = kText},
+    {.name = "pick", .text = "Which row an iteration takes", .values = kPick},
+    {.name = "wrap", .text = "With unique-per-vu: whether there may be more users than rows", .values = kBool},
+    {.name = "delimiter", .text = "With 'csv': what stands between columns, one character or tab", .values = kText},
+};
 constexpr std::string_view kOnLosses[] = {"inconclusive", "pass", "fail"};
 constexpr Value kOnLoss[] = {{.form = Form::kChoice, .choices = kOnLosses}};
 constexpr Value kThresholdOf[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kThreshold}};
@@ -216,6 +230,7 @@ constexpr Key kDefaultsKeys[] = {
 constexpr Key kScenarioKeys[] = {
     {.name = "name", .text = "Name of the run in reports; without it that of the file", .values = kText},
     {.name = "env", .text = "Constants; --set and environment variables win over them", .values = kEnv},
+    {.name = "data", .text = "Files whose rows iterations take, by name", .values = kDatas},
     {.name = "defaults", .text = "Settings of all steps", .values = kDefaultsMap},
     {.name = "setup", .text = "What comes before all workflows, once, and is not measured", .values = kWorkflowMap},
     {.name = "workflows", .text = "What to run: groups of virtual users", .values = kWorkflows, .required = true},
@@ -224,7 +239,7 @@ constexpr Key kScenarioKeys[] = {
     {.name = "on_loss", .text = "The verdict when part of the run was lost", .values = kOnLoss},
     {.name = "timeout", .text = "How long the run may take; then it is ended at once", .values = kSomeDuration},
 };
-constexpr std::string_view kScenarioLater[] = {"data", "include", "tags", "report"};
+constexpr std::string_view kScenarioLater[] = {"include", "tags", "report"};
 
 }  // namespace
 
@@ -241,6 +256,7 @@ constinit const Map kWorkflow{.name = "workflow",
                               .later = kWorkflowLater,
                               .kind_key = "executor",
                               .kinds = kExecutorKinds};
+constinit const Map kData{.name = "data", .keys = kDataKeys, .exactly_one = kFormats};
 constinit const Map kThreshold{.name = "threshold", .keys = kThresholdKeys};
 constinit const Map kDefaults{.name = "defaults", .keys = kDefaultsKeys};
 constinit const Map kScenario{.name = "scenario", .keys = kScenarioKeys, .later = kScenarioLater};

@@ -84,7 +84,7 @@ const Value* find_value(const Key& key, Form form);
 
 namespace maps {
 
-extern const Map kScenario, kDefaults, kHttpDefaults, kThreshold;
+extern const Map kScenario, kData, kDefaults, kHttpDefaults, kThreshold;
 extern const Map kWorkflow, kStage, kUsers, kProvide;
 extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
 extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kRetries, kFileBody;

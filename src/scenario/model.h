@@ -30,6 +30,7 @@ constexpr std::size_t kTagsMax = 20;        // of one workflow or step
 constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and names of its checks and values
 constexpr std::size_t kProvidesMax = 100;   // values that one workflow makes for others, or takes from them
 constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
+constexpr std::size_t kFeedersMax = 100;
 
 struct Pair {
   Text name;
@@ -257,6 +258,20 @@ struct Threshold {
   Duration delay_abort_eval;
 };
 
+enum class DataFormat : unsigned char { kCsv, kJson, kJsonl };
+// Which row of a file of data an iteration gets.
+enum class RowPick : unsigned char { kSequential, kRandom, kUniquePerVu };
+
+// A file whose rows iterations take.
+struct Feeder {
+  Text name;
+  Text path;
+  DataFormat format = DataFormat::kCsv;
+  char delimiter = ',';  // kCsv
+  RowPick pick = RowPick::kSequential;
+  bool wrap = false;  // kUniquePerVu: users beyond the last row begin at the first again
+};
+
 enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
 
 struct HttpDefaults {
@@ -275,6 +290,7 @@ struct Scenario {
   std::vector<Threshold> thresholds;
   OnLoss on_loss = OnLoss::kInconclusive;
   std::optional<Duration> timeout;
+  std::vector<Feeder> data;
 };
 
 }  // namespace bellwether::scenario

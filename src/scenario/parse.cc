@@ -134,6 +134,7 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
     const Section section(*defaults, "'defaults'", reading, maps::kDefaults);
     if (const Node* http = section.find("http")) scenario.http = parse_http_defaults(*http, reading);
   }
+  if (const Node* data = file.find("data")) scenario.data = parse_data(*data, reading);
   scenario.is_sound = reading.diagnostics.empty();
   parse_workflows(file, scenario);
   bind_frame(file, scenario);

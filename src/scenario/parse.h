@@ -33,5 +33,6 @@ std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);
 std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading);
 std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading);
+std::vector<Feeder> parse_data(const Node& node, Reading& reading);
 
 }  // namespace bellwether::scenario

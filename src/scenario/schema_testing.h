@@ -53,6 +53,7 @@ inline std::string step(const std::string& text) { return workflow("vus: 1, dura
 inline const std::map<std::string, std::string>& places() {
   static const std::map<std::string, std::string> kPlaces{
       {"", "{workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: /}}}}}, @}"},
+      {"data", "{data: {d: {@}}}"},
       {"defaults", "{defaults: {@}}"},
       {"http_defaults", "{defaults: {http: {@}}}"},
       {"threshold", "{thresholds: {checks: {@}}}"},
@@ -112,6 +113,9 @@ inline std::string beside(const std::string& place, const std::string& key) {
       {{"workflow", "startRate"}, "vus: 1, " + kStages},
       {{"workflow", "max_duration"}, "iterations: 1"},
       {{"workflow", "maxDuration"}, "iterations: 1"},
+      {{"data", "pick"}, "csv: x"},
+      {{"data", "wrap"}, "csv: x, pick: unique-per-vu"},
+      {{"data", "delimiter"}, "csv: x"},
       {{"code", "file"}, "call: x"},
       {{"code", "call"}, "file: x"},
       {{"code", "args"}, "file: x, call: x"},

@@ -39,6 +39,11 @@ std::optional<Text> read_constant(const Node& node, const std::string& what, Rea
   return std::nullopt;
 }
 
+std::string path_of(const Text& path, const Reading& reading) {
+  const bool as_it_is = path.text.starts_with('/') || path.mark.file >= reading.folders.size();
+  return as_it_is ? path.text : reading.folders[path.mark.file] + path.text;
+}
+
 std::optional<uint64_t> read_whole(const Node& node, const std::string& what, Range range, Reading& reading) {
   const std::string expected = "a whole number from " + std::to_string(range.low) + " to " + std::to_string(range.high);
   if (!node.is_scalar()) {

@@ -17,6 +17,9 @@ namespace bellwether::scenario {
 struct Reading {
   Diagnostics& diagnostics;
   const Environment& environment;
+  // By number of the file (Mark::file): its folder, as a path from that of the scenario file, with a slash at its end.
+  // Empty for the scenario file itself, and for what is not listed.
+  std::vector<std::string> folders = {};
 };
 
 struct Text {
@@ -26,6 +29,9 @@ struct Text {
 
 // Longer ones are refused.
 constexpr Duration kLongestDuration = Duration::hours(24 * 366);
+// The path of a file that `path` names, relative to the folder of the scenario file: as written, from the folder of the
+// file in which it was written.
+std::string path_of(const Text& path, const Reading& reading);
 
 // The value readers report a problem and return nothing when the node does not hold what is asked for. `what` names
 // the value in messages: "'vus' in workflow 'browse'".

@@ -3,8 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -12,6 +14,12 @@
 #include "base/time.h"
 
 namespace bellwether::scenario {
+
+// The content of a file, read-only: `bytes` stay where they are for as long as anybody holds `owner`.
+struct FileView {
+  std::string_view bytes;
+  std::shared_ptr<const void> owner;
+};
 
 // The world outside, as far as a scenario may ask for it.
 class Outside {
@@ -22,7 +30,15 @@ class Outside {
   // The content of a file. A relative path is relative to the folder of the scenario file. Errors: kNotFound, kIo,
   // kRefused, and kTooLarge for a file of more than `bytes_max`.
   virtual Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const = 0;
+  // The same for a file that may be larger than memory. Errors as above.
+  virtual Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const;
 };
+
+// A view of a text, which it keeps.
+FileView view_of(std::string text);
+
+// A path that is relative to the scenario's folder, seen from where the scenario file's own path is seen from.
+std::string beside(const std::string& scenario_file, const std::string& path);
 
 // What the command line says instead of the scenario. Applies to every workflow that has the setting.
 struct Overrides {

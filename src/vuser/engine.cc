@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "plan/feeder.h"
 #include "vuser/engine_state.h"
 
 namespace bellwether::vuser {
@@ -238,11 +239,25 @@ task<void> Engine::once(WorkflowRun& run) {
   ++run.left;
 }
 
+// One row of each file of data for the iteration that begins.
+void Engine::take_rows(WorkflowRun& run, Vu& vu) {
+  for (const plan::Feed& feed : run.workflow.feeds) {
+    const uint64_t random = feed.pick == plan::Feed::Pick::kRandom ? runtime_.prng().below(feed.feeder->rows()) : 0;
+    const std::string_view row =
+        feed.feeder->row(plan::row_of(feed, run.rows_taken, share_.part, share_.parts, vu.number, random));
+    for (const plan::RowField& field : feed.fields) {
+      if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
+    }
+  }
+  ++run.rows_taken;
+}
+
 task<Engine::Flow> Engine::run_iteration(WorkflowRun& run, Vu& vu, Instant due) {
   const Instant began = runtime_.now();
   run.active_most = std::max(run.active_most, ++run.active);
   ++run.begun;
   vu.values.clear();
+  if (!run.workflow.feeds.empty()) take_rows(run, vu);
   if (run.may_leave_out) vu.left_out.assign(run.steps.size(), false);
   if (!run.programs.empty()) begin_code_iteration(run, vu);
   if (!run.workflow.keeps_cookies) vu.session.cookies.clear();

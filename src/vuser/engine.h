@@ -157,6 +157,7 @@ class Engine {
   void begin_code_iteration(WorkflowRun& run, Vu& vu);
   runtime::task<Flow> run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   void note(const PreparedStep& step, std::string_view text);
+  void take_rows(WorkflowRun& run, Vu& vu);
   void provide(WorkflowRun& run, const Vu& vu);
   Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);
   struct Outcome {

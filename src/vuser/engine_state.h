@@ -102,6 +102,7 @@ struct Engine::WorkflowRun {
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
   std::vector<plan::Collection> lists;                  // the same of those that are lists
   std::string providing;                                // the value in the making
+  uint64_t rows_taken = 0;                              // of each feed
 
   // Arrival-rate executors.
   std::optional<plan::ArrivalSchedule> schedule;

@@ -1,9 +1,11 @@
 #include "yaml/diagnostic.h"
 
 #include <algorithm>
+#include <numeric>
 #include <tuple>
 
 #include "base/bytes.h"
+#include "base/check.h"
 
 namespace bellwether::yaml {
 
@@ -62,7 +64,8 @@ std::string did_you_mean(std::string_view word, std::span<const std::string_view
 
 void Diagnostics::add(Mark mark, Problem problem) {
   if (full()) return;
-  list_.push_back({.file = file_,
+  in_file_.push_back(mark.file);
+  list_.push_back({.file = files_[mark.file],
                    .line = mark.line,
                    .column = mark.column,
                    .found = std::move(problem.found),
@@ -71,11 +74,26 @@ void Diagnostics::add(Mark mark, Problem problem) {
                    .hint = std::move(problem.hint)});
 }
 
+uint16_t Diagnostics::add_file(std::string name) {
+  check(files_.size() < UINT16_MAX, "the limits on what is read keep the files countable");
+  files_.push_back(std::move(name));
+  return static_cast<uint16_t>(files_.size() - 1);
+}
+
+std::string Diagnostics::place_of(Mark mark) const {
+  return files_[mark.file] + ":" + std::to_string(mark.line) + ":" + std::to_string(mark.column);
+}
+
 std::vector<Diagnostic> Diagnostics::take() {
-  std::stable_sort(list_.begin(), list_.end(), [](const Diagnostic& a, const Diagnostic& b) {
-    return std::tie(a.line, a.column) < std::tie(b.line, b.column);
-  });
-  return std::move(list_);
+  std::vector<std::size_t> order(list_.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  const auto key = [this](std::size_t i) { return std::tuple(in_file_[i], list_[i].line, list_[i].column); };
+  std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) { return key(a) < key(b); });
+  std::vector<Diagnostic> out;
+  for (const std::size_t i : order) out.push_back(std::move(list_[i]));
+  list_.clear();
+  in_file_.clear();
+  return out;
 }
 
 }  // namespace bellwether::yaml

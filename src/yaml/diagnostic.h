@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -10,11 +11,12 @@
 
 namespace bellwether::yaml {
 
-// A place in the file, counted from 1. Line 0: no place in the file (the command line, for example). Column 0:
+// A place in a file, counted from 1. Line 0: no place in the file (the command line, for example). Column 0:
 // somewhere in the line.
 struct Mark {
   int line = 0;
   int column = 0;
+  uint16_t file = 0;  // of those that the Diagnostics know; 0: the one that it is about
 };
 
 struct Diagnostic {
@@ -45,7 +47,12 @@ class Diagnostics {
  public:
   static constexpr std::size_t kMax = 20;
 
-  explicit Diagnostics(std::string file) : file_(std::move(file)) {}
+  explicit Diagnostics(std::string file) : files_{std::move(file)} {}
+
+  // Makes another file known, for marks in it. At most UINT16_MAX of them.
+  uint16_t add_file(std::string name);
+  // "shop.yaml:12:7"
+  std::string place_of(Mark mark) const;
 
   // The parts that vary; the file is filled in.
   struct Problem {
@@ -59,12 +66,13 @@ class Diagnostics {
   // Whatever comes now is dropped: time to stop looking.
   bool full() const { return list_.size() == kMax; }
   std::size_t size() const { return list_.size(); }
-  // In the order of the file.
+  // In the order of the files, and in that of each.
   std::vector<Diagnostic> take();
 
  private:
-  std::string file_;
+  std::vector<std::string> files_;
   std::vector<Diagnostic> list_;
+  std::vector<uint16_t> in_file_;  // of each of list_
 };
 
 }  // namespace bellwether::yaml

@@ -16,8 +16,6 @@ struct Refused {
   Diagnostics::Problem problem;
 };
 
-Mark mark_of(const YAML::Mark& mark) { return {mark.line + 1, mark.column + 1}; }
-
 int height(const Node& node) {
   int tallest = 0;
   for (const Node& item : node.items) tallest = std::max(tallest, height(item));
@@ -27,9 +25,10 @@ int height(const Node& node) {
 // Builds the tree from the parser's events, within the limits.
 class Builder : public YAML::EventHandler {
  public:
-  explicit Builder(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
+  Builder(Diagnostics& diagnostics, uint16_t file) : diagnostics_(diagnostics), file_(file) {}
 
   Node take_root() { return std::move(root_); }
+  Mark mark_of(const YAML::Mark& mark) const { return {mark.line + 1, mark.column + 1, file_}; }
 
   void OnDocumentStart(const YAML::Mark&) override {}
   void OnDocumentEnd() override {}
@@ -171,6 +170,7 @@ class Builder : public YAML::EventHandler {
   }
 
   Diagnostics& diagnostics_;
+  uint16_t file_;
   Node root_;
   std::vector<Open> open_;
   std::map<YAML::anchor_t, Node> anchored_;
@@ -203,27 +203,28 @@ std::string describe(const Node& node) {
   return {};
 }
 
-std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large) {
+std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, std::string hint_when_too_large,
+                               uint16_t file) {
   if (text.size() > kFileBytesMax) {
-    diagnostics.add({}, {.message = "the file is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB",
-                         .hint = std::move(hint_when_too_large)});
+    diagnostics.add({0, 0, file}, {.message = "the file is larger than " + std::to_string(kFileBytesMax >> 20) + " MiB",
+                                   .hint = std::move(hint_when_too_large)});
     return std::nullopt;
   }
   if (const std::size_t zero = text.find('\0'); zero != std::string_view::npos) {
     const auto line = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(zero), '\n');
     const std::size_t before = zero == 0 ? std::string_view::npos : text.rfind('\n', zero - 1);
     const std::size_t column = before == std::string_view::npos ? zero + 1 : zero - before;
-    diagnostics.add({static_cast<int>(line) + 1, static_cast<int>(column)},
+    diagnostics.add({static_cast<int>(line) + 1, static_cast<int>(column), file},
                     {.message = "this is no text: it has a byte that is zero", .expected = "text in UTF-8"});
     return std::nullopt;
   }
-  Builder builder(diagnostics);
+  Builder builder(diagnostics, file);
   try {
     std::istringstream stream{std::string(text)};
     YAML::Parser parser(stream);
     if (!parser.HandleNextDocument(builder)) return Node{};
     Node root = builder.take_root();
-    Builder rest(diagnostics);
+    Builder rest(diagnostics, file);
     if (parser.HandleNextDocument(rest)) {
       diagnostics.add(rest.take_root().mark,
                       {.message = "a second document begins here", .expected = "one document in a file"});
@@ -232,7 +233,7 @@ std::optional<Node> parse_yaml(std::string_view text, Diagnostics& diagnostics, 
   } catch (const Refused& refused) {
     diagnostics.add(refused.mark, refused.problem);
   } catch (const YAML::Exception& error) {
-    const Mark mark = error.mark.is_null() ? Mark{1, 1} : mark_of(error.mark);
+    const Mark mark = error.mark.is_null() ? Mark{1, 1, file} : builder.mark_of(error.mark);
     diagnostics.add(mark, {.message = "this is not YAML: " + error.msg, .hint = hint_for(text, mark, error.msg)});
   }
   return std::nullopt;

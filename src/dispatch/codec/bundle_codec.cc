@@ -31,6 +31,12 @@ void put(const Pairs& from, WirePairs& to) {
   }
 }
 
+// What `answer` has in bytes, or says.
+std::string_view content_of(const Result<std::string>& answer) { return answer ? *answer : answer.error().message; }
+std::string_view content_of(const Result<scenario::FileView>& answer) {
+  return answer ? answer->bytes : std::string_view(answer.error().message);
+}
+
 wire::ScenarioRecord::Failure failure_of(Errc code) {
   switch (code) {
     case Errc::kNotFound: return wire::ScenarioRecord::NOT_FOUND;
@@ -38,6 +44,13 @@ wire::ScenarioRecord::Failure failure_of(Errc code) {
     case Errc::kTooLarge: return wire::ScenarioRecord::TOO_LARGE;
     default: return wire::ScenarioRecord::IO;
   }
+}
+
+// The views of files that nobody asked for in the same way as for a text.
+decltype(RecordedScenario::views) views_alone(const RecordedScenario& record) {
+  auto views = record.views;
+  std::erase_if(views, [&record](const auto& view) { return record.files.contains(view.first); });
+  return views;
 }
 
 void put(const RecordedScenario& from, wire::ScenarioRecord& to) {
@@ -49,13 +62,17 @@ void put(const RecordedScenario& from, wire::ScenarioRecord& to) {
   if (from.overrides.duration) overrides.set_duration_ns(from.overrides.duration->ns());
   if (from.overrides.rate_per_s) overrides.set_rate_per_s(*from.overrides.rate_per_s);
   if (from.overrides.timeout) overrides.set_timeout_ns(from.overrides.timeout->ns());
-  for (const auto& [question, answer] : from.files) {
-    wire::ScenarioRecord::File* file = to.add_files();
-    file->set_path(question.path);
-    file->set_bytes_max(question.bytes_max);
-    if (!answer) file->set_failure(failure_of(answer.error().code));
-    file->set_content(answer ? *answer : answer.error().message);
-  }
+  const auto put_files = [&to](const auto& files) {
+    for (const auto& [question, answer] : files) {
+      wire::ScenarioRecord::File* file = to.add_files();
+      file->set_path(question.path);
+      file->set_bytes_max(question.bytes_max);
+      if (!answer) file->set_failure(failure_of(answer.error().code));
+      file->set_content(std::string(content_of(answer)));
+    }
+  };
+  put_files(from.files);
+  put_files(views_alone(from));
   for (const auto& [name, value] : from.variables) {
     wire::ScenarioRecord::Variable* variable = to.add_variables();
     variable->set_name(name);
@@ -85,15 +102,21 @@ std::string mib(std::size_t bytes) {
 struct Part {
   std::string name;
   std::size_t bytes = 0;
+  std::string remedy = {};
 };
 
 Part greatest_of(const RecordedScenario& record) {
-  Part greatest{"the scenario file", record.text.size()};
-  const auto take = [&greatest](std::string name, std::size_t bytes) {
-    if (bytes > greatest.bytes) greatest = {std::move(name), bytes};
+  Part greatest{"the scenario file", record.text.size(), {}};
+  const auto take = [&greatest](std::string name, std::size_t bytes, std::string remedy = {}) {
+    if (bytes > greatest.bytes) greatest = {std::move(name), bytes, std::move(remedy)};
   };
   for (const auto& [question, answer] : record.files) {
     if (answer) take("the file '" + printable(question.path) + "'", answer->size());
+  }
+  for (const auto& [question, answer] : record.views) {
+    if (!answer) continue;
+    take("the data in '" + printable(question.path) + "'", answer->bytes.size(),
+         ": a run on one machine can have it, on a cluster leave out columns or rows that the run does not need");
   }
   for (const auto& [name, value] : record.variables) {
     if (value) take("the variable '" + printable(name) + "'", value->size());
@@ -103,10 +126,24 @@ Part greatest_of(const RecordedScenario& record) {
 }
 
 Part greatest_of(const QuickRun& run) {
-  Part greatest{"the URL", run.url.size()};
-  if (run.body && run.body->size() > greatest.bytes) greatest = {"the body", run.body->size()};
-  if (run.tls_ca.size() > greatest.bytes) greatest = {"the CA certificates", run.tls_ca.size()};
+  Part greatest{"the URL", run.url.size(), {}};
+  if (run.body && run.body->size() > greatest.bytes) greatest = {"the body", run.body->size(), {}};
+  if (run.tls_ca.size() > greatest.bytes) greatest = {"the CA certificates", run.tls_ca.size(), {}};
   return greatest;
+}
+
+Error too_large(std::size_t bytes, const Part& greatest) {
+  return {Errc::kTooLarge, "the scenario with all files and variables that it reads has " + mib(bytes) +
+                               "; to travel to workers it may have " + mib(kMostBundleBytes) +
+                               ". The greatest part is " + greatest.name + " with " + mib(greatest.bytes) +
+                               greatest.remedy};
+}
+
+// Of the files that are not to be copied before it is known that they can travel.
+std::size_t bytes_of_views(const RecordedScenario& record) {
+  std::size_t bytes = 0;
+  for (const auto& [question, answer] : record.views) bytes += content_of(answer).size();
+  return bytes;
 }
 
 Status check_counts(const wire::ScenarioBundle& bundle) {
@@ -212,8 +249,11 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
                                        mib(record->text.size()) + "; to travel to workers it may have " +
                                        mib(kMostScenarioBytes) + ": a long body can stand in a file of its own");
     }
-    put(*record, *to.mutable_scenario());
     greatest = greatest_of(*record);
+    if (const std::size_t bytes = bytes_of_views(*record); bytes > kMostBundleBytes) {
+      return tl::unexpected(too_large(bytes, greatest));
+    }
+    put(*record, *to.mutable_scenario());
   } else {
     put(std::get<QuickRun>(bundle), *to.mutable_quick_run());
     greatest = greatest_of(std::get<QuickRun>(bundle));
@@ -221,9 +261,7 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
   if (auto counted = check_counts(to); !counted) return tl::unexpected(counted.error());
   const std::size_t bytes = to.ByteSizeLong();
   if (bytes > kMostBundleBytes) {
-    return fail(Errc::kTooLarge, "the scenario with all files and variables that it reads has " + mib(bytes) +
-                                     "; to travel to workers it may have " + mib(kMostBundleBytes) +
-                                     ". The greatest part is " + greatest.name + " with " + mib(greatest.bytes));
+    return tl::unexpected(too_large(bytes, greatest));
   }
   return to.SerializeAsString();
 }

@@ -120,7 +120,7 @@ class Folder final : public scenario::Outside {
 
 TEST(BundleCodec, every_example_makes_its_plan_at_the_other_end) {
   const Folder folder;
-  for (const char* name : {"first.yaml", "arrival.yaml", "dag.yaml", "login.yaml"}) {
+  for (const char* name : {"first.yaml", "arrival.yaml", "dag.yaml", "login.yaml", "data.yaml"}) {
     scenario::Sources sources{.file_name = std::string("examples/") + name, .text = *folder.read_file(name, 0)};
     sources.outside = &folder;
     const auto made = plan::bundle_scenario(sources);
@@ -130,6 +130,31 @@ TEST(BundleCodec, every_example_makes_its_plan_at_the_other_end) {
     EXPECT_EQ(plan->steps.size(), made->plan.steps.size());
     EXPECT_EQ(plan->thresholds.size(), made->plan.thresholds.size());
   }
+}
+
+TEST(BundleCodec, a_view_arrives_as_a_file) {
+  RecordedScenario sent = full_record();
+  const RecordedScenario::FileQuestion users{"users.csv", 64};
+  sent.views.emplace(users, scenario::view_of("a\n1\n"));
+  sent.views.emplace(RecordedScenario::FileQuestion{"none.csv", 64}, fail(Errc::kNotFound, "no such file"));
+  // Asked for as a text, too: it travels once.
+  sent.views.emplace(RecordedScenario::FileQuestion{"a.json", 10}, scenario::view_of("{}"));
+  const auto got = std::get<RecordedScenario>(travelled(sent));
+  EXPECT_EQ(got.files.size(), sent.files.size() + 2);
+  const scenario::ReplayingOutside outside(got);
+  EXPECT_EQ(outside.view_file("users.csv", 64)->bytes, "a\n1\n");
+  EXPECT_EQ(outside.view_file("none.csv", 64).error().message, "no such file");
+  EXPECT_EQ(outside.view_file("a.json", 10)->bytes, "{}");
+}
+
+TEST(BundleCodec, data_that_is_too_large_is_never_copied) {
+  RecordedScenario record = full_record();
+  // Bytes that nobody may look at: 1 TiB from here on.
+  record.views.emplace(RecordedScenario::FileQuestion{"big.csv", 1},
+                       scenario::FileView{std::string_view("x", 1ULL << 40), nullptr});
+  EXPECT_EQ(encode_bundle(record).error().code, Errc::kTooLarge);
+  EXPECT_THAT(encode_bundle(record).error().message,
+              HasSubstr("The greatest part is the data in 'big.csv' with 1048576.0 MiB: a run on one machine"));
 }
 
 TEST(BundleCodec, says_what_is_too_large_to_travel) {

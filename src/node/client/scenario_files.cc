@@ -9,6 +9,7 @@
 
 #include "base/units.h"
 #include "node/client/client_words.h"
+#include "node/client/file_view.h"
 #include "script/lua/describe.h"
 #include "store/environment.h"
 
@@ -34,10 +35,15 @@ class Machine final : public scenario::Outside {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   }
   bellwether::Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override {
-    return read_whole_file(path.starts_with('/') ? path : folder_ + path, bytes_max);
+    return read_whole_file(place_of(path), bytes_max);
+  }
+  bellwether::Result<scenario::FileView> view_file(const std::string& path, uint64_t bytes_max) const override {
+    return view_whole_file(place_of(path), bytes_max);
   }
 
  private:
+  std::string place_of(const std::string& path) const { return path.starts_with('/') ? path : folder_ + path; }
+
   const std::vector<std::pair<std::string, std::string>>& variables_;
   std::string folder_;
 };

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 
+#include "node/client/file_view.h"
 #include "runtime/temporary_testing.h"
 
 namespace bellwether::client::detail {
@@ -93,6 +94,24 @@ TEST(ScenarioFiles, a_url_is_a_scenario_of_its_own) {
   EXPECT_THAT(refused(scenario).message, HasSubstr("/nowhere.pem"));
   scenario.ca_file = "/dev/null";
   EXPECT_THAT(refused(scenario).message, HasSubstr("empty"));
+}
+
+TEST(ScenarioFiles, a_view_of_a_small_file_is_a_copy_and_of_a_large_one_the_file) {
+  const runtime::TemporaryFolder folder;
+  const std::string small = folder.file("small.csv", "a\n1\n");
+  const auto copy = view_whole_file(small, 100);
+  ASSERT_TRUE(copy) << copy.error().message;
+  folder.file("small.csv", "");
+  EXPECT_EQ(copy->bytes, "a\n1\n");
+  const std::string text = std::string(20U << 20U, 'x') + "end";
+  const std::string large = folder.file("large.csv", text);
+  auto mapped = view_whole_file(large, text.size());
+  ASSERT_TRUE(mapped) << mapped.error().message;
+  ASSERT_EQ(mapped->bytes.size(), text.size());
+  EXPECT_TRUE(mapped->bytes.ends_with("xend"));
+  EXPECT_EQ(view_whole_file(large, text.size() - 1).error().code, Errc::kTooLarge);
+  EXPECT_EQ(view_whole_file(small + "x", 100).error().code, Errc::kNotFound);
+  EXPECT_EQ(view_whole_file(folder.path(), 100).error().message, "cannot read '" + folder.path() + "': it is a folder");
 }
 
 TEST(ScenarioFiles, what_makes_no_sense_is_refused_before_anything_is_read) {
