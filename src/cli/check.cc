@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <cstdio>
 #include <memory>
+#include <set>
+#include <string>
+#include <vector>
 
 #include "base/units.h"
 #include "cli/commands.h"
@@ -66,6 +69,15 @@ std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   return text;
 }
 
+// The files that it was made from beside the scenario, each once, as paths from here.
+std::vector<std::string> files_of(const std::string& scenario, const scenario::Bundle& bundle) {
+  std::set<std::string> out;
+  const auto& record = std::get<scenario::RecordedScenario>(bundle);
+  for (const auto& [question, answer] : record.files) out.insert(scenario::beside(scenario, question.path));
+  for (const auto& [question, answer] : record.views) out.insert(scenario::beside(scenario, question.path));
+  return {out.begin(), out.end()};
+}
+
 int run_check(const CheckOptions& options) {
   if (options.schema == !options.file.empty()) {
     std::fprintf(stderr, "bellwether check: %s\n  see 'bellwether check --help'\n",
@@ -93,6 +105,7 @@ int run_check(const CheckOptions& options) {
   const plan::Plan& plan = bundled->plan;
   std::printf("%s: ok\n", options.file.c_str());
   for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(plan, workflow).c_str());
+  for (const std::string& file : files_of(options.file, bundled->bundle)) std::printf("  reads %s\n", file.c_str());
   std::printf("  %s, %s\n", format_count(plan.checks.size(), "check").c_str(),
               format_count(plan.thresholds.size(), "threshold").c_str());
   return kExitOk;

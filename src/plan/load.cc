@@ -1,9 +1,12 @@
 #include "plan/load.h"
 
+#include <algorithm>
+
 #include "base/check.h"
 #include "plan/compile.h"
 #include "scenario/document.h"
 #include "scenario/environment.h"
+#include "scenario/include.h"
 #include "scenario/names.h"
 #include "scenario/parse.h"
 
@@ -25,13 +28,17 @@ const scenario::Node* env_of(const scenario::Node& root) {
 }
 
 // A --set that nothing mentions is a slip of the pen: the run would not be the one that was meant.
-void check_sets(const scenario::Sources& sources, const scenario::Environment& environment,
-                scenario::Diagnostics& diagnostics) {
+void check_sets(const scenario::Sources& sources, const std::vector<std::string>& texts,
+                const scenario::Environment& environment, scenario::Diagnostics& diagnostics) {
+  const auto mentioned = [&texts](const std::string& name) {
+    return std::any_of(texts.begin(), texts.end(),
+                       [&](const std::string& text) { return text.find("${" + name + "}") != std::string::npos; });
+  };
   for (const auto& [name, value] : sources.sets) {
     if (!scenario::is_value_name(name)) {
       diagnostics.add({}, {.message = "--set " + scenario::in_quotes(name) + " cannot be the name of a value",
                            .expected = "NAME=VALUE, the name of letters, digits and _"});
-    } else if (!environment.declares(name) && sources.text.find("${" + name + "}") == std::string::npos) {
+    } else if (!environment.declares(name) && !mentioned(name)) {
       diagnostics.add({}, {.message = "--set " + scenario::in_quotes(name) + ": the scenario mentions no such name",
                            .hint = scenario::did_you_mean(name, environment.declared())});
     }
@@ -53,13 +60,12 @@ tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sourc
                      .hint = "only text is read, and nothing that comes with it is executed"});
     return tl::unexpected(diagnostics.take());
   }
-  const std::optional<scenario::Node> root =
-      scenario::parse_yaml(sources.text, diagnostics, "a long body can stand in a file of its own: body: {file: PATH}");
-  if (!root) return tl::unexpected(diagnostics.take());
-  const auto environment = scenario::Environment::resolve(env_of(*root), sources, diagnostics);
-  check_sets(sources, environment, diagnostics);
-  scenario::Reading reading{diagnostics, environment};
-  scenario::Scenario scenario = scenario::parse_scenario(*root, stem(sources.file_name), reading);
+  const auto whole = scenario::read_with_includes(sources, diagnostics);
+  if (!whole) return tl::unexpected(diagnostics.take());
+  const auto environment = scenario::Environment::resolve(env_of(whole->root), sources, diagnostics);
+  check_sets(sources, whole->texts, environment, diagnostics);
+  scenario::Reading reading{diagnostics, environment, whole->folders};
+  scenario::Scenario scenario = scenario::parse_scenario(whole->root, stem(sources.file_name), reading);
   if (diagnostics.empty()) scenario::apply_overrides(sources.overrides, scenario, diagnostics);
   Plan plan = compile(scenario, sources, reading);
   if (!diagnostics.empty()) return tl::unexpected(diagnostics.take());

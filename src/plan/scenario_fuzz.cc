@@ -11,6 +11,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   sources.world.files["body.json"] = "{\"vu\": ${vu}}";
   sources.world.files["users.csv"] = "name,pass\nann,1\nbob,2\n";
   sources.world.files["people.json"] = "[{\"name\": \"ann\", \"address\": {\"city\": \"Bonn\"}}]";
+  sources.world.files["more/common.yaml"] =
+      "env: {HOST: http://h}\ninclude: more.yaml\ndata: {d: {csv: ../users.csv}}\n";
+  sources.world.files["more/more.yaml"] = "workflows: {m: {steps: {s: {action: {set: {x: y}}}}}}\n";
   sources.world.variables["BASE"] = "http://host";
   const auto plan = sources.load();
   if (!plan) {

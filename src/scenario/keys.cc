@@ -229,6 +229,7 @@ constexpr Key kDefaultsKeys[] = {
 };
 constexpr Key kScenarioKeys[] = {
     {.name = "name", .text = "Name of the run in reports; without it that of the file", .values = kText},
+    {.name = "include", .text = "Other files that say a part of it", .values = kTexts},
     {.name = "env", .text = "Constants; --set and environment variables win over them", .values = kEnv},
     {.name = "data", .text = "Files whose rows iterations take, by name", .values = kDatas},
     {.name = "defaults", .text = "Settings of all steps", .values = kDefaultsMap},
@@ -239,7 +240,7 @@ constexpr Key kScenarioKeys[] = {
     {.name = "on_loss", .text = "The verdict when part of the run was lost", .values = kOnLoss},
     {.name = "timeout", .text = "How long the run may take; then it is ended at once", .values = kSomeDuration},
 };
-constexpr std::string_view kScenarioLater[] = {"include", "tags", "report"};
+constexpr std::string_view kScenarioLater[] = {"tags", "report"};
 
 }  // namespace
 

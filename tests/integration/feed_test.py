@@ -95,6 +95,20 @@ a:
         self.assertIn("users.csv:3:1: the row has 1 field, and the first line names 2\n", run.err)
         self.assertIn("scenario.yaml:1:21", run.err)
 
+    def test_check_names_the_files_that_were_read(self):
+        self.write("common.yaml", f"env: {{BASE: \"{self.server.url}\"}}\ndata: {{users: {{csv: users.csv}}}}\n")
+        self.write("users.csv", "name\nann\n")
+        scenario = self.write("shop.yaml", """\
+include: common.yaml
+workflows: {w: {iterations: 1, steps: {a: {http: {get: "${BASE}/${users.name}"}}}}}
+""")
+        checked = self.bellwether("check", scenario)
+        self.assertEqual(checked.code, product.PASS, checked)
+        for name in ("common.yaml", "users.csv"):
+            self.assertIn(f"  reads {self.folder}/{name}\n", checked.out)
+        self.bellwether("run", scenario, "--ui", "none")
+        self.assertEqual(self.paths(), ["/ann"])
+
     def test_a_large_file_runs_here_and_says_why_it_cannot_travel(self):
         row = "x" * 1000
         self.write("big.csv", "id,filler\n" + "".join(f"{i},{row}\n" for i in range(20_000)))

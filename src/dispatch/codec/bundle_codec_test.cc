@@ -120,7 +120,7 @@ class Folder final : public scenario::Outside {
 
 TEST(BundleCodec, every_example_makes_its_plan_at_the_other_end) {
   const Folder folder;
-  for (const char* name : {"first.yaml", "arrival.yaml", "dag.yaml", "login.yaml", "data.yaml"}) {
+  for (const char* name : {"first.yaml", "arrival.yaml", "dag.yaml", "login.yaml", "data.yaml", "include.yaml"}) {
     scenario::Sources sources{.file_name = std::string("examples/") + name, .text = *folder.read_file(name, 0)};
     sources.outside = &folder;
     const auto made = plan::bundle_scenario(sources);
