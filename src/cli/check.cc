@@ -97,7 +97,9 @@ int run_check(const CheckOptions& options) {
   client::Scenario scenario;
   scenario.file = options.file;
   scenario.variables = std::move(*sets);
-  const auto bundled = load_scenario(scenario, options.scripts);
+  const auto native = native_of(options.file);
+  const auto bundled = native ? load_scenario(scenario, *native, options.scripts)
+                              : Result<plan::Bundled>(tl::unexpected(native.error()));
   if (!bundled) {
     std::fprintf(stderr, "bellwether check: %s\n", bundled.error().message.c_str());
     return kExitUsage;
@@ -116,7 +118,8 @@ int run_check(const CheckOptions& options) {
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = new_verb(app, "check", "Check a scenario file; sends nothing");
-  command->add_option("FILE", options->file, "Scenario file");
+  command->add_option("FILE", options->file,
+                      "Scenario file, or a workflow in Lua (FILE.lua) or C++ (FILE.cc), or a compiled one (FILE.bw)");
   command->add_flag("--schema", options->schema,
                     "Print the JSON Schema of scenario files, for editors; checks nothing");
   command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")

@@ -14,6 +14,7 @@ inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in
 void add_run(CLI::App& app, int& exit_code);
 void add_agents(CLI::App& app, int& exit_code);
 void add_alerts(CLI::App& app, int& exit_code);
+void add_build(CLI::App& app, int& exit_code);
 void add_budget(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);

@@ -22,6 +22,7 @@ int main(int argc, char** argv) {
       "  bellwether target --listen 127.0.0.1:18080        a server to try things on\n"
       "  bellwether run http://127.0.0.1:18080/json --vus 50 --duration 10s\n"
       "  bellwether check scenario.yaml                     is it right? sends nothing\n"
+      "  bellwether run shop.cc                             a workflow in C++\n"
       "  bellwether run scenario.yaml --out json=result.json\n"
       "  bellwether ctl last pause                          control a run that goes on\n"
       "  bellwether lead --via redis://10.0.0.5 --key orders -- ./worker    only while leading\n\n"
@@ -38,6 +39,7 @@ int main(int argc, char** argv) {
   bellwether::cli::add_run(app, exit_code);
   bellwether::cli::add_ctl(app, exit_code);
   bellwether::cli::add_check(app, exit_code);
+  bellwether::cli::add_build(app, exit_code);
   bellwether::cli::add_target(app, exit_code);
   bellwether::cli::add_report(app, exit_code);
   bellwether::cli::add_results(app, exit_code);

@@ -103,9 +103,15 @@ Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   Status put = put_overrides(arguments, scenario);
   if (put) put = is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario);
   if (!put) return tl::unexpected(put.error());
-  auto bundled = load_scenario(scenario, arguments.scripts);
-  const bool names_a_file =
-      arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml") || arguments.what.ends_with(".lua");
+  client::detail::Native native;
+  if (!arguments.on_cluster() && scenario.url.empty()) {
+    auto allowed = native_of(arguments.what);
+    if (!allowed) return tl::unexpected(allowed.error());
+    native = std::move(*allowed);
+  }
+  auto bundled = load_scenario(scenario, native, arguments.scripts);
+  const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml") ||
+                            arguments.what.ends_with(".lua") || arguments.what.ends_with(".bw");
   if (bundled || bundled.error().code != Errc::kNotFound || names_a_file || !scenario.url.empty()) return bundled;
   return fail(Errc::kNotFound, bundled.error().message + "; a URL needs its scheme: http://" + arguments.what);
 }
@@ -168,7 +174,11 @@ int run_command(const RunArguments& arguments) {
 void add_run(CLI::App& app, int& exit_code) {
   auto arguments = std::make_shared<RunArguments>();
   CLI::App* command = new_verb(app, "run", "Run a scenario file, or load one URL");
-  command->add_option("FILE|URL", arguments->what, "Scenario file, or a URL with http:// or https://")->required();
+  command
+      ->add_option("FILE|URL", arguments->what,
+                   "Scenario file, a workflow in C++ (FILE.cc) or a compiled one (FILE.bw), or a URL with http:// or "
+                   "https://")
+      ->required();
   command->add_option("-u,--vus", arguments->vus, "Virtual users (a scenario's own number unless given)");
   command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");
   command->add_option("-R,--rate", arguments->rate,

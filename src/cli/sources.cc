@@ -4,6 +4,7 @@
 
 #include "base/units.h"
 #include "scenario/document.h"
+#include "script/native/build.h"
 
 namespace bellwether::cli {
 namespace {
@@ -32,13 +33,29 @@ Result<std::optional<Duration>> parse_timeout(const std::string& text) {
   return *timeout;
 }
 
-Result<plan::Bundled> load_scenario(const client::Scenario& scenario, script::lua::Permissions may) {
-  auto bundled = client::detail::bundle_of(scenario, may);
+Result<plan::Bundled> load_scenario(const client::Scenario& scenario, const client::detail::Native& native,
+                                    script::lua::Permissions may) {
+  auto bundled = client::detail::bundle_of(scenario, native, may);
   if (bundled) return std::move(*bundled);
   for (const scenario::Diagnostic& diagnostic : bundled.error().diagnostics) {
     std::fprintf(stderr, "%s\n", scenario::format(diagnostic).c_str());
   }
   return tl::unexpected(std::move(bundled.error().error));
+}
+
+Result<client::detail::Native> native_of(const std::string& file) {
+  client::detail::Native native{.allowed = true, .artifact = {}};
+  if (!script::native::is_source(file)) return native;
+  auto cache = script::native::cache_folder();
+  if (!cache) return tl::unexpected(cache.error());
+  auto built = script::native::build({.file = file, .compiler = {}, .cache = std::move(*cache), .verbose = false});
+  if (built) {
+    native.artifact = std::move(*built);
+    return native;
+  }
+  if (built.error().code != Errc::kInvalid) return tl::unexpected(built.error());
+  std::fprintf(stderr, "%s\n", built.error().message.c_str());
+  return fail(Errc::kInvalid, file + ": it does not compile; nothing was sent");
 }
 
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings) {

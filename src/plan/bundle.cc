@@ -10,7 +10,15 @@ namespace {
 Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {
   const scenario::ReplayingOutside outside(record);
   auto plan = load(scenario::sources_of(record, outside));
-  if (plan) return std::move(*plan);
+  if (plan) {
+    // Whoever runs what others send would run all that it can do.
+    for (const Program& program : plan->programs) {
+      if (program.language != Program::Language::kNative) continue;
+      return fail(Errc::kInvalid, record.file_name + ": '" + program.name +
+                                      "' is a compiled program without the signature of a key that is trusted here");
+    }
+    return std::move(*plan);
+  }
   std::string text;
   for (const scenario::Diagnostic& diagnostic : plan.error()) {
     text += (text.empty() ? "" : "\n") + scenario::format(diagnostic);

@@ -23,7 +23,8 @@ tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenari
 Result<Bundled> bundle_url(scenario::QuickRun run);
 
 // The plan with which the bundle was made. Fails only for a bundle that some other version made, or that was made up:
-// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds.
+// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds;
+// and for one with a compiled program, which is run only where its user started it.
 Result<Plan> plan_of(const scenario::Bundle& bundle);
 
 }  // namespace bellwether::plan

@@ -1,6 +1,7 @@
 #include "script/loader.h"
 
 #include "script/lua/lua_program.h"
+#include "script/native/native_program.h"
 
 namespace bellwether::script {
 
@@ -9,7 +10,9 @@ Result<std::unique_ptr<vuser::Program>> Loader::load(const plan::Program& progra
     case plan::Program::Language::kLua: return lua::load(program, may_);
     case plan::Program::Language::kNative: break;
   }
-  return fail(Errc::kUnsupported, "'" + program.name + "': compiled programs are not available");
+  if (compiled_ == Compiled::kRun) return native::load(program);
+  return fail(Errc::kUnsupported,
+              "'" + program.name + "' is a compiled program without the signature of a key that is trusted here");
 }
 
 }  // namespace bellwether::script

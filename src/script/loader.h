@@ -1,6 +1,7 @@
 // The programs of a plan, by the language that they are written in.
 #pragma once
 
+#include <cstdint>
 #include <memory>
 
 #include "base/result.h"
@@ -10,14 +11,19 @@
 
 namespace bellwether::script {
 
+// Compiled programs can do whatever this process can. They are run for the user of this machine, and refused when they
+// come from elsewhere.
+enum class Compiled : uint8_t { kRefused, kRun };
+
 // One for all load threads.
 class Loader final : public vuser::ProgramLoader {
  public:
-  explicit Loader(lua::Permissions may = {}) : may_(may) {}
+  explicit Loader(Compiled compiled = Compiled::kRefused, lua::Permissions may = {}) : compiled_(compiled), may_(may) {}
   Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program) const override;
 
  private:
-  lua::Permissions may_;
+  Compiled compiled_;
+  lua::Permissions may_;  // of scripts
 };
 
 }  // namespace bellwether::script

@@ -25,12 +25,15 @@ CodeSite::CodeSite(const plan::Step& step, CodeThread& thread, Program& program)
       constant_(is_constant(call_->base)) {}
 
 const PreparedRequest* CodeSite::prepare(std::string_view method, std::string_view url) {
+  return prepare({.method = method, .url = url, .headers = {}, .body = {}});
+}
+
+const PreparedRequest* CodeSite::prepare(const RequestChange& change) {
   if (!constant_ || prepared_.size() == kPreparedMost) return nullptr;
   PreparedRequest& made = prepared_.emplace_back();
   const Values none(0);
   Prng unused(0);
   const RenderContext context{none, 1, 0, {}, unused};
-  const RequestChange change{.method = method, .url = url, .headers = {}, .body = {}};
   if (!maker_.make(change, context, thread_->origins, made.text, made.request)) {
     prepared_.pop_back();
     return nullptr;

@@ -88,8 +88,9 @@ class CodeSite {
   CodeThread& thread() const { return *thread_; }
   uint32_t function = 0;  // of the program
 
-  // A request without a body, prepared once. nullptr: what it begins with differs from one iteration to the next, it
-  // cannot be sent, or there are kPreparedMost of them already. Good as long as this is.
+  // A request, prepared once. nullptr: what it begins with differs from one iteration to the next, it cannot be sent,
+  // or there are kPreparedMost of them already. Good as long as this is.
+  const PreparedRequest* prepare(const RequestChange& change);
   const PreparedRequest* prepare(std::string_view method, std::string_view url);
 
  private:

@@ -11,12 +11,16 @@
 #include "node/client/client_words.h"
 #include "node/client/file_view.h"
 #include "script/lua/describe.h"
+#include "script/native/build.h"
+#include "script/native/describe.h"
+#include "script/native/library.h"
 #include "store/environment.h"
 
 namespace bellwether::client::detail {
 namespace {
 
 constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
+constexpr uint64_t kArtifactBytesMax = 8ULL << 20;
 constexpr uint64_t kCaBytesMax = 4ULL << 20;
 constexpr uint32_t kVusMost = 10'000'000;
 constexpr uint32_t kHands = 100;  // of an open model: unused ones cost nothing
@@ -112,6 +116,24 @@ std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, cons
   return out;
 }
 
+// Puts what a compiled program declares in place of its bytes, or of its source. False: it is none.
+bellwether::Result<bool> put_declarations(const Scenario& from, const Native& native, scenario::Sources& sources) {
+  const bool built = !native.artifact.empty();
+  if (!built && !script::native::is_artifact(sources.text)) return false;
+  // Beside the scenario, which it is itself.
+  std::string file = built ? native.artifact : from.file.substr(from.file.rfind('/') + 1);
+  if (built) {
+    auto bytes = read_whole_file(native.artifact, kArtifactBytesMax);
+    if (!bytes) return tl::unexpected(bytes.error());
+    sources.text = std::move(*bytes);
+  }
+  auto described = script::native::describe(sources.text, file);
+  if (!described) return tl::unexpected(described.error());
+  sources.text = std::move(described->text);
+  if (!built) sources.file_name = std::move(described->source);
+  return true;
+}
+
 }  // namespace
 
 bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_t bytes_max) {
@@ -133,7 +155,8 @@ bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_
   return text;
 }
 
-tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, script::lua::Permissions may) {
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, const Native& native,
+                                                       script::lua::Permissions may) {
   if (std::string wrong = wrong_with(from); !wrong.empty()) return trouble({Errc::kInvalid, std::move(wrong)});
   if (!from.url.empty()) {
     auto bundled = bundle_of_url(from);
@@ -143,10 +166,20 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, scr
   scenario::Sources sources;
   sources.file_name = from.file.empty() ? "scenario" : from.file;
   sources.text = from.text;
+  if (from.text.empty() && script::native::is_source(from.file) && !native.allowed) {
+    return trouble({Errc::kInvalid, from.file + ": a workflow in C++ is run on the machine of its user only: " +
+                                        "bellwether run " + from.file});
+  }
   if (from.text.empty()) {
     auto text = read_whole_file(from.file, kScenarioBytesMax);
     if (!text) return trouble(text.error());
     sources.text = std::move(*text);
+  }
+  bool described = false;
+  if (native.allowed && from.text.empty()) {
+    auto changed = put_declarations(from, native, sources);
+    if (!changed) return trouble(changed.error());
+    described = *changed;
   }
   const Machine machine(from);
   sources.sets = from.variables;
@@ -156,16 +189,16 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, scr
   sources.overrides.rate_per_s = from.rate_per_s;
   if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
   const std::string name = sources.file_name;
-  const bool script = script::lua::is_script(name);
-  if (script) {
-    auto described = script::lua::describe(sources.text, name, may);
-    if (!described) return wrong_scenario(name, std::move(described.error()));
-    sources.text = std::move(*described);
+  if (script::lua::is_script(name)) {
+    auto text = script::lua::describe(sources.text, name, may);
+    if (!text) return wrong_scenario(name, std::move(text.error()));
+    sources.text = std::move(*text);
+    described = true;
   }
   auto bundled = plan::bundle_scenario(std::move(sources));
   if (!bundled) {
-    // What a script declares knows its line, and no more.
-    for (scenario::Diagnostic& one : bundled.error()) one.column = script ? 0 : one.column;
+    // What a program declares knows its line, and no more.
+    for (scenario::Diagnostic& one : bundled.error()) one.column = described ? 0 : one.column;
     return wrong_scenario(name, std::move(bundled.error()));
   }
   auto missing = missing_functions(bundled->plan, name, may);

@@ -2,6 +2,7 @@
 // environment.
 #pragma once
 
+#include <string>
 #include <tl/expected.hpp>
 #include <vector>
 
@@ -18,7 +19,13 @@ struct ScenarioTrouble {
   bellwether::Error error;  // kInvalid when there are diagnostics: it counts them
   std::vector<scenario::Diagnostic> diagnostics;
 };
-// The plan of a scenario, with all that it was made from. A script is read with these permissions.
-tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& scenario, script::lua::Permissions may = {});
+// What becomes of a scenario that is a compiled program. It is loaded into this process to be asked what it declares.
+struct Native {
+  bool allowed = false;  // by the user of this machine, for a run on it
+  std::string artifact;  // absolute path, when the scenario's file is the source that it was made from
+};
+// The plan of a scenario, with all that it was made from. A script is read with the permissions `may`.
+tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& scenario, const Native& native = {},
+                                                       script::lua::Permissions may = {});
 
 }  // namespace bellwether::client::detail

@@ -25,7 +25,7 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
       options_(std::move(options)),
       observer_(observer),
       totals_(plan),
-      programs_(options_.scripts),
+      programs_(script::Compiled::kRun, options_.scripts),
       workflows_(plan.workflows.size()) {
   std::vector<bool> placed(plan.workflows.size(), false);
   for (std::size_t left = placed.size(); left > 0;) {

@@ -1,0 +1,81 @@
+// bellwether build FILE.cc: compiles a workflow in C++.
+
+#include "script/native/build.h"
+
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+
+#include "cli/commands.h"
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "script/native/describe.h"
+
+namespace bellwether::cli {
+namespace {
+
+constexpr uint64_t kArtifactBytesMax = 8ULL << 20;
+
+struct BuildArguments {
+  script::native::BuildOptions build;
+  std::string out;
+};
+
+// "load/shop.cc" makes "load/shop.bw".
+std::string artifact_beside(const std::string& source) { return source.substr(0, source.rfind('.')) + ".bw"; }
+
+Status write_artifact(const std::string& bytes, const std::string& path) {
+  const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(path.c_str(), "wbe"), &std::fclose);
+  if (file == nullptr) return fail_errno(errno, "cannot write '" + path + "'");
+  if (std::fwrite(bytes.data(), 1, bytes.size(), file.get()) != bytes.size() || std::fflush(file.get()) != 0) {
+    return fail_errno(errno, "cannot write '" + path + "'");
+  }
+  return {};
+}
+
+Status run_build(BuildArguments arguments) {
+  if (!script::native::is_source(arguments.build.file)) {
+    return fail(Errc::kInvalid, "'" + arguments.build.file + "' is no file in C++: FILE.cc, FILE.cpp or FILE.cxx");
+  }
+  auto cache = script::native::cache_folder();
+  if (!cache) return tl::unexpected(cache.error());
+  arguments.build.cache = std::move(*cache);
+  const auto built = script::native::build(arguments.build);
+  if (!built && built.error().code == Errc::kInvalid) {
+    std::fprintf(stderr, "%s\n", built.error().message.c_str());
+    return fail(Errc::kInvalid, arguments.build.file + ": it does not compile");
+  }
+  if (!built) return tl::unexpected(built.error());
+  const auto bytes = read_whole_file(*built, kArtifactBytesMax);
+  if (!bytes) return tl::unexpected(bytes.error());
+  const std::string out = arguments.out.empty() ? artifact_beside(arguments.build.file) : arguments.out;
+  if (const auto described = script::native::describe(*bytes, out); !described) {
+    return tl::unexpected(described.error());
+  }
+  if (Status written = write_artifact(*bytes, out); !written) return written;
+  std::printf("%s: built; run it with: bellwether run %s\n", out.c_str(), out.c_str());
+  return {};
+}
+
+}  // namespace
+
+void add_build(CLI::App& app, int& exit_code) {
+  auto arguments = std::make_shared<BuildArguments>();
+  CLI::App* command = new_verb(app, "build", "Compile a workflow in C++");
+  command->add_option("FILE", arguments->build.file, "Source of the workflow: FILE.cc")->required();
+  command->add_option("-o,--output", arguments->out, "The artifact (default: FILE.bw beside the source)");
+  command->add_option("--compiler", arguments->build.compiler,
+                      "Default: clang++-16, clang++ or g++, whichever is there");
+  command->add_flag("--verbose", arguments->build.verbose, "All that the compiler says, not just the first errors");
+  command->footer(
+      "`bellwether run FILE.cc` builds by itself; what is built once is kept in $XDG_CACHE_HOME/bellwether. How a\n"
+      "workflow is written: docs/cpp.md. Exit codes: 0 built, 104 it cannot be.\n"
+      "Example:\n  bellwether build examples/shop.cc -o shop.bw");
+  command->callback([arguments, &exit_code] {
+    const Status built = run_build(*arguments);
+    if (!built) std::fprintf(stderr, "bellwether build: %s\n", built.error().message.c_str());
+    exit_code = built ? kExitOk : kExitUsage;
+  });
+}
+
+}  // namespace bellwether::cli

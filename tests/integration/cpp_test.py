@@ -1,0 +1,190 @@
+#!/usr/bin/env python3
+"""Workflows in C++: built, run, and refused with few words."""
+
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from lib import product
+from lib.server import Server, response
+
+# A workflow of two iterations of two users. Each test puts its own in place of what it is about.
+HEAD = """\
+#include <bellwether/workflow.h>
+using namespace bellwether::workflow;
+BELLWETHER_SCENARIO("defaults: {http: {base: '@URL@'}}")
+class Shop : public Workflow {
+ public:
+  static constexpr Settings settings{.name = "shop", .executor = "per-vu-iterations", .vus = 2, .iterations = 2};
+  static void steps(Steps<Shop>& s) {
+"""
+
+
+def source(declared, members):
+    return HEAD + f"{declared}\n  }}\n private:\n{members}\n}};\nBELLWETHER_WORKFLOWS(Shop)\n"
+
+
+LOOK = source('    s.step("look", &Shop::look);', "  Task<Response> look() { co_return co_await get(url_); }\n"
+              '  Url url_{"/look"};')
+
+
+class Cpp(product.Test):
+    # One cache for all: what many tests build alike is compiled once.
+    @classmethod
+    def setUpClass(cls):
+        cls.cache = tempfile.mkdtemp(prefix="bellwether-cache-")
+        cls.addClassCleanup(shutil.rmtree, cls.cache)
+
+    def setUp(self):
+        super().setUp()
+        self.server = Server(self.respond)
+        self.addCleanup(self.server.close)
+
+    def respond(self, request, connection):
+        return response(b'{"total": 3, "name": "bell"}', headers=["X-Kind: list"])
+
+    def start(self, *arguments, environment=None, **more):
+        return super().start(*arguments, environment={"XDG_CACHE_HOME": self.cache, **(environment or {})}, **more)
+
+    def put(self, text, name="shop.cc"):
+        return Path(self.write(name, text.replace("@URL@", self.server.url)))
+
+    def paths(self):
+        return sorted(request.path for request in self.server.requests)
+
+    def test_the_example(self):
+        target = self.start("target", "--listen", "127.0.0.1:0", "--cores", "1")
+        line = product.Reader(target.stdout).wait_for("listening on")
+        url = re.search(r"http://[\d.:]+", line).group()
+        run = self.load(product.ROOT / "examples/shop.cc", "--set", f"BASE={url}", "--vus", "2", "--duration", "1s")
+        self.assertEqual(set(run.result["steps"]), {"shop.login", "shop.list", "shop.pay"})
+        self.assertEqual(run.totals["failed"], 0)
+        for name in ("a token", "status", "something to buy", "paid"):
+            passes, fails = run.checks[name]
+            self.assertGreater(passes, 0, name)
+            self.assertEqual(fails, 0, name)
+
+    def test_state_is_of_each_user_and_results_of_each_iteration(self):
+        run = self.load(self.put(source("""\
+    s.step("first", &Shop::first).sets("place");
+    s.step("second", &Shop::second).after("first").argument("place", "${first.place}");
+    s.step("setup", &Shop::setup);
+""", """\
+  Task<Response> first() {
+    auto answer = co_await get("/first/" + std::to_string(vu()) + "/" + std::to_string(++count_));
+    if (kept_.has()) fail("of the iteration before");
+    kept_ = static_cast<int>(answer.json("$.total").number()) + static_cast<int>(iteration());
+    set("place", std::string(answer.header("x-kind")) + std::to_string(vu()));
+    co_return answer;
+  }
+  Task<Response> second() {
+    co_await sleep(1_ms);
+    co_return co_await post("/second/" + std::to_string(*kept_) + "/" + std::string(argument("place"))).json("{}");
+  }
+  Action setup() { co_await get("/setup"); }
+  int count_ = 0;
+  Value<int> kept_;
+""")))
+        self.assertEqual(self.paths(), sorted(
+            ["/first/1/1", "/first/1/2", "/first/2/1", "/first/2/2", "/second/3/list1", "/second/3/list2",
+             "/second/4/list1", "/second/4/list2"] + ["/setup"] * 4))
+        self.assertEqual(run.totals["requests"], 8, "what an action sends is not counted")
+        self.assertNotIn("shop.setup", [name for name, step in run.result["steps"].items() if step["count"]])
+
+    def test_checks_count(self):
+        run = self.load(self.put(source("""\
+    s.step("look", &Shop::look).checks("three", "four");
+""", """\
+  Task<Response> look() {
+    auto answer = co_await get(url_);
+    check("three", answer.json(total_).number() == 3 && answer.json("$.name").text() == "bell");
+    check("four", answer.json(total_).number() == 4 || answer.json("$.none"));
+    co_return answer;
+  }
+  Url url_{"/look"};
+  Path total_{"$.total"};
+""")), code=(product.PASS, product.ALL_FAILED))
+        self.assertEqual(run.checks, {"three": (4, 0), "four": (0, 4)})
+
+    def test_what_throws_is_a_failure_that_is_told(self):
+        run = self.load(self.put(source("""\
+    s.step("bad", &Shop::bad);
+    s.step("worse", &Shop::worse);
+""", """\
+  Task<Response> bad() {
+    auto answer = co_await part();
+    co_return answer;
+  }
+  Task<Response> part() {
+    auto answer = co_await get("/bad");
+    if (answer.status() == 200) throw std::out_of_range("no such shelf");
+    co_return answer;
+  }
+  Task<Response> worse() {
+    check("of nobody", true);
+    co_return co_await get("/worse");
+  }
+""").replace("#include", "#include <stdexcept>\n#include", 1)), code=product.ALL_FAILED)
+        self.assertEqual(run.errors, {"script": 8})
+        told = " ".join(event["detail"] for event in run.result["events"])
+        self.assertIn("shop.bad: no such shelf", told)
+        self.assertIn("the step declares no check 'of nobody'", told)
+
+    def test_an_artifact_runs_without_its_source(self):
+        built = self.bellwether("build", self.put(LOOK), "-o", "look.bw")
+        self.assertEqual(built.code, 0, built)
+        (self.folder / "shop.cc").unlink()
+        run = self.load(self.folder / "look.bw")
+        self.assertEqual(self.paths(), ["/look"] * 4)
+        self.assertEqual(run.result["run"]["scenario"], "shop")
+        self.assertEqual(self.bellwether("check", "look.bw").code, 0)
+
+    def test_the_same_source_is_compiled_once(self):
+        file = self.put(LOOK.replace("/look", "/once"))
+        compiler = self.write("clang-once", "#!/bin/sh\necho x >> calls\nexec clang++-16 \"$@\"\n")
+        Path(compiler).chmod(0o755)
+        for _ in range(2):
+            self.assertEqual(self.bellwether("build", file, "--compiler", compiler).code, 0)
+        self.assertEqual((self.folder / "calls").read_text(), "x\n")
+        self.put(LOOK.replace("/look", "/twice"))
+        self.assertEqual(self.bellwether("build", file, "--compiler", compiler).code, 0)
+        self.assertEqual((self.folder / "calls").read_text(), "x\nx\n")
+        self.assertFalse(list(Path(self.cache).glob("bellwether/build-*")), "what is not needed is gone")
+
+    def test_an_error_of_the_compiler_is_short_and_in_the_line_of_the_user(self):
+        for bad, line, words in (
+                ("  Task<Response> look() { co_return co_await get(5_s); }", 11, "get"),
+                ("  Task<int> look() { co_return 1; }", 8, "a step returns Task<Response>"),
+                ("  Task<Response> look() { co_return 1 }", 11, "';'")):
+            run = self.bellwether("run", self.put(source('    s.step("look", &Shop::look);', bad)))
+            self.assert_refused(run, f"shop.cc:{line}:", words, "it does not compile")
+            self.assertLess(len(run.err.splitlines()), 10, run.err)
+            self.assertNotIn("note:", run.err)
+
+    def test_wrong_settings_name_their_line(self):
+        file = self.put(LOOK.replace("per-vu-iterations", "per-vu-iteration"))
+        self.assert_refused(self.bellwether("check", file), f"{file}:6: ", "did you mean 'per-vu-iterations'")
+        file = self.put(LOOK.replace("&Shop::look)", '&Shop::look).after("lock")'))
+        self.assert_refused(self.bellwether("check", file), f"{file}:8: ", "'lock'")
+
+    def test_what_is_no_artifact_is_refused(self):
+        self.write("text.bw", b"\x7fELF and then nothing of the kind")
+        self.assert_refused(self.bellwether("run", "text.bw"), "'text.bw' is no compiled workflow")
+        other = self.put("int answer() { return 42; }\n", "other.cc")
+        self.assert_refused(self.bellwether("run", other), "exports no workflows", "BELLWETHER_WORKFLOWS")
+        later = self.put(LOOK.replace("BELLWETHER_WORKFLOWS(Shop)", 'extern "C" __attribute__((visibility("default"))) '
+                                      "const bellwether_program bellwether_program_table = {99, 8};"), "later.cc")
+        self.assert_refused(self.bellwether("run", later), "version 99", "build it again")
+
+    def test_nobody_else_gets_one(self):
+        file = self.put(LOOK)
+        self.assertEqual(self.bellwether("build", file).code, 0)
+        for what in ("shop.cc", "shop.bw"):
+            run = self.bellwether("run", what, "--managers", "127.0.0.1:1")
+            self.assertEqual(run.code, product.WRONG, run)
+            self.assertNotIn("127.0.0.1:1", run.err, "nobody was asked")
+
+
+if __name__ == "__main__":
+    product.main()
