@@ -118,8 +118,7 @@ int run_check(const CheckOptions& options) {
 void add_check(CLI::App& app, int& exit_code) {
   auto options = std::make_shared<CheckOptions>();
   CLI::App* command = new_verb(app, "check", "Check a scenario file; sends nothing");
-  command->add_option("FILE", options->file,
-                      "Scenario file, or a workflow in Lua (FILE.lua) or C++ (FILE.cc), or a compiled one (FILE.bw)");
+  command->add_option("FILE", options->file, "Scenario: FILE.yaml, FILE.lua, FILE.cc or FILE.bw");
   command->add_flag("--schema", options->schema,
                     "Print the JSON Schema of scenario files, for editors; checks nothing");
   command->add_option("-e,--set", options->sets, "NAME=VALUE: sets a variable of the scenario")
