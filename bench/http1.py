@@ -34,7 +34,8 @@ class Pairs:
 PLAIN = "bellwether, plain"
 EXTRACT = "bellwether, check + extract"
 LUA = "bellwether, check + extract in Lua"
-CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "varied", "varied-floor", "target", "target-floor", "tls")
+CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "varied", "varied-floor", "target", "target-floor",
+              "tls")
 
 
 def contenders(options, stack):

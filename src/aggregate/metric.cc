@@ -74,8 +74,9 @@ bool can_have(MetricScope scope, const Filter& filter) {
   return false;
 }
 
+// Whether or not it is measured: what it checks counts either way.
 bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter) {
-  return plan.steps[step].measured && (!filter.step || *filter.step == step) &&
+  return (!filter.step || *filter.step == step) &&
          (!filter.workflow || plan.steps[step].workflow == *filter.workflow) &&
          std::all_of(filter.tags.begin(), filter.tags.end(), [&](const plan::Tag& tag) {
            const std::vector<plan::Tag>& own = plan.steps[step].tags;
@@ -161,7 +162,8 @@ std::optional<Sample> sample(const Totals& totals, std::string_view metric, cons
     take_checks(totals, filter, out);
   } else if (known->scope == MetricScope::kStep) {
     for (std::size_t s = 0; s < totals.plan().steps.size(); ++s) {
-      if (selects_step(totals.plan(), s, filter)) take_step(origin, totals, static_cast<plan::StepId>(s), out);
+      if (!totals.plan().steps[s].measured || !selects_step(totals.plan(), s, filter)) continue;
+      take_step(origin, totals, static_cast<plan::StepId>(s), out);
     }
   } else {
     for (std::size_t w = 0; w < totals.plan().workflows.size(); ++w) {

@@ -89,7 +89,7 @@ inline const std::map<std::string, std::string>& places() {
 }
 
 // What else a file needs for what a key holds to be read, or to be judged for itself.
-inline std::string beside(const std::string& place, const std::string& key) {
+inline std::string what_else_for(const std::string& place, const std::string& key) {
   static const std::string kStages = "stages: [{duration: 1s, target: 1}]";
   static const std::map<std::pair<std::string, std::string>, std::string> kBeside{
       {{"workflow", "vus"}, "duration: 1s"},
@@ -141,7 +141,7 @@ inline std::string file_with(const std::string& place, const std::string& text) 
   return yaml.replace(yaml.find('@'), 1, text);
 }
 inline std::string file_with(const std::string& place, const std::string& key, const std::string& value) {
-  const std::string more = beside(place, key);
+  const std::string more = what_else_for(place, key);
   return file_with(place, "\"" + key + "\": " + value + (more.empty() ? "" : ", ") + more);
 }
 

@@ -43,7 +43,7 @@ setup:
 workflows: {w: {vus: 1, duration: 1h, graceful_stop: 0s, steps: {a: {http: {get: /a}, think: 20ms}}}}
 teardown: {steps: {clean: {http: {post: /clean}}}}
 """)), "--ui", "ci")
-        product.Reader(process.stdout).wait_for("running")
+        product.Reader(process.stderr).wait_for("running")
         product.interrupt(process)
         process.wait(30)
         self.assertEqual(process.returncode, product.SIGNAL)
@@ -106,7 +106,8 @@ thresholds: {"http_reqs{TAG}": ["count>0"]}
                              ("tags: {a: \"x,y\"}", ["none of , { and }"]),
                              ("group: \"\"", ["wrong 'group' of step 'w.a'"])):
             with self.subTest(wrong):
-                text = self.scenario("workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: /a}, %s}}}}\n" % wrong)
+                text = self.scenario("workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: /a}, %s}}}}\n"
+                                     % wrong)
                 self.assert_refused(self.bellwether("check", self.named(text)), *words)
 
 

@@ -138,6 +138,29 @@ workflows:
   told: {executor: externally-controlled, max_vus: 5, duration: 0, steps: *steps}
 thresholds:
   checks: [{threshold: "rate>0.9", abortOnFail: true, delayAbortEval: 1s}]
+""", """\
+include: shared.yaml
+defaults: {http: {base: "http://h"}}
+data:
+  users: {csv: users.csv, pick: unique-per-vu, wrap: true, delimiter: ";"}
+  items: {jsonl: items.jsonl, pick: random}
+  places: {json: places.json}
+setup: {steps: {a: {http: {post: /made}}}}
+teardown: {steps: {a: {http: {delete: /made}}}}
+workflows:
+  w:
+    vus: 1
+    duration: 1s
+    tags: {team: red}
+    steps:
+      a:
+        lua: {file: whole.lua, call: f, args: {a: "${users.name}"}, sets: [x], checks: [y]}
+        tags: {api: v1}
+        group: g
+      b: {native: {file: whole.bw, call: f}}
+      c: {action: {http: {get: /}}}
+      d: {action: {lua: {file: whole.lua, call: f}}}
+      e: {action: {native: {file: whole.bw, call: f}}}
 """]
 
 # What the command says of a mistake that the schema sees too. What an executor needs, it does not know.
@@ -209,6 +232,10 @@ class Schema(product.Test):
     def test_it_takes_each_key_as_the_command_does(self):
         self.write("b.json", "{}")
         certificates.Authority(self.folder)  # ca.pem
+        for name, text in (("shared.yaml", "env: {A: b}"), ("users.csv", "name;age\nann;1\n"),
+                           ("items.jsonl", '{"id": 1}\n'), ("places.json", '[{"a": 1}]'),
+                           ("whole.lua", "function f() end"), ("whole.bw", "is looked at by runs only")):
+            self.write(name, text)
         used = set()
         for text in WHOLE:
             self.assert_takes(text)
