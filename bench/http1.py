@@ -34,8 +34,9 @@ class Pairs:
 PLAIN = "bellwether, plain"
 EXTRACT = "bellwether, check + extract"
 LUA = "bellwether, check + extract in Lua"
-CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "varied", "varied-floor", "target", "target-floor",
-              "tls")
+CPP = "bellwether, check + extract in C++"
+CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "cpp", "varied", "varied-floor", "target",
+              "target-floor", "tls")
 
 
 def contenders(options, stack):
@@ -54,6 +55,7 @@ def contenders(options, stack):
               "plain": (nginx, lambda: scenario("plain", PLAIN)),
               "extract": (nginx, lambda: scenario("extract", EXTRACT)),
               "lua": (nginx, lambda: scenario("extract.lua", LUA)),
+              "cpp": (nginx, lambda: scenario("extract.cc", CPP)),
               "varied": (varied, lambda: scenario("plain", PLAIN)), "varied-floor": (varied, floor),
               "tls": (nginx_tls, lambda: scenario("tls", PLAIN))}
     if chosen & {"target", "target-floor"}:
@@ -111,6 +113,7 @@ def goals_of(name, pair):
     bounds = {"plain": [("rate", ">=", 1.0), ("cpu_us", "<=", 0.9), ("user", "<=", 0.7)],
               "extract": [("rate", ">=", 0.95), ("cpu_us", "<=", 0.95), ("user", "<=", 0.8)],
               "lua": [("cpu_us", "<=", 1.0)],
+              "cpp": [("rate", ">=", 0.95), ("cpu_us", "<=", 0.95)],
               "target": [("rate", ">=", 1.25)],
               "tls": [("cpu_us", "<=", 1.0)]}
     for figure, relation, bound in bounds.get(name, []):
