@@ -176,7 +176,7 @@ void add_run(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "run", "Run a scenario file, or load one URL");
   command
       ->add_option("FILE|URL", arguments->what,
-                   "Scenario (FILE.yaml, FILE.cc, FILE.bw), or a URL with http:// or https://")
+                   "Scenario (FILE.yaml, .lua, .cc, .bw), or a URL with http:// or https://")
       ->required();
   command->add_option("-u,--vus", arguments->vus, "Virtual users (a scenario's own number unless given)");
   command->add_option("-d,--duration", arguments->duration, "How long, for example 30s or 5m");

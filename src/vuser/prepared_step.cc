@@ -14,14 +14,6 @@ bool call_is_constant(const plan::HttpCall& call) {
   return true;
 }
 
-bool call_mentions_time(const plan::HttpCall& call) {
-  if (mentions_time(call.url) || (call.body && mentions_time(*call.body))) return true;
-  for (const plan::Header& header : call.headers) {
-    if (mentions_time(header.value)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 PreparedStep::PreparedStep(const plan::Step& step, bool measured, BodyReaders& readers)
@@ -33,7 +25,6 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool measured
   if (prepared.call_ == nullptr) return prepared;
   const plan::HttpCall& call = *prepared.call_;
   prepared.maker_.emplace(call);
-  prepared.mentions_time_ = call_mentions_time(call);
 
   if (call.url.constant()) {
     auto url = http1::parse_url(call.url.text());

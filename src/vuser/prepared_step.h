@@ -38,7 +38,8 @@ class PreparedStep {
   // Puts the request together in `text`, which the result refers to. False when a value is missing or the rendered URL
   // or a field cannot be sent.
   bool build(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
-  bool mentions_time() const { return mentions_time_; }
+  // REQUIRES is_call().
+  bool mentions_time() const { return maker_->mentions_time(); }
 
  private:
   PreparedStep(const plan::Step& step, bool measured, BodyReaders& readers);
@@ -47,7 +48,6 @@ class PreparedStep {
   const plan::HttpCall* call_ = nullptr;
   bool measured_;
   bool constant_ = false;
-  bool mentions_time_ = false;
   std::optional<RequestMaker> maker_;  // of a call
   std::unique_ptr<RequestText> constant_text_;
   http1::Request request_;

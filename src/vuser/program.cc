@@ -60,14 +60,14 @@ bool CodeRun::render_arguments() {
   if (arguments_.size() < arguments.size()) arguments_.resize(arguments.size());
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     arguments_[i].clear();
-    if (!render(arguments[i].value, context(), arguments_[i])) return false;
+    if (!render(arguments[i].value, context(mentions_time(arguments[i].value)), arguments_[i])) return false;
   }
   return true;
 }
 
-RenderContext CodeRun::context() {
+RenderContext CodeRun::context(bool with_time) {
   runtime::Runtime& runtime = site_->thread().runtime;
-  return {*values_, vu_, iteration_, runtime.wall_now(), runtime.prng()};
+  return {*values_, vu_, iteration_, with_time ? runtime.wall_now() : WallTime{}, runtime.prng()};
 }
 
 void CodeRun::send(const PreparedRequest& request, bool counted) {
@@ -77,7 +77,7 @@ void CodeRun::send(const PreparedRequest& request, bool counted) {
 }
 
 Status CodeRun::send(const RequestChange& change, std::optional<Duration> timeout, bool counted) {
-  if (!site_->maker().make(change, context(), site_->thread().origins, text_, request_)) {
+  if (!site_->maker().make(change, context(site_->maker().mentions_time()), site_->thread().origins, text_, request_)) {
     const std::string shown = text_.url.empty() ? std::string(change.url) : text_.url;
     return bellwether::fail(Errc::kInvalid,
                             "the request to '" + shown + "' cannot be sent: its URL or a header is wrong");

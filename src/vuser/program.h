@@ -162,7 +162,7 @@ class CodeRun {
   void let_go();
 
  private:
-  RenderContext context();
+  RenderContext context(bool with_time);
 
   CodeSite* site_ = nullptr;
   Values* values_ = nullptr;

@@ -12,16 +12,23 @@ namespace {
 
 constexpr std::string_view kUserAgent = "bellwether/0.1";
 
-bool has_header(const plan::HttpCall& call, const RequestChange* change, std::string_view name) {
-  const auto is_it = [name](const auto& one) { return iequals(one.first, name); };
-  if (change != nullptr && std::any_of(change->headers.begin(), change->headers.end(), is_it)) return true;
-  return std::any_of(call.headers.begin(), call.headers.end(),
-                     [name](const plan::Header& header) { return iequals(header.name, name); });
+bool call_mentions_time(const plan::HttpCall& call) {
+  if (mentions_time(call.url) || (call.body && mentions_time(*call.body))) return true;
+  for (const plan::Header& header : call.headers) {
+    if (mentions_time(header.value)) return true;
+  }
+  return false;
 }
 
 bool is_replaced(const RequestChange* change, std::string_view name) {
   return change != nullptr && std::any_of(change->headers.begin(), change->headers.end(),
                                           [name](const auto& one) { return iequals(one.first, name); });
+}
+
+bool has_header(const plan::HttpCall& call, const RequestChange* change, std::string_view name) {
+  return is_replaced(change, name) ||
+         std::any_of(call.headers.begin(), call.headers.end(),
+                     [name](const plan::Header& header) { return iequals(header.name, name); });
 }
 
 void append_field(std::string& out, std::string_view name, std::string_view value) {
@@ -45,7 +52,8 @@ RequestMaker::RequestMaker(const plan::HttpCall& call)
     : call_(&call),
       limits_(std::make_unique<http1::CallLimits>()),
       tls_settings_{call.tls_verify, call.tls_ca, call.tls_ca_name},
-      heads_(std::make_unique<http1::HeadMemory>()) {
+      heads_(std::make_unique<http1::HeadMemory>()),
+      mentions_time_(call_mentions_time(call)) {
   *limits_ = {.timeout = call.timeout,
               .connect_timeout = call.connect_timeout,
               .tls_timeout = call.tls_timeout,

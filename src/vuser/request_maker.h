@@ -40,6 +40,7 @@ class RequestMaker {
 
   const plan::HttpCall& call() const { return *call_; }
   const http1::TlsSettings& tls() const { return tls_settings_; }
+  bool mentions_time() const { return mentions_time_; }
   const http1::CallLimits& limits() const { return *limits_; }
 
   // Puts the request together in `text`, which the result refers to; `want_body` is left to the caller. False when a
@@ -60,6 +61,7 @@ class RequestMaker {
   std::unique_ptr<http1::CallLimits> limits_;
   http1::TlsSettings tls_settings_;
   std::unique_ptr<http1::HeadMemory> heads_;
+  bool mentions_time_;  // some of it is the wall clock
 };
 
 }  // namespace bellwether::vuser

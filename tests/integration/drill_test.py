@@ -44,7 +44,7 @@ class Drill(product.Test):
 
     def drill(self, policy, *arguments):
         # A store and processes that share two cores with everything else answer late.
-        return self.start("drill", policy, "--loop", "r", "--store-p99", "500ms", "--report", self.report, *arguments)
+        return self.start("drill", policy, "--loop", "r", "--store-p99", "2s", "--report", self.report, *arguments)
 
     def read(self):
         return json.loads(self.report.read_text())

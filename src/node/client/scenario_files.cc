@@ -96,22 +96,25 @@ tl::unexpected<ScenarioTrouble> wrong_scenario(const std::string& name, std::vec
   return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{{Errc::kInvalid, message}, std::move(what)});
 }
 
-// Functions that steps call and their scripts do not have.
+// Functions that steps call and their scripts do not have. Each script is run once.
 std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, const std::string& file,
                                                     script::lua::Permissions may) {
-  std::vector<scenario::Diagnostic> out;
+  std::vector<std::vector<std::string>> called(plan.programs.size());
   for (const plan::Workflow& workflow : plan.workflows) {
     for (const plan::Step& step : workflow.steps) {
       const auto* call = std::get_if<plan::CodeCall>(&step.work);
-      if (call == nullptr || out.size() == scenario::Diagnostics::kMax) continue;
-      const plan::Program& program = plan.programs[call->program];
-      if (program.language != plan::Program::Language::kLua) continue;
-      const bellwether::Status there = script::lua::check_function(*program.text, program.name, call->function, may);
-      if (there) continue;
-      scenario::Diagnostic& one = out.emplace_back();
-      one.file = file;
-      one.message = "step '" + workflow.name + "." + step.name + "': " + program.name + ": " + there.error().message;
+      if (call != nullptr) called[call->program].push_back(call->function);
     }
+  }
+  std::vector<scenario::Diagnostic> out;
+  for (std::size_t i = 0; i < called.size(); ++i) {
+    const plan::Program& program = plan.programs[i];
+    if (program.language != plan::Program::Language::kLua) continue;
+    const bellwether::Status there = script::lua::check_functions(*program.text, program.name, called[i], may);
+    if (there) continue;
+    scenario::Diagnostic& one = out.emplace_back();
+    one.file = file;
+    one.message = program.name + ": " + there.error().message;
   }
   return out;
 }

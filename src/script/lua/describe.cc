@@ -8,6 +8,7 @@
 #include "script/lua/host.h"
 #include "script/lua/prelude.h"
 #include "script/lua/state.h"
+#include "yaml/flow_text.h"
 
 namespace bellwether::script::lua {
 namespace {
@@ -228,23 +229,7 @@ class Writer {
     out_ += text;
   }
 
-  void write_text(std::string_view text) {
-    out_ += '"';
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (c == '"' || c == '\\') {
-        out_ += '\\';
-        out_ += c;
-      } else if (byte < 0x20 || byte == 0x7f) {
-        char escape[8];
-        std::snprintf(escape, sizeof escape, "\\x%02x", byte);
-        out_ += escape;
-      } else {
-        out_ += c;
-      }
-    }
-    out_ += '"';
-  }
+  void write_text(std::string_view text) { out_ += yaml::flow_text(text); }
 
   lua_State* state_;
   std::string file_;
@@ -303,10 +288,16 @@ tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(std::string_vi
   return tl::unexpected(std::move(out));
 }
 
-Status check_function(std::string_view text, const std::string& name, const std::string& function, Permissions may) {
+Status check_functions(std::string_view text, const std::string& name, const std::vector<std::string>& functions,
+                       Permissions may) {
   auto host = ran(text, name, may);
   if (!host) return tl::unexpected(host.error());
-  return push_function((*host)->state.get(), 1, function);
+  lua_State* lua = (*host)->state.get();
+  for (const std::string& function : functions) {
+    if (auto there = push_function(lua, 1, function); !there) return there;
+    lua_pop(lua, 1);
+  }
+  return {};
 }
 
 }  // namespace bellwether::script::lua

@@ -22,7 +22,9 @@ bool is_script(std::string_view file_name);
 tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(std::string_view text, const std::string& file_name,
                                                                   Permissions may);
 
-// Whether the script has a function that a step calls: kNotFound with the nearest name, kInvalid when it cannot be run.
-Status check_function(std::string_view text, const std::string& name, const std::string& function, Permissions may);
+// Whether the script has all functions that steps call: kNotFound with the nearest name for the first that it has not,
+// kInvalid when it cannot be run. Runs it once.
+Status check_functions(std::string_view text, const std::string& name, const std::vector<std::string>& functions,
+                       Permissions may);
 
 }  // namespace bellwether::script::lua

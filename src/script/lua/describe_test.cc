@@ -103,9 +103,8 @@ TEST(Describe, what_runs_in_circles_is_stopped_even_when_it_catches_errors) {
 
 TEST(Describe, a_function_that_a_step_calls_is_looked_for) {
   constexpr std::string_view kScript = "function buy() end\nworkflow('w', {}):step('a', function() end)";
-  EXPECT_TRUE(check_function(kScript, "s.lua", "buy", {}));
-  EXPECT_TRUE(check_function(kScript, "s.lua", "w.a", {}));
-  const auto missing = check_function(kScript, "s.lua", "bui", {});
+  EXPECT_TRUE(check_functions(kScript, "s.lua", {"buy", "w.a"}, {}));
+  const auto missing = check_functions(kScript, "s.lua", {"w.a", "bui"}, {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "there is no function 'bui': did you mean 'buy'?");
 }

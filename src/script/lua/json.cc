@@ -8,6 +8,8 @@
 #include <utility>
 #include <vector>
 
+#include "plan/template.h"
+
 namespace bellwether::script::lua {
 namespace {
 
@@ -87,23 +89,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
 };
 
 void append_text(std::string_view text, std::string& out) {
-  constexpr char kHex[] = "0123456789abcdef";
   out += '"';
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') {
-      out += '\\';
-      out += c;
-    } else if (c == '\n') {
-      out += "\\n";
-    } else if (byte < 0x20) {
-      out += "\\u00";
-      out += kHex[byte >> 4U];
-      out += kHex[byte & 15U];
-    } else {
-      out += c;
-    }
-  }
+  out += plan::escape_json(text);
   out += '"';
 }
 

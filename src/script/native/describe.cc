@@ -5,8 +5,12 @@
 
 #include "script/native/declarations.h"
 #include "script/native/library.h"
+#include "yaml/flow_text.h"
 
 namespace bellwether::script::native {
+
+using yaml::flow_text;
+
 namespace {
 
 // The block without the indentation that all its lines have.
@@ -95,7 +99,7 @@ class Writer {
       case BELLWETHER_CHECK: add(checks_, one.name); break;
       case BELLWETHER_SET: add(sets_, one.name); break;
       case BELLWETHER_ARGUMENT:
-        arguments_ += (arguments_.empty() ? "" : ", ") + quoted(one.name) + ": " + quoted(one.value);
+        arguments_ += (arguments_.empty() ? "" : ", ") + flow_text(one.name) + ": " + flow_text(one.value);
         break;
       default: break;  // of a later version, which says nothing that must be known
     }
@@ -123,22 +127,8 @@ class Writer {
     in_workflow_ = in_steps_ = false;
   }
 
-  static std::string quoted(std::string_view text) {
-    constexpr char kHex[] = "0123456789abcdef";
-    std::string out = "\"";
-    for (const char c : text) {
-      const auto byte = static_cast<unsigned char>(c);
-      if (byte < 0x20 || byte == 0x7f) {
-        out += {'\\', 'x', kHex[byte >> 4U], kHex[byte & 15U]};
-        continue;
-      }
-      if (c == '"' || c == '\\') out += '\\';
-      out += c;
-    }
-    return out + '"';
-  }
-  static void add(std::string& list, const std::string& name) { list += (list.empty() ? "" : ", ") + quoted(name); }
-  void put_text(std::string_view text) { out_ += quoted(text); }
+  static void add(std::string& list, const std::string& name) { list += (list.empty() ? "" : ", ") + flow_text(name); }
+  void put_text(std::string_view text) { out_ += flow_text(text); }
   void put(std::string_view text) {
     line_ += static_cast<uint32_t>(std::count(text.begin(), text.end(), '\n'));
     out_ += text;
