@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "account/window_codec.h"
+#include "aggregate/totals.h"
 #include "base/check.h"
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
@@ -60,7 +61,7 @@ struct Work {
   // Latencies of each step around a middle of its own, as of a service that answers in some milliseconds: 200 different
   // ones in a second.
   metrics::Window draw(Prng& prng) const {
-    metrics::Window window(plan->steps.size(), plan->workflows.size(), plan->checks.size(), nullptr);
+    metrics::Window window(aggregate::shape_of(*plan), nullptr);
     for (std::size_t s = 0; s < window.steps.size(); ++s) {
       metrics::StepWindow& step = window.steps[s];
       const int64_t middle = 1'000'000 * static_cast<int64_t>(s + 2);

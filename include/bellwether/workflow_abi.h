@@ -85,6 +85,8 @@ typedef struct bellwether_host {
   int (*set)(bellwether_run*, uint32_t index, bellwether_text value);
   int (*argument)(bellwether_run*, uint32_t index, bellwether_text* value);
   uint64_t (*random)(bellwether_run*);
+  // 0: the scenario declares no such metric.
+  int (*record)(bellwether_run*, bellwether_text metric, double value);
 } bellwether_host;
 
 // What a program tells of itself, in the order of its declarations. Lines are of its source; 0: unknown.

@@ -58,6 +58,13 @@ class Workflow {
       fail("the scenario does not know the value '" + std::string(name) + "'");
     }
   }
+  // A value for a metric that the scenario declares: of a rate 0 is false, and anything else true.
+  void record(std::string_view metric, double value) {
+    if (detail::host->record(strand().run, detail::to_abi(metric), value) == 0) {
+      fail("the scenario declares no metric '" + std::string(metric) + "': metrics: {" + std::string(metric) +
+           ": counter}");
+    }
+  }
   // What the template of an argument of the step has become in this iteration. Good while the step runs.
   std::string_view argument(std::string_view name) {
     bellwether_text value{};

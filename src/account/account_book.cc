@@ -31,7 +31,7 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
     return fail(Errc::kProtocol,
                 "statistics with the numbers " + std::to_string(first) + " to " + std::to_string(last));
   }
-  if (shape_of(window) != shape_) return fail(Errc::kProtocol, "statistics of another plan");
+  if (window.shape() != shape_) return fail(Errc::kProtocol, "statistics of another plan");
   Stream& of = found->second;
   if (last <= of.applied) return Verdict::kKnown;
   if (first > of.applied + 1) return Verdict::kGap;
@@ -43,7 +43,7 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
   const uint64_t second = of.from + first - 1;
   if (second < closed_upto_) {
     BW_PROBE("account: a closed second is amended");
-    Closed late{metrics::Window(shape_.steps, shape_.workflows, shape_.checks, nullptr), true};
+    Closed late{metrics::Window(shape_, nullptr), true};
     late.window.merge(window);
     late.window.second = second;
     ready_.push_back(std::move(late));
@@ -51,7 +51,7 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
   }
   auto at = open_.find(second);
   if (at == open_.end()) {
-    Open fresh{metrics::Window(shape_.steps, shape_.workflows, shape_.checks, nullptr), now};
+    Open fresh{metrics::Window(shape_, nullptr), now};
     fresh.window.second = second;
     at = open_.emplace(second, std::move(fresh)).first;
   }
@@ -129,7 +129,7 @@ Status AccountBook::restore(Instant now, const std::vector<StreamState>& streams
   closed_upto_ = closed_upto;
   for (metrics::Window& window : open) {
     const uint64_t second = window.second;
-    if (second < closed_upto_ || shape_of(window) != shape_ || open_.contains(second)) {
+    if (second < closed_upto_ || window.shape() != shape_ || open_.contains(second)) {
       return fail(Errc::kInvalid, "a copied account has a second that it cannot have");
     }
     open_.emplace(second, Open{std::move(window), now});

@@ -8,9 +8,7 @@ namespace bellwether::account {
 
 inline constexpr Shape kShape{2, 1, 1};
 
-inline metrics::Window empty_window() {
-  return metrics::Window(kShape.steps, kShape.workflows, kShape.checks, nullptr);
-}
+inline metrics::Window empty_window() { return metrics::Window(kShape, nullptr); }
 
 // A second with some requests in it.
 inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {

@@ -10,14 +10,12 @@
 namespace bellwether::account {
 namespace {
 
-Shape shape_of(const plan::Plan& plan) { return {plan.steps.size(), plan.workflows.size(), plan.checks.size()}; }
-
 constexpr Duration kSecond = Duration::seconds(1);
 
 }  // namespace
 
 RunAccount::RunAccount(const plan::Plan& plan, AccountBook::Settings settings)
-    : shape_(shape_of(plan)), book_(shape_, settings), totals_(plan) {}
+    : shape_(aggregate::shape_of(plan)), book_(shape_, settings), totals_(plan) {}
 
 Status RunAccount::open(StreamId stream, uint64_t from) {
   if (book_.knows(stream)) return {};

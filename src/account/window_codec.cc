@@ -82,6 +82,19 @@ bool put(const metrics::WorkflowWindow& from, wire::WorkflowDelta& to) {
   return any;
 }
 
+void put(const metrics::MetricWindow& from, wire::MetricDelta& to) {
+  to.set_count(from.count);
+  to.set_refused(from.refused);
+  to.set_sum_low(static_cast<uint64_t>(from.sum));
+  to.set_sum_high(static_cast<uint64_t>(from.sum >> 64));
+  to.set_trues(from.trues);
+  to.set_last(from.last);
+  to.set_last_at_ns(from.last_at.ns());
+  to.set_least(from.least);
+  to.set_greatest(from.greatest);
+  put_unless_empty(from.trend, [&] { return to.mutable_trend(); });
+}
+
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 // How much there can be.
@@ -179,6 +192,24 @@ class Reader {
     histogram(from.start_lag(), to.start_lag);
   }
 
+  void metric(const wire::MetricDelta& from, metrics::MetricWindow& to) {
+    to.count = count(from.count());
+    to.refused = count(from.refused());
+    to.trues = count(from.trues());
+    to.sum = (static_cast<unsigned __int128>(from.sum_high()) << 64) | from.sum_low();
+    to.last = from.last();
+    to.least = from.least();
+    to.greatest = from.greatest();
+    to.last_at = Duration::nanos(from.last_at_ns());
+    histogram(from.trend(), to.trend);
+    const auto most = static_cast<unsigned __int128>(metrics::MetricWindow::kMostValue) * 1'000'000 * to.count;
+    if (to.trues > to.count || to.trend.count() > to.count || to.sum > most) fail("a metric that contradicts itself");
+    // Also false of what is no number.
+    const bool is_gauge = -metrics::MetricWindow::kMostValue <= to.least && to.least <= to.last &&
+                          to.last <= to.greatest && to.greatest <= metrics::MetricWindow::kMostValue;
+    if (!is_gauge || from.last_at_ns() < 0 || from.last_at_ns() > int64_t{1} << 62) fail("a gauge that cannot be");
+  }
+
   void fail(const char* why) {
     if (wrong == nullptr) wrong = why;
   }
@@ -225,7 +256,7 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
   if (bytes.size() > limits.size || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return bellwether::fail(Errc::kProtocol, "these bytes are no window of statistics");
   }
-  Window out(shape.steps, shape.workflows, shape.checks, pool);
+  Window out(shape, pool);
   Reader reader(limits, pool, keeps);
   out.second = from.second();
   if (from.second() > kMostCount) reader.fail("a second that cannot be");
@@ -240,6 +271,9 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
       [&](const auto& one, auto& to) {
         to = {reader.count(one.passes()), reader.count(one.fails())};
       });
+  read_each(
+      reader, from.metrics(), out.series, [](const auto& one) { return one.series(); },
+      [&](const auto& one, auto& to) { reader.metric(one, to); });
   reader.histogram(from.loop_lag(), out.loop_lag);
   if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62)
     reader.fail("a time that cannot be");
@@ -253,8 +287,6 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
 }
 
 }  // namespace
-
-Shape shape_of(const Window& window) { return {window.steps.size(), window.workflows.size(), window.checks.size()}; }
 
 std::string encode_window(const Window& window) {
   wire::WindowDelta to;
@@ -275,6 +307,12 @@ std::string encode_window(const Window& window) {
     check->set_check(i);
     check->set_passes(window.checks[i].passes);
     check->set_fails(window.checks[i].fails);
+  }
+  for (uint32_t i = 0; i < window.series.size(); ++i) {
+    if (window.series[i].empty()) continue;
+    wire::MetricDelta* metric = to.add_metrics();
+    metric->set_series(i);
+    put(window.series[i], *metric);
   }
   put_unless_empty(window.loop_lag, [&] { return to.mutable_loop_lag(); });
   to.set_cpu_ns(window.cpu.ns());

@@ -15,14 +15,7 @@ inline constexpr std::size_t kMostWindowBytes = std::size_t{16} << 20;
 // A count beyond this is a lie or an accident; below it, sums over all workers and seconds of a run do not overflow.
 inline constexpr uint64_t kMostCount = uint64_t{1} << 40;
 
-// How many there are of each, as the plan says. A window of another shape belongs to another plan.
-struct Shape {
-  std::size_t steps = 0;
-  std::size_t workflows = 0;
-  std::size_t checks = 0;
-  bool operator==(const Shape&) const = default;
-};
-Shape shape_of(const metrics::Window& window);
+using metrics::Shape;
 
 std::string encode_window(const metrics::Window& window);
 // kProtocol, with what is wrong: not such bytes, another shape, or figures that contradict each other. Pages come from

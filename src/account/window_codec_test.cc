@@ -1,5 +1,6 @@
 #include "account/window_codec.h"
 
+#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
@@ -42,6 +43,60 @@ RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
   RC_ASSERT(back->workflows[0].iteration == window.workflows[0].iteration);
   RC_ASSERT(back->workflows[0].vus_active == window.workflows[0].vus_active);
   RC_ASSERT(back->checks[0].passes == window.checks[0].passes);
+}
+
+RC_GTEST_PROP(WindowCodec, loses_nothing_of_the_scenarios_own_metrics, (uint64_t seed)) {
+  constexpr Shape kOwn{1, 1, 0, 3};
+  Prng prng(seed);
+  metrics::Window window(kOwn, nullptr);
+  for (metrics::MetricWindow& metric : window.series) {
+    for (uint64_t i = prng.below(4); i > 0; --i) {
+      const double value = static_cast<double>(prng.below(1'000'000'000'000'000)) / 16 - 10;
+      metric.add(value);
+      metric.observe(value);
+      metric.set(value, Duration::nanos(static_cast<int64_t>(prng.below(1000))));
+      metric.record(value, 1e3);
+    }
+  }
+  const auto back = decode_window(encode_window(window), kOwn, nullptr);
+  RC_ASSERT(back.has_value());
+  for (std::size_t i = 0; i < kOwn.series; ++i) {
+    const metrics::MetricWindow& was = window.series[i];
+    const metrics::MetricWindow& is = back->series[i];
+    RC_ASSERT(is.count == was.count);
+    RC_ASSERT(is.refused == was.refused);
+    RC_ASSERT(is.sum == was.sum);
+    RC_ASSERT(is.trues == was.trues);
+    RC_ASSERT(is.last == was.last);
+    RC_ASSERT(is.last_at == was.last_at);
+    RC_ASSERT(is.least == was.least);
+    RC_ASSERT(is.greatest == was.greatest);
+    RC_ASSERT(is.trend == was.trend);
+  }
+}
+
+TEST(WindowCodec, a_metric_that_contradicts_itself_is_refused) {
+  constexpr Shape kOwn{0, 0, 0, 1};
+  const auto with = [&](auto change) {
+    wire::WindowDelta delta;
+    wire::MetricDelta& metric = *delta.add_metrics();
+    metric.set_count(2);
+    metric.set_trues(2);
+    metric.set_sum_low(5);
+    metric.set_last(1);
+    metric.set_greatest(1);
+    change(metric);
+    const auto decoded = decode_window(delta.SerializeAsString(), kOwn, nullptr);
+    return decoded ? "accepted" : decoded.error().message;
+  };
+  EXPECT_EQ(with([](auto&) {}), "accepted");
+  EXPECT_THAT(with([](auto& m) { m.set_trues(3); }), HasSubstr("contradicts itself"));
+  EXPECT_THAT(with([](auto& m) { m.set_sum_high(1); }), HasSubstr("contradicts itself"));
+  EXPECT_THAT(with([](auto& m) { m.set_count(kMostCount + 1); }), HasSubstr("a count"));
+  EXPECT_THAT(with([](auto& m) { m.set_last(2); }), HasSubstr("a gauge"));
+  EXPECT_THAT(with([](auto& m) { m.set_least(std::nan("")); }), HasSubstr("a gauge"));
+  EXPECT_THAT(with([](auto& m) { m.set_last_at_ns(-1); }), HasSubstr("a gauge"));
+  EXPECT_THAT(with([](auto& m) { m.set_series(1); }), HasSubstr("another plan"));
 }
 
 TEST(WindowCodec, the_ends_of_the_range_survive) {

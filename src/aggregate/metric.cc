@@ -84,14 +84,16 @@ bool selects_step(const plan::Plan& plan, std::size_t step, const Filter& filter
          });
 }
 
+void add(uint64_t count, Sample& out) { out.count += static_cast<double>(count); }
+
 void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Sample& out) {
   const metrics::StepWindow& step = totals.sum().steps[id];
   switch (origin.source) {
-    case Source::kRequests: out.count += step.count; break;
-    case Source::kBytesSent: out.count += step.bytes_sent; break;
-    case Source::kBytesReceived: out.count += step.bytes_received; break;
+    case Source::kRequests: add(step.count, out); break;
+    case Source::kBytesSent: add(step.bytes_sent, out); break;
+    case Source::kBytesReceived: add(step.bytes_received, out); break;
     case Source::kFailed:
-      out.count += step.failed;
+      add(step.failed, out);
       out.total += step.count;
       break;
     case Source::kDuration: out.trend.merge(duration_of(totals, id)); break;
@@ -104,32 +106,60 @@ void take_step(const Origin& origin, const Totals& totals, plan::StepId id, Samp
 
 void take_workflow(const Origin& origin, const metrics::WorkflowWindow& workflow, Sample& out) {
   switch (origin.source) {
-    case Source::kIterations: out.count += workflow.iterations; break;
-    case Source::kDropped: out.count += workflow.dropped; break;
+    case Source::kIterations: add(workflow.iterations, out); break;
+    case Source::kDropped: add(workflow.dropped, out); break;
     case Source::kIterationDuration: out.trend.merge(workflow.iteration); break;
     default: break;
   }
+}
+
+void take_gauge(const Gauge& gauge, Sample& out) {
+  out.last = static_cast<double>(gauge.last);
+  out.greatest = static_cast<double>(gauge.peak);
 }
 
 void take_checks(const Totals& totals, const Filter& filter, Sample& out) {
   const plan::Plan& plan = totals.plan();
   for (std::size_t c = 0; c < plan.checks.size(); ++c) {
     if ((filter.check && *filter.check != c) || !selects_step(plan, plan.checks[c].step, filter)) continue;
-    out.count += totals.sum().checks[c].passes;
+    add(totals.sum().checks[c].passes, out);
     out.total += totals.sum().checks[c].passes + totals.sum().checks[c].fails;
   }
 }
 
-std::optional<double> trend_value(const Histogram& trend, plan::Aggregation aggregation, double percentile) {
+Sample custom_sample(const Totals& totals, std::size_t metric, const Filter& filter) {
+  const plan::Plan& plan = totals.plan();
+  metrics::MetricWindow sum(nullptr);
+  for (std::size_t i = 0; i < plan.series.size(); ++i) {
+    if (plan.series[i].metric != metric || !selects_step(plan, plan.series[i].step, filter)) continue;
+    sum.merge(totals.sum().series[i]);
+  }
+  Sample out;
+  out.kind = plan.metrics[metric].kind;
+  out.elapsed = totals.elapsed();
+  out.any = sum.count > 0;
+  out.refused = sum.refused;
+  out.count = out.kind == MetricKind::kRate ? static_cast<double>(sum.trues) : sum.amount();
+  out.total = sum.count;
+  out.last = sum.last;
+  out.greatest = sum.greatest;
+  out.trend = std::move(sum.trend);
+  out.scale = plan.metrics[metric].scale();
+  return out;
+}
+
+std::optional<double> trend_value(const Histogram& trend, double scale, plan::Aggregation aggregation,
+                                  double percentile) {
   if (aggregation == plan::Aggregation::kCount) return static_cast<double>(trend.count());
   if (trend.empty()) return std::nullopt;
+  const auto in_units = [scale](Duration value) { return static_cast<double>(value.ns()) / scale; };
   switch (aggregation) {
     case plan::Aggregation::kAvg:
-      return static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count()) * 1e-6;
-    case plan::Aggregation::kMin: return trend.min().millis_f();
-    case plan::Aggregation::kMax: return trend.max().millis_f();
-    case plan::Aggregation::kMed: return trend.percentile(50).millis_f();
-    case plan::Aggregation::kPercentile: return trend.percentile(percentile).millis_f();
+      return static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count()) / scale;
+    case plan::Aggregation::kMin: return in_units(trend.min());
+    case plan::Aggregation::kMax: return in_units(trend.max());
+    case plan::Aggregation::kMed: return in_units(trend.percentile(50));
+    case plan::Aggregation::kPercentile: return in_units(trend.percentile(percentile));
     default: return std::nullopt;
   }
 }
@@ -147,17 +177,21 @@ std::string_view to_string(MetricKind kind) {
 }
 
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter) {
-  const plan::Metric* known = plan::find_metric(metric);
-  if (known == nullptr || !can_have(known->scope, filter)) return std::nullopt;
+  const auto known = plan::find_metric(totals.plan(), metric);
+  if (!known || !can_have(known->scope, filter)) return std::nullopt;
+  const std::vector<plan::CustomMetric>& custom = totals.plan().metrics;
+  for (std::size_t i = 0; i < custom.size(); ++i) {
+    if (custom[i].name == metric) return custom_sample(totals, i, filter);
+  }
 
   const Origin& origin = origin_of(metric);
   Sample out;
   out.kind = known->kind;
   out.elapsed = totals.elapsed();
   if (origin.source == Source::kVus) {
-    out.gauge = totals.vus(filter.workflow).active;
+    take_gauge(totals.vus(filter.workflow).active, out);
   } else if (origin.source == Source::kVusMax) {
-    out.gauge = totals.vus(filter.workflow).allocated;
+    take_gauge(totals.vus(filter.workflow).allocated, out);
   } else if (known->scope == MetricScope::kCheck) {
     take_checks(totals, filter, out);
   } else if (known->scope == MetricScope::kStep) {
@@ -178,18 +212,18 @@ std::optional<double> value_of(const Sample& sample, plan::Aggregation aggregati
   const bool nothing_yet = sample.elapsed <= Duration::zero();
   switch (sample.kind) {
     case MetricKind::kCounter:
-      if (aggregation == Aggregation::kCount) return static_cast<double>(sample.count);
+      if (aggregation == Aggregation::kCount) return sample.count;
       if (aggregation != Aggregation::kRate || nothing_yet) return std::nullopt;
-      return static_cast<double>(sample.count) / sample.elapsed.seconds_f();
+      return sample.count / sample.elapsed.seconds_f();
     case MetricKind::kGauge:
-      if (nothing_yet) return std::nullopt;
-      if (aggregation == Aggregation::kValue) return static_cast<double>(sample.gauge.last);
-      if (aggregation == Aggregation::kMax) return static_cast<double>(sample.gauge.peak);
+      if (nothing_yet || !sample.any) return std::nullopt;
+      if (aggregation == Aggregation::kValue) return sample.last;
+      if (aggregation == Aggregation::kMax) return sample.greatest;
       return std::nullopt;
     case MetricKind::kRate:
       if (aggregation != Aggregation::kRate || sample.total == 0) return std::nullopt;
-      return static_cast<double>(sample.count) / static_cast<double>(sample.total);
-    case MetricKind::kTrend: return trend_value(sample.trend, aggregation, percentile);
+      return sample.count / static_cast<double>(sample.total);
+    case MetricKind::kTrend: return trend_value(sample.trend, sample.scale, aggregation, percentile);
   }
   return std::nullopt;
 }

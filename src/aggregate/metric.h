@@ -28,13 +28,18 @@ struct Filter {
 // What a metric has seen. Which members mean something depends on the kind.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;
-  uint64_t count = 0;        // kCounter: the count; kRate: observations that were true
+  double count = 0;          // kCounter: the count; kRate: observations that were true
   uint64_t total = 0;        // kRate: all observations
-  Gauge gauge;               // kGauge
+  double last = 0;           // kGauge
+  double greatest = 0;       // kGauge
   metrics::Histogram trend;  // kTrend
+  double scale = 1e6;        // kTrend: how many of the histogram's units the metric's unit is; of milliseconds: 1e6
+  uint64_t refused = 0;      // values of the scenario's own metrics that were none
+  bool any = true;           // something was counted, of what is not counted all the time
   Duration elapsed;          // measured time of the run
 };
-// Nothing when there is no metric of that name, or the filter is none it can have.
+// Nothing when there is no metric of that name, or the filter is none it can have. Of the product's own metrics and of
+// those of the scenario.
 std::optional<Sample> sample(const Totals& totals, std::string_view metric, const Filter& filter = {});
 
 // One figure of a sample. Nothing when there were no samples to compute it from, or the kind has no such figure. A

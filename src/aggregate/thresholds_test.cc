@@ -23,7 +23,7 @@ plan::Plan shop() {
 
 // Ten seconds' worth in one window: known figures for every metric.
 Totals filled(const plan::Plan& plan) {
-  metrics::Window w(plan.steps.size(), plan.workflows.size(), plan.checks.size(), nullptr);
+  metrics::Window w(aggregate::shape_of(plan), nullptr);
   for (std::size_t s = 0; s < 4; ++s) {
     metrics::StepWindow& step = w.steps[s];
     const auto k = static_cast<uint64_t>(s) + 1;
@@ -85,7 +85,7 @@ TEST(Metric, gauges_have_their_last_and_highest_value) {
   const plan::Plan plan = shop();
   Totals totals = filled(plan);
   EXPECT_EQ(value(totals, "vus_max", Aggregation::kValue), 110);
-  totals.add(metrics::Window(4, 2, 2, nullptr));
+  totals.add(metrics::Window({4, 2, 2}, nullptr));
   EXPECT_EQ(value(totals, "vus", Aggregation::kValue), 0);
   EXPECT_EQ(value(totals, "vus", Aggregation::kMax), 11);
   EXPECT_EQ(value(totals, "vus", Aggregation::kMax, {.workflow = 1}), 6);
@@ -195,6 +195,43 @@ TEST(Thresholds, a_run_is_aborted_by_a_failing_one_that_asks_for_it_after_its_de
   plan.thresholds[0].op = Op::kGreater;
   EXPECT_EQ(abort_due(filled(plan)), std::nullopt) << "it passes";
   EXPECT_EQ(abort_due(Totals(plan)), std::nullopt) << "there are no samples";
+}
+
+TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
+  plan::Plan plan = shop();
+  plan.metrics = {{"orders", plan::MetricKind::kCounter, ""},
+                  {"price", plan::MetricKind::kTrend, "EUR"},
+                  {"took", plan::MetricKind::kTrend, "ms"},
+                  {"sold", plan::MetricKind::kRate, ""},
+                  {"queue", plan::MetricKind::kGauge, ""}};
+  plan.series = {{0, 0}, {0, 3}, {1, 0}, {2, 0}, {3, 0}, {4, 0}};
+  metrics::Window w(shape_of(plan), nullptr);
+  w.series[0].add(4);
+  w.series[1].add(0.5);
+  for (const double price : {1.0, 2.0, 6.0}) w.series[2].record(price, plan.metrics[1].scale());
+  w.series[3].record(250, plan.metrics[2].scale());
+  w.series[4].observe(1);
+  w.series[4].observe(0);
+  Totals totals(plan);
+  totals.add(w);
+  const auto value = [&](const char* metric, Aggregation aggregation, const Filter& filter = {}, double p = 0) {
+    return value_of(*sample(totals, metric, filter), aggregation, p);
+  };
+  EXPECT_EQ(value("orders", Aggregation::kCount), 4.5);
+  EXPECT_EQ(value("orders", Aggregation::kRate), 4.5);
+  EXPECT_EQ(value("orders", Aggregation::kCount, {.step = 3}), 0.5) << "a step that sends nothing";
+  EXPECT_EQ(value("orders", Aggregation::kCount, {.workflow = 0}), 4);
+  EXPECT_EQ(value("price", Aggregation::kAvg), 3);
+  EXPECT_EQ(value("price", Aggregation::kMax), 6);
+  EXPECT_EQ(value("took", Aggregation::kMed), 250);
+  EXPECT_EQ(value("sold", Aggregation::kRate), 0.5);
+  EXPECT_EQ(value("queue", Aggregation::kValue), std::nullopt) << "it was never set";
+  EXPECT_FALSE(sample(totals, "orders", {.check = 0}));
+
+  metrics::Window later(shape_of(plan), nullptr);
+  later.series[5].set(-3, Duration::seconds(2));
+  totals.add(later);
+  EXPECT_EQ(value("queue", Aggregation::kValue), -3);
 }
 
 }  // namespace

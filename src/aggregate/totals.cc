@@ -57,6 +57,10 @@ Counts counts_of(const plan::Plan& plan, const metrics::Window& window, std::opt
 
 }  // namespace
 
+metrics::Shape shape_of(const plan::Plan& plan) {
+  return {plan.steps.size(), plan.workflows.size(), plan.checks.size(), plan.series.size()};
+}
+
 double SeriesPoint::rate_per_s() const {
   return covered > Duration::zero() ? static_cast<double>(requests) / covered.seconds_f() : 0;
 }
@@ -67,9 +71,7 @@ void Gauge::set(int64_t value) {
 }
 
 Totals::Totals(const plan::Plan& plan)
-    : plan_(&plan),
-      sum_(plan.steps.size(), plan.workflows.size(), plan.checks.size(), nullptr),
-      workflow_vus_(plan.workflows.size()) {
+    : plan_(&plan), sum_(aggregate::shape_of(plan), nullptr), workflow_vus_(plan.workflows.size()) {
   series_.reserve(kSeriesMax + 1);
 }
 
@@ -117,7 +119,7 @@ void Totals::amend(const metrics::Window& part) {
 }
 
 TotalsState Totals::save() const {
-  TotalsState state{.sum = metrics::Window(plan_->steps.size(), plan_->workflows.size(), plan_->checks.size(), nullptr),
+  TotalsState state{.sum = metrics::Window(aggregate::shape_of(*plan_), nullptr),
                     .elapsed = elapsed_,
                     .all_vus = all_vus_,
                     .workflow_vus = workflow_vus_,
@@ -130,8 +132,7 @@ TotalsState Totals::save() const {
 }
 
 Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
-  check(state.sum.steps.size() == plan.steps.size() && state.sum.workflows.size() == plan.workflows.size() &&
-            state.sum.checks.size() == plan.checks.size() && state.workflow_vus.size() == plan.workflows.size() &&
+  check(state.sum.shape() == shape_of(plan) && state.workflow_vus.size() == plan.workflows.size() &&
             state.series.size() <= kSeriesMax && state.resolution_s > 0,
         "a state of this plan");
   Totals totals(plan);

@@ -64,6 +64,9 @@ struct Counts {
   uint64_t dropped = 0;
 };
 
+// The shape of the windows of a plan.
+metrics::Shape shape_of(const plan::Plan& plan);
+
 // All that totals hold beside their plan: what a copy of them is made of.
 struct TotalsState {
   metrics::Window sum;  // of the plan's shape

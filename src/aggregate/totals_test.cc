@@ -17,7 +17,7 @@ plan::Plan two_workflows() {
 }
 
 metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
-  metrics::Window window(plan.steps.size(), plan.workflows.size(), plan.checks.size(), nullptr);
+  metrics::Window window(aggregate::shape_of(plan), nullptr);
   window.second = second;
   return window;
 }

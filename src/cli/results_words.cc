@@ -6,6 +6,7 @@
 #include "base/wall_text.h"
 #include "cli/table.h"
 #include "report/text.h"
+#include "report/threshold_text.h"
 
 namespace bellwether::cli {
 namespace {
@@ -52,7 +53,13 @@ std::string text_of(const report::ResultFile& run) {
     table.add({step.name, std::to_string(step.count), decimal(step.rate_per_s), percent(step.failed, step.count),
                millis(times, 50), millis(times, 90), millis(times, 95), millis(times, 99), millis(times, 100)});
   }
-  return out + "\n" + table.text();
+  out += "\n" + table.text();
+  if (run.metrics.empty()) return out;
+  Table metrics({"METRIC", "KIND", "FIGURES"});
+  for (const report::ResultMetric& one : run.metrics) {
+    metrics.add({one.unit.empty() ? one.name : one.name + ", " + one.unit, one.kind, figures_text(one)});
+  }
+  return out + "\n" + metrics.text();
 }
 
 }  // namespace bellwether::cli

@@ -61,7 +61,8 @@ void update_thresholds(View& view, const aggregate::Totals& totals) {
   for (std::size_t t = 0; t < results.size(); ++t) {
     ThresholdRow& row = view.thresholds[t];
     const bool empty = results[t].no_samples();
-    row.value = empty ? "no samples" : report::threshold_value(totals.plan().thresholds[t], *results[t].value);
+    row.value =
+        empty ? "no samples" : report::threshold_value(totals.plan(), totals.plan().thresholds[t], *results[t].value);
     row.standing = empty ? Standing::kNoSamples : (results[t].ok ? Standing::kHolds : Standing::kFails);
   }
 }

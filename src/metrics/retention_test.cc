@@ -79,8 +79,8 @@ TEST(Retention, seconds_that_are_missing_do_no_harm) {
 }
 
 TEST(Retention, a_stretch_has_the_counts_of_both_and_the_most_users) {
-  Window a(1, 1, 1, nullptr);
-  Window b(1, 1, 1, nullptr);
+  Window a({1, 1, 1}, nullptr);
+  Window b({1, 1, 1}, nullptr);
   a.second = 4;
   b.second = 5;
   a.covered = b.covered = Duration::seconds(1);

@@ -78,18 +78,18 @@ void WorkflowWindow::clear() {
   start_lag.clear();
 }
 
-Window::Window(std::size_t steps_count, std::size_t workflows_count, std::size_t checks_count, PagePool* pool)
-    : steps(items<StepWindow>(steps_count, pool)),
-      workflows(items<WorkflowWindow>(workflows_count, pool)),
-      checks(checks_count),
+Window::Window(const Shape& shape, PagePool* pool)
+    : steps(items<StepWindow>(shape.steps, pool)),
+      workflows(items<WorkflowWindow>(shape.workflows, pool)),
+      checks(shape.checks),
+      series(items<MetricWindow>(shape.series, pool)),
       loop_lag(pool) {}
 
 void Window::merge(const Window& other) {
-  check(steps.size() == other.steps.size() && workflows.size() == other.workflows.size() &&
-            checks.size() == other.checks.size(),
-        "windows of one plan are merged");
+  check(shape() == other.shape(), "windows of one plan are merged");
   merge_each(steps, other.steps);
   merge_each(workflows, other.workflows);
+  merge_each(series, other.series);
   for (std::size_t i = 0; i < checks.size(); ++i) {
     checks[i].passes += other.checks[i].passes;
     checks[i].fails += other.checks[i].fails;
@@ -103,6 +103,7 @@ void Window::clear() {
   for (StepWindow& step : steps) step.clear();
   for (WorkflowWindow& workflow : workflows) workflow.clear();
   for (CheckCount& one : checks) one = {};
+  for (MetricWindow& one : series) one.clear();
   loop_lag.clear();
   cpu = covered = Duration::zero();
   second = 0;

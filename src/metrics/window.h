@@ -10,6 +10,7 @@
 #include "base/time.h"
 #include "metrics/error_kind.h"
 #include "metrics/histogram.h"
+#include "metrics/metric_window.h"
 
 namespace bellwether::metrics {
 
@@ -56,12 +57,23 @@ struct CheckCount {
   uint64_t fails = 0;
 };
 
+// How many there are of each, as the plan says. A window of another shape belongs to another plan.
+struct Shape {
+  std::size_t steps = 0;
+  std::size_t workflows = 0;
+  std::size_t checks = 0;
+  std::size_t series = 0;
+  bool operator==(const Shape&) const = default;
+};
+
 struct Window {
-  // Sizes are those of the plan: one StepWindow for each Plan::steps, and so on.
-  Window(std::size_t steps, std::size_t workflows, std::size_t checks, PagePool* pool);
+  Window(const Shape& shape, PagePool* pool);
+  Shape shape() const { return {steps.size(), workflows.size(), checks.size(), series.size()}; }
+
   std::vector<StepWindow> steps;
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
+  std::vector<MetricWindow> series;
   Histogram loop_lag;  // how long the event loop was busy between two waits
   Duration cpu;        // CPU time this thread used in the window
   Duration covered;    // how much of the second the load has lived through, where somebody says; the most of all merged

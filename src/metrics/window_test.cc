@@ -73,31 +73,31 @@ void expect_equal(const Window& a, const Window& b) {
 
 TEST(Window, merging_equals_filling_one_window_with_both) {
   PagePool pool;
-  Window a(2, 1, 3, &pool);
-  Window b(2, 1, 3, &pool);
-  Window both(2, 1, 3, nullptr);
+  Window a({2, 1, 3}, &pool);
+  Window b({2, 1, 3}, &pool);
+  Window both({2, 1, 3}, nullptr);
   fill(a, 3);
   fill(b, 11);
   fill(both, 3);
   fill(both, 11);
-  Window merged(2, 1, 3, nullptr);
+  Window merged({2, 1, 3}, nullptr);
   merged.merge(a);
   merged.merge(b);
   expect_equal(merged, both);
 }
 
 TEST(Window, clearing_makes_it_as_new) {
-  Window used(2, 1, 3, nullptr);
+  Window used({2, 1, 3}, nullptr);
   fill(used, 3);
   used.second = 9;
   used.clear();
-  expect_equal(used, Window(2, 1, 3, nullptr));
+  expect_equal(used, Window({2, 1, 3}, nullptr));
   EXPECT_EQ(used.second, 0u);
 }
 
 TEST(WindowDeathTest, windows_of_different_plans_are_not_merged) {
-  Window a(2, 1, 3, nullptr);
-  EXPECT_DEATH(a.merge(Window(1, 1, 3, nullptr)), "one plan");
+  Window a({2, 1, 3}, nullptr);
+  EXPECT_DEATH(a.merge(Window({1, 1, 3}, nullptr)), "one plan");
 }
 
 }  // namespace

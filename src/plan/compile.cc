@@ -115,7 +115,7 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
 
 void compile_step(const scenario::Step& source, Scope& scope, std::size_t index, Compiling& compiling, Plan& plan,
                   Step& out) {
-  TemplateMaker templates(scope, index, compiling.reading, compiling.plan_bytes);
+  TemplateMaker templates(scope, {index}, compiling.reading, compiling.plan_bytes);
   if (const auto* http = std::get_if<scenario::Http>(&source.work)) {
     out.work = compile_http(*http, templates, compiling);
   } else if (const auto* pairs = std::get_if<std::vector<scenario::Pair>>(&source.work)) {
@@ -132,6 +132,8 @@ void compile_step(const scenario::Step& source, Scope& scope, std::size_t index,
     const SlotId slot = scope.slot_of(index, extraction.name.text);
     out.extracts.push_back(compile_extract(extraction, slot, compiling.reading));
   }
+  TemplateMaker afterwards(scope, {index, true}, compiling.reading, compiling.plan_bytes);
+  compile_records(source, afterwards, compiling, plan, out);
   out.think = source.think;
   out.on_error = on_error_of(source.on_error);
 }
@@ -147,7 +149,7 @@ void compile_workflow(const scenario::Workflow& source, Compiling& compiling, Pl
     compile_step(source.steps[i], scope, i, compiling, plan, out.steps[i]);
     out.steps[i].after = dag.after(i);
   }
-  TemplateMaker templates(scope, source.steps.size(), compiling.reading, compiling.plan_bytes);
+  TemplateMaker templates(scope, {source.steps.size()}, compiling.reading, compiling.plan_bytes);
   for (std::size_t i = 0; i < source.provides.size(); ++i) {
     out.provides[i].value = templates.make(source.provides[i].value, Place::kText);
   }
@@ -174,6 +176,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
   plan.name = source.name;
   plan.on_loss = on_loss_of(source.on_loss);
   plan.timeout = source.timeout;
+  compile_metrics(source, reading, plan);
   compiling.data = compile_data(source, sources, reading);
   for (std::size_t i = 0; i < source.workflows.size(); ++i) {
     name_steps(source.workflows[i], static_cast<uint16_t>(i), plan);

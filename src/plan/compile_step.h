@@ -33,9 +33,14 @@ HttpCall compile_base_call(TemplateMaker& templates, Compiling& compiling);
 CodeCall compile_code(const scenario::Code& code, const Scope& scope, std::size_t index, TemplateMaker& templates,
                       Compiling& compiling, Plan& plan);
 
+// The scenario's own metrics.
+void compile_metrics(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan);
 // Checks and extracts of `step`. The ids of the checks go on from the end of `infos`, to which their names are added.
 std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
                                   scenario::Reading& reading);
+// What `step` records of the plan's metrics: its own values, and what its program may.
+void compile_records(const scenario::Step& source, TemplateMaker& templates, Compiling& compiling, Plan& plan,
+                     Step& out);
 Extract compile_extract(const scenario::Extraction& extraction, SlotId slot, scenario::Reading& reading);
 
 }  // namespace bellwether::plan

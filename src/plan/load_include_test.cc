@@ -96,15 +96,15 @@ TEST(LoadInclude, what_is_wrong_in_a_file_names_that_file) {
             "  found: 'many'\n"
             "  expected: a whole number from 1 to 1000000\n"
             "load/common/more/inner.yaml:5:13: step 'w.a' does nothing\n"
-            "  expected: one of http, lua, native, action\n"
+            "  expected: one of http, lua, native, action, metric\n"
             "load/common/more/inner.yaml:5:17: unknown key 'htp' in step 'w.a'\n"
             "  expected: one of after, http, lua, native, action, check, extract, think, on_error, tags, "
-            "group\n"
+            "group, metric\n"
             "  did you mean 'http'?\n"
             "load/checks.yaml:1:1: 'name' cannot stand in an included file\n"
             "  write it into the scenario itself\n"
             "load/checks.yaml:2:1: unknown key 'thresholdz' in an included file\n"
-            "  expected: one of include, env, data, defaults, setup, workflows, teardown, thresholds\n"
+            "  expected: one of include, env, data, metrics, defaults, setup, workflows, teardown, thresholds\n"
             "  did you mean 'thresholds'?\n");
 }
 

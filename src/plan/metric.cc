@@ -1,5 +1,9 @@
 #include "plan/metric.h"
 
+#include <array>
+
+#include "base/bytes.h"
+
 namespace bellwether::plan {
 namespace {
 
@@ -29,11 +33,21 @@ constexpr std::array<Metric, 19> kMetrics{{
 
 std::span<const Metric> metrics() { return kMetrics; }
 
-const Metric* find_metric(std::string_view name) {
+std::optional<Metric> find_metric(const Plan& plan, std::string_view name) {
   for (const Metric& metric : kMetrics) {
-    if (metric.name == name) return &metric;
+    if (metric.name == name) return metric;
   }
-  return nullptr;
+  for (const CustomMetric& metric : plan.metrics) {
+    if (metric.name == name) return Metric{metric.name, metric.kind, MetricScope::kStep};
+  }
+  return std::nullopt;
+}
+
+std::optional<double> metric_value(std::string_view text) {
+  text = trim(text);
+  if (text == "true") return 1;
+  if (text == "false") return 0;
+  return parse_double(text);
 }
 
 }  // namespace bellwether::plan

@@ -1,20 +1,13 @@
-// The metrics that a threshold can name, and what each can be asked.
+// The metrics that a threshold can name, and what each can be asked: those that every run has, and the scenario's own.
 #pragma once
 
-#include <array>
+#include <optional>
 #include <span>
 #include <string_view>
 
 #include "plan/plan.h"
 
 namespace bellwether::plan {
-
-enum class MetricKind : uint8_t {
-  kCounter,  // count, rate (per second)
-  kRate,     // rate: the share that is true
-  kTrend,    // avg, min, max, med, p(N); milliseconds
-  kGauge,    // value
-};
 
 // Which tags select a part of a metric.
 enum class MetricScope : uint8_t {
@@ -24,13 +17,17 @@ enum class MetricScope : uint8_t {
 };
 
 struct Metric {
-  std::string_view name;
+  std::string_view name;  // of the product's memory, or the plan's
   MetricKind kind;
   MetricScope scope;
 };
 
+// Those that every run has.
 std::span<const Metric> metrics();
-// Null when there is none of this name.
-const Metric* find_metric(std::string_view name);
+// Nothing when neither they nor those of the plan are called so.
+std::optional<Metric> find_metric(const Plan& plan, std::string_view name);
+
+// What a text says as the value of a metric: a number, or true and false, which are 1 and 0.
+std::optional<double> metric_value(std::string_view text);
 
 }  // namespace bellwether::plan

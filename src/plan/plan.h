@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "plan/custom_metric.h"
 #include "plan/delay.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
@@ -190,6 +191,10 @@ struct CodeCall {
     std::string name;
     SlotId slot = 0;
   };
+  struct Recordable {
+    std::string name;
+    uint16_t series = 0;  // index into Plan::series
+  };
   uint16_t program = 0;  // index into Plan::programs
   std::string function;
   // What its requests begin with: the defaults of the scenario. The URL is the base of relative ones, or empty.
@@ -198,6 +203,14 @@ struct CodeCall {
   std::vector<Value> sets;          // values that it may make
   std::vector<std::string> checks;  // names of those that it makes itself: Subject::kCode, the last of the step's
   bool sends = true;                // its last response is measured
+  std::vector<Recordable> metrics;  // all those of the plan
+};
+
+// A value for a metric, after each run of a step that had a response, or needs none.
+struct Recording {
+  uint16_t series = 0;  // index into Plan::series
+  Template value;
+  std::optional<double> constant;  // what it is, when the template says it
 };
 
 struct Step {
@@ -209,6 +222,7 @@ struct Step {
   std::optional<Delay> think;  // after the step, before what comes after it; not measured
   OnError on_error = OnError::kContinue;
   std::vector<uint16_t> after;  // indices of the steps that it directly comes after
+  std::vector<Recording> records;
 };
 
 class Feeder;  // feeder.h: the rows of a file of data
@@ -389,6 +403,8 @@ struct Plan {
   OnLoss on_loss = OnLoss::kInconclusive;
   std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
   std::vector<Program> programs;
+  std::vector<CustomMetric> metrics;
+  std::vector<Series> series;  // by step, in the order of the steps
 };
 
 // Why a run with this timeout was ended: "its timeout of 2h is over".

@@ -112,7 +112,7 @@ SlotId Scope::slot_of(std::size_t step, std::string_view name) const {
   return variable == nullptr ? SlotId{0} : variable->slot;  // beyond kValuesMax, which was reported
 }
 
-Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
+Scope::Resolved Scope::resolve(std::string_view expression, Moment at) {
   if (auto builtin = parse_builtin(expression)) {
     return std::move(*builtin);
   }
@@ -126,18 +126,18 @@ Scope::Resolved Scope::resolve(std::string_view expression, std::size_t step) {
   if (bracket < dot && expression.ends_with(']')) {
     return resolve_element(head, expression.substr(bracket + 1, expression.size() - bracket - 2));
   }
-  if (dot == std::string_view::npos) return resolve_name(expression, step);
+  if (dot == std::string_view::npos) return resolve_name(expression, at);
   const std::string_view before_dot = expression.substr(0, dot);
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
-    if (source_.steps[i].name.text == before_dot) return resolve_part(i, expression.substr(dot + 1), step);
+    if (source_.steps[i].name.text == before_dot) return resolve_part(i, expression.substr(dot + 1), at);
   }
-  return unknown_head(before_dot, expression, step);
+  return unknown_head(before_dot, expression, at);
 }
 
-Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expression, std::size_t step) const {
+Scope::Resolved Scope::unknown_head(std::string_view head, std::string_view expression, Moment at) const {
   std::vector<std::string_view> names;
   for (std::size_t i = 0; i < source_.steps.size(); ++i) {
-    if (i != step) names.push_back(source_.steps[i].name.text);
+    if (i != at.step || at.ended) names.push_back(source_.steps[i].name.text);
   }
   for (const DataSource& data : data_) names.push_back(data.source->name.text);
   const std::string expected = scenario::one_of(names);
@@ -181,7 +181,7 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   return piece;
 }
 
-Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) const {
+Scope::Resolved Scope::resolve_name(std::string_view name, Moment moment) const {
   if (const std::string* constant = reading_.environment.find(name)) return literal_piece(*constant);
   if (const Use* use = find_use(name)) {
     Piece piece;
@@ -195,7 +195,7 @@ Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) con
   for (auto at = begin; at != end; ++at) {
     const Variable& variable = at->second;
     any = &variable;
-    if (!before(variable.step, step)) continue;
+    if (!before(variable.step, moment)) continue;
     if (visible != nullptr) {
       const std::string& first = source_.steps[visible->step].name.text;
       const std::string& second = source_.steps[variable.step].name.text;
@@ -206,7 +206,7 @@ Scope::Resolved Scope::resolve_name(std::string_view name, std::size_t step) con
     visible = &variable;
   }
   if (visible != nullptr) return slot_piece(visible->slot);
-  if (any != nullptr) return not_before(any->step, name, step);
+  if (any != nullptr) return not_before(any->step, name, moment.step);
   return unknown(name);
 }
 
@@ -272,8 +272,8 @@ Scope::Resolved Scope::not_before(std::size_t source, std::string_view what, std
                                 .hint = "add to step " + in_quotes(user) + ": after: [" + maker + "]"});
 }
 
-Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, std::size_t step) {
-  if (!before(source, step)) return not_before(source, part, step);
+Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, Moment at) {
+  if (!before(source, at)) return not_before(source, part, at.step);
   const scenario::Step& maker = source_.steps[source];
   if (const Variable* variable = find(source, part)) return slot_piece(variable->slot);
   const std::string_view word = part.substr(0, part.find('.'));

@@ -16,6 +16,13 @@
 
 namespace bellwether::plan {
 
+// Where in an iteration a template is rendered: as a step begins, or when it has ended. With the number of steps: at
+// the end of the iteration.
+struct Moment {
+  std::size_t step = 0;
+  bool ended = false;
+};
+
 class Scope {
  public:
   // Gives a slot to every name that a step of `source` extracts or sets; reports names that cannot be. `out` is the
@@ -23,11 +30,10 @@ class Scope {
   Scope(const scenario::Workflow& source, const Dag& dag, std::span<const DataSource> data, scenario::Reading& reading,
         Workflow& out);
 
-  // The piece that stands for `expression` in a template of step `step`, or, with the number of steps, in what the
-  // workflow provides at the end of an iteration. Mentioning a part of an earlier response
-  // (${login.json.$.id}) makes that step extract it, mentioning a field of data (${users.name}) makes each iteration
-  // begin with it.
-  tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, std::size_t step);
+  // The piece that stands for `expression` in a template that is rendered at that moment. Mentioning a part of an
+  // earlier response (${login.json.$.id}) makes that step extract it, mentioning a field of data (${users.name}) makes
+  // each iteration begin with it.
+  tl::expected<Piece, scenario::Diagnostics::Problem> resolve(std::string_view expression, Moment at);
 
   // The slot of what step `step` itself extracts or sets under this name. REQUIRES that it does.
   SlotId slot_of(std::size_t step, std::string_view name) const;
@@ -41,17 +47,17 @@ class Scope {
   };
 
   void declare(const scenario::Text& name, std::size_t step);
-  bool before(std::size_t maker, std::size_t step) const {
-    return step == source_.steps.size() || dag_.before(maker, step);
+  bool before(std::size_t maker, Moment at) const {
+    return at.step == source_.steps.size() || (at.ended && maker == at.step) || dag_.before(maker, at.step);
   }
   const Variable* find(std::size_t step, std::string_view name) const;
   const Use* find_use(std::string_view name) const;
   SlotId new_slot(std::string name);
-  Resolved resolve_name(std::string_view name, std::size_t step) const;
+  Resolved resolve_name(std::string_view name, Moment at) const;
   Resolved resolve_element(std::string_view name, std::string_view which) const;
-  Resolved resolve_part(std::size_t source, std::string_view part, std::size_t step);
+  Resolved resolve_part(std::size_t source, std::string_view part, Moment at);
   Resolved resolve_field(std::size_t data, std::string_view part);
-  Resolved unknown_head(std::string_view head, std::string_view expression, std::size_t step) const;
+  Resolved unknown_head(std::string_view head, std::string_view expression, Moment at) const;
   Resolved unknown(std::string_view name) const;
   Resolved not_before(std::size_t source, std::string_view what, std::size_t step) const;
   tl::expected<Extract, scenario::Diagnostics::Problem> extract_of(std::string_view part) const;

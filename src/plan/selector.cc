@@ -47,7 +47,7 @@ class TagResolver {
       const bool is_check = tag.key == "check" && metric.scope == MetricScope::kCheck;
       if (is_check) check = &tag;
       const Checked status = is_workflow ? resolve_workflow(tag.value, out)
-                             : is_step   ? resolve_step(tag.value, out)
+                             : is_step   ? resolve_step(tag.value, metric, out)
                              : is_check  ? Checked()
                                          : resolve_own(tag, metric, out);
       if (!status) return status;
@@ -94,12 +94,23 @@ class TagResolver {
     return {};
   }
 
+  // Whether the metric has figures of this step.
+  bool has_figures(const Metric& metric, std::size_t step) const {
+    const auto own = std::find_if(plan_.metrics.begin(), plan_.metrics.end(),
+                                  [&](const CustomMetric& one) { return one.name == metric.name; });
+    if (own == plan_.metrics.end()) return plan_.steps[step].measured;
+    const auto index = static_cast<std::size_t>(own - plan_.metrics.begin());
+    // Where something is wrong with the steps, what they record is not known.
+    return !checks_known_ || std::any_of(plan_.series.begin(), plan_.series.end(),
+                                         [&](const Series& one) { return one.metric == index && one.step == step; });
+  }
+
   // "workflow.step", or the step alone where that is unambiguous.
-  Checked resolve_step(const std::string& name, Threshold& out) const {
+  Checked resolve_step(const std::string& name, const Metric& metric, Threshold& out) const {
     std::vector<std::string_view> names;
     std::vector<StepId> matching;
     for (std::size_t i = 0; i < plan_.steps.size(); ++i) {
-      if (!plan_.steps[i].measured) continue;
+      if (!has_figures(metric, i)) continue;
       const std::string& full = plan_.steps[i].name;
       names.push_back(full);
       const bool is_bare = std::string_view(full).substr(full.find('.') + 1) == name;
@@ -152,25 +163,26 @@ class TagResolver {
 
 }  // namespace
 
-tl::expected<const Metric*, Problem> resolve_selector(std::string_view text, const Plan& plan, bool checks_known,
-                                                      Threshold& out) {
+tl::expected<Metric, Problem> resolve_selector(std::string_view text, const Plan& plan, bool checks_known,
+                                               Threshold& out) {
   const std::size_t brace = std::min(text.find('{'), text.size());
   const std::string_view name = trim(text.substr(0, brace));
-  const Metric* metric = find_metric(name);
-  if (metric == nullptr) {
+  const auto metric = find_metric(plan, name);
+  if (!metric) {
     std::vector<std::string_view> names;
     for (const Metric& each : metrics()) names.push_back(each.name);
+    for (const CustomMetric& each : plan.metrics) names.push_back(each.name);
     return wrong({.message = "unknown metric " + in_quotes(name),
                   .expected = scenario::one_of(names),
                   .hint = scenario::did_you_mean(name, names)});
   }
-  if (brace == text.size()) return metric;
+  if (brace == text.size()) return *metric;
   std::string_view tags = text.substr(brace + 1);
   if (!tags.ends_with('}')) return wrong({.message = "'}' is missing at the end of " + in_quotes(text)});
   tags.remove_suffix(1);
   const Checked resolved = TagResolver(plan, checks_known).resolve(*metric, split_tags(tags), out);
   if (!resolved) return wrong(resolved.error());
-  return metric;
+  return *metric;
 }
 
 }  // namespace bellwether::plan

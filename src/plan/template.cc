@@ -156,7 +156,7 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
     Piece piece;
     if (!part.is_expression) {
       piece.literal = part.text;
-    } else if (auto resolved = scope_.resolve(part.text, step_)) {
+    } else if (auto resolved = scope_.resolve(part.text, at_)) {
       piece = std::move(*resolved);
       if (piece.kind == Piece::Kind::kList) {
         piece.list = escaped(*piece.list, escape_of(place));

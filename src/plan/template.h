@@ -35,12 +35,12 @@ std::string escape_url(std::string_view text);
 // All constant text of one plan, files included, so that repeated names cannot grow a small scenario without bound.
 constexpr std::size_t kPlanBytesMax = 64u << 20;
 
-// Makes the templates of one step.
+// Makes the templates of one moment of an iteration.
 class TemplateMaker {
  public:
   // `bytes` counts the constant text of the whole plan. All must outlive this object.
-  TemplateMaker(Scope& scope, std::size_t step, scenario::Reading& reading, std::size_t& bytes)
-      : scope_(scope), step_(step), reading_(reading), bytes_(bytes) {}
+  TemplateMaker(Scope& scope, Moment at, scenario::Reading& reading, std::size_t& bytes)
+      : scope_(scope), at_(at), reading_(reading), bytes_(bytes) {}
 
   Template make(const scenario::Text& text, Place place);
   // The text as it is: ${ means nothing in it.
@@ -54,7 +54,7 @@ class TemplateMaker {
   void count(std::size_t bytes, scenario::Mark mark);
 
   Scope& scope_;
-  std::size_t step_;
+  Moment at_;
   scenario::Reading& reading_;
   std::size_t& bytes_;
 };

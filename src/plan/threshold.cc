@@ -131,8 +131,8 @@ std::vector<Threshold> compile_thresholds(const scenario::Scenario& source, cons
       reported = written.metric.text;
       continue;
     }
-    threshold.metric = (*metric)->name;
-    if (const auto parsed = parse_expression(written.expression.text, **metric, threshold); !parsed) {
+    threshold.metric = metric->name;
+    if (const auto parsed = parse_expression(written.expression.text, *metric, threshold); !parsed) {
       reading.diagnostics.add(written.expression.mark, parsed.error());
     }
     out.push_back(std::move(threshold));

@@ -8,6 +8,7 @@
 #include "report/html_style.h"
 #include "report/markup.h"
 #include "report/text.h"
+#include "report/threshold_text.h"
 
 namespace bellwether::report {
 namespace {
@@ -150,6 +151,15 @@ std::string checks(const ResultFile& run) {
   return table.under("Checks");
 }
 
+std::string metrics(const ResultFile& run) {
+  Table table({{"Metric"}, {"Kind", "text"}, {"Figures", "text"}});
+  for (const ResultMetric& one : run.metrics) {
+    table.add(
+        {{one.unit.empty() ? one.name : one.name + ", " + one.unit}, {one.kind, "text"}, {figures_text(one), "text"}});
+  }
+  return table.under("Own metrics");
+}
+
 std::string steps(const ResultFile& run) {
   Table table({{"Step"},
                {"Requests"},
@@ -241,8 +251,8 @@ std::string to_html(const ResultFile& run) {
       "<title>" +
       escaped(run.scenario) + ": " + escaped(run.verdict) + "</title><style>" + std::string(kStyle) +
       "</style></head><body>\n";
-  out += head(run, columns) + chart_section(run, columns) + thresholds(run) + steps(run) + checks(run) + answers(run) +
-         workflows(run) + course(run);
+  out += head(run, columns) + chart_section(run, columns) + thresholds(run) + steps(run) + checks(run) + metrics(run) +
+         answers(run) + workflows(run) + course(run);
   out += "<footer>Load generator: " + decimal(run.cpu_cores) + " of " + std::to_string(run.cores) +
          " cores busy, event loop late by " + decimal(run.loop_lag_p99_ms) +
          " ms (p99). Made by Bellwether from bellwether.result/1.</footer>\n";

@@ -1,5 +1,6 @@
 #include "report/json.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "aggregate/metric.h"
@@ -158,6 +159,13 @@ Json workflows_json(const RunReport& run) {
   return out;
 }
 
+// As a whole number where it is one.
+Json whole_or_not(double value) {
+  constexpr double kMostWhole = 9007199254740992;  // 2^53
+  if (value <= kMostWhole && value == std::floor(value)) return static_cast<uint64_t>(value);
+  return value;
+}
+
 Json metric_json(const aggregate::Sample& sample) {
   Json out{{"kind", aggregate::to_string(sample.kind)}};
   const auto put = [&](const char* key, Aggregation aggregation, double percentile = 0) {
@@ -166,7 +174,7 @@ Json metric_json(const aggregate::Sample& sample) {
   };
   switch (sample.kind) {
     case aggregate::MetricKind::kCounter:
-      out["count"] = sample.count;
+      out["count"] = whole_or_not(sample.count);
       put("rate", Aggregation::kRate);
       break;
     case aggregate::MetricKind::kGauge:
@@ -175,7 +183,7 @@ Json metric_json(const aggregate::Sample& sample) {
       break;
     case aggregate::MetricKind::kRate:
       put("rate", Aggregation::kRate);
-      out["matches"] = sample.count;
+      out["matches"] = whole_or_not(sample.count);
       out["total"] = sample.total;
       break;
     case aggregate::MetricKind::kTrend:
@@ -194,6 +202,13 @@ Json metrics_json(const aggregate::Totals& totals) {
   Json out = Json::object();
   for (const plan::Metric& info : plan::metrics()) {
     out[std::string(info.name)] = metric_json(*sample(totals, info.name));
+  }
+  for (const plan::CustomMetric& own : totals.plan().metrics) {
+    const aggregate::Sample seen = *sample(totals, own.name);
+    Json& metric = out[own.name] = metric_json(seen);
+    metric["custom"] = true;
+    metric["unit"] = own.unit;
+    metric["refused"] = seen.refused;
   }
   return out;
 }

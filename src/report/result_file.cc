@@ -175,6 +175,22 @@ ResultWorkflow workflow_of(const Value& from) {
   return out;
 }
 
+// Nothing for a metric of the product's: what it says is said elsewhere in the file, too.
+std::optional<ResultMetric> metric_of(const std::string& name, const Value& from) {
+  if (!from.has("custom") || !from["custom"].flag()) return std::nullopt;
+  ResultMetric out;
+  out.name = name;
+  out.kind = from["kind"].text();
+  out.unit = from["unit"].text();
+  out.refused = from["refused"].count();
+  for (const char* figure :
+       {"count", "rate", "matches", "total", "value", "avg", "min", "med", "max", "p(90)", "p(95)", "p(99)"}) {
+    if (!from.has(figure) || from[figure].null()) continue;
+    out.figures.emplace_back(figure, from[figure].number());
+  }
+  return out;
+}
+
 std::optional<PointTimes> times_of(const Value& from) {
   if (from.null()) return std::nullopt;
   return PointTimes{from["p50"].length(), from["p95"].length(), from["p99"].length()};
@@ -205,6 +221,9 @@ void read_lists(const Value& document, ResultFile& out) {
   });
   document["checks"].each(kMost, [&](const Value& one) {
     out.checks.push_back({one["name"].text(), one["step"].text(), one["passes"].count(), one["fails"].count()});
+  });
+  document["metrics"].each_member(kMost, [&](const std::string& name, const Value& one) {
+    if (auto metric = metric_of(name, one)) out.metrics.push_back(std::move(*metric));
   });
   document["thresholds"].each(kMost, [&](const Value& one) {
     std::optional<double> value;

@@ -74,6 +74,16 @@ struct ResultCheck {
   uint64_t fails = 0;
 };
 
+// A metric of the scenario's own.
+struct ResultMetric {
+  std::string name;
+  std::string kind;
+  std::string unit;
+  uint64_t refused = 0;
+  // By their names in the file, such as "p(95)"; those that have a value.
+  std::vector<std::pair<std::string, double>> figures;
+};
+
 struct ResultThreshold {
   std::string metric;
   std::string expression;
@@ -124,6 +134,7 @@ struct ResultFile {
   std::vector<ResultWorkflow> workflows;
   std::vector<ResultPoint> series;
   std::vector<ResultCheck> checks;
+  std::vector<ResultMetric> metrics;
   std::vector<ResultThreshold> thresholds;
   std::vector<ResultLoss> lost;
   std::vector<ResultEvent> events;

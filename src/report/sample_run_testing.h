@@ -50,7 +50,7 @@ inline std::unique_ptr<SampleRun> open_run() {
 
   run->totals = std::make_unique<aggregate::Totals>(plan);
   for (uint64_t second = 0; second < 10; ++second) {
-    metrics::Window w(3, 1, 3, nullptr);
+    metrics::Window w({3, 1, 3}, nullptr);
     w.second = second;
     for (const std::size_t s : {0, 2}) {
       metrics::StepWindow& step = w.steps[s];
@@ -105,7 +105,7 @@ inline std::unique_ptr<SampleRun> closed_run() {
   plan.workflows[0].executor = plan::ConstantVus{};
   plan.steps = {{.workflow = 0, .index = 0, .name = "main.get", .measured = true, .open_model = false}};
   run->totals = std::make_unique<aggregate::Totals>(plan);
-  metrics::Window w(1, 1, 0, nullptr);
+  metrics::Window w({1, 1, 0}, nullptr);
   w.steps[0].count = 123'456;
   w.steps[0].bytes_sent = 9'000'000;
   w.steps[0].bytes_received = 31'000'000;

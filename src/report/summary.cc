@@ -39,7 +39,7 @@ void write_thresholds(Page& page, const RunReport& run) {
     const aggregate::ThresholdResult& result = run.thresholds[t];
     page.line(page.style(result.ok ? "✓" : "✗", result.ok ? Style::kGood : Style::kBad) + " " +
               pad_right(shorten(text_of(threshold), width), width) + "  " +
-              (result.no_samples() ? "no samples" : threshold_value(threshold, *result.value)));
+              (result.no_samples() ? "no samples" : threshold_value(run.totals->plan(), threshold, *result.value)));
   }
 }
 
@@ -129,6 +129,7 @@ std::string summary(const RunReport& run, const SummaryOptions& options) {
   write_head(page, run);
   write_thresholds(page, run);
   write_checks(page, run);
+  write_metrics(page, run);
   write_requests(page, run);
   write_iterations(page, run);
   write_latencies(page, run);

@@ -33,6 +33,7 @@ class Page {
 
 void write_requests(Page& page, const RunReport& run);
 void write_iterations(Page& page, const RunReport& run);
+void write_metrics(Page& page, const RunReport& run);
 void write_latencies(Page& page, const RunReport& run);
 void write_distribution(Page& page, const RunReport& run);
 void write_phases(Page& page, const RunReport& run);

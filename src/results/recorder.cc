@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "account/window_codec.h"
+#include "aggregate/totals.h"
 
 namespace bellwether::results {
 
@@ -108,7 +109,7 @@ plan::Plan outline(const plan::Plan& plan) {
 }  // namespace
 
 Recorder::Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores)
-    : work_(std::make_unique<Work>()), scratch_(plan.steps.size(), plan.workflows.size(), plan.checks.size(), nullptr) {
+    : work_(std::make_unique<Work>()), scratch_(aggregate::shape_of(plan), nullptr) {
   work_->path = std::move(path);
   work_->id = std::move(id);
   work_->plan = outline(plan);

@@ -37,7 +37,7 @@ inline plan::Plan sample_plan() {
 }
 
 inline metrics::Window sample_second(uint64_t second, uint64_t requests = 10) {
-  metrics::Window window(2, 1, 1, nullptr);
+  metrics::Window window({2, 1, 1}, nullptr);
   window.second = second;
   for (metrics::StepWindow& step : window.steps) {
     step.count = requests;

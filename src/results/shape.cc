@@ -7,6 +7,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kMetricKinds = 4;
+
 bool is_list(const Json& json, const char* key) {
   return json.contains(key) && json[key].is_array() && json[key].size() <= kMostShapeEntries;
 }
@@ -36,10 +38,14 @@ std::string encode_shape(const plan::Plan& plan) {
   }
   Json checks = Json::array();
   for (const plan::CheckInfo& one : plan.checks) checks.push_back({{"name", one.name}, {"step", one.step}});
-  const Json shape{{"name", plan.name},
-                   {"workflows", std::move(workflows)},
-                   {"steps", std::move(steps)},
-                   {"checks", std::move(checks)}};
+  Json metrics = Json::array();
+  for (const plan::CustomMetric& one : plan.metrics) {
+    metrics.push_back({{"name", one.name}, {"kind", static_cast<int>(one.kind)}, {"unit", one.unit}});
+  }
+  Json series = Json::array();
+  for (const plan::Series& one : plan.series) series.push_back({{"metric", one.metric}, {"step", one.step}});
+  const Json shape{{"name", plan.name},           {"workflows", std::move(workflows)}, {"steps", std::move(steps)},
+                   {"checks", std::move(checks)}, {"metrics", std::move(metrics)},     {"series", std::move(series)}};
   return shape.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -71,6 +77,18 @@ Result<plan::Plan> decode_shape(std::string_view text) {
   for (const Json& one : shape["checks"]) {
     if (!is_named(one) || !is_below(one, "step", plan.steps.size())) return wrong();
     plan.checks.push_back({.step = one["step"].get<plan::StepId>(), .name = one["name"]});
+  }
+  if (!shape.contains("metrics")) return plan;  // of an earlier version
+  if (!is_list(shape, "metrics") || !is_list(shape, "series")) return wrong();
+  for (const Json& one : shape["metrics"]) {
+    if (!is_named(one) || !is_below(one, "kind", kMetricKinds) || !one.contains("unit") || !one["unit"].is_string()) {
+      return wrong();
+    }
+    plan.metrics.push_back({one["name"], static_cast<plan::MetricKind>(one["kind"].get<int>()), one["unit"]});
+  }
+  for (const Json& one : shape["series"]) {
+    if (!is_below(one, "metric", plan.metrics.size()) || !is_below(one, "step", plan.steps.size())) return wrong();
+    plan.series.push_back({one["metric"].get<uint16_t>(), one["step"].get<uint16_t>()});
   }
   return plan;
 }

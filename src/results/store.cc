@@ -110,7 +110,7 @@ Status Store::add(const std::string& id, const Stretch& second, const Figures& s
     if (!found) return tl::unexpected(found.error());
     const auto plan = decode_shape(*found ? select.bytes(0) : "");
     if (!plan) return tl::unexpected(plan.error());
-    const account::Shape shape{plan->steps.size(), plan->workflows.size(), plan->checks.size()};
+    const metrics::Shape shape = aggregate::shape_of(*plan);
     for (const metrics::Fold& one : folds) {
       if (auto folded = fold(*database_, id, shape, one); !folded) return folded;
     }
@@ -173,7 +173,7 @@ Result<plan::Plan> Store::plan_of(const Run& run) {
 }
 
 Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor) {
-  const account::Shape shape{plan.steps.size(), plan.workflows.size(), plan.checks.size()};
+  const metrics::Shape shape = aggregate::shape_of(plan);
   Statement select(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ? ORDER BY first");
   select.text(run.id);
   for (;;) {

@@ -12,9 +12,15 @@ struct Part {
   std::string_view key;
   int levels;
 };
-constexpr std::array<Part, 7> kParts{
-    {{"env", 1}, {"data", 1}, {"defaults", 3}, {"setup", 0}, {"workflows", 1}, {"teardown", 0}, {"thresholds", 1}}};
-constexpr std::array<std::string_view, 8> kIncludedKeys{"include", "env",       "data",     "defaults",
+constexpr std::array<Part, 8> kParts{{{"env", 1},
+                                      {"data", 1},
+                                      {"metrics", 1},
+                                      {"defaults", 3},
+                                      {"setup", 0},
+                                      {"workflows", 1},
+                                      {"teardown", 0},
+                                      {"thresholds", 1}}};
+constexpr std::array<std::string_view, 9> kIncludedKeys{"include", "env",       "data",     "metrics",   "defaults",
                                                         "setup",   "workflows", "teardown", "thresholds"};
 constexpr std::array<std::string_view, 5> kOwnKeys{"name", "on_loss", "timeout", "tags", "report"};
 

@@ -21,6 +21,7 @@ inline constexpr Value kPause[] = {{.form = Form::kSpan}, {.form = Form::kMap, .
 // Names of workflows and steps, and of values (names.h).
 inline constexpr std::string_view kStepNames = "[A-Za-z0-9_-]{1,100}";
 inline constexpr std::string_view kValueNames = "[A-Za-z_][A-Za-z0-9_]*";
+inline constexpr std::string_view kMetricNames = "[A-Za-z_][A-Za-z0-9_]{0,127}";
 inline constexpr Value kTags[] = {
     {.form = Form::kNamed, .range = {0, kTagsMax}, .elements = kText, .names = kValueNames}};
 

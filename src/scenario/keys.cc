@@ -213,6 +213,20 @@ constexpr Value kWorkflowMap[] = {{.form = Form::kMap, .map = &kWorkflow}};
 constexpr Value kWorkflows[] = {
     {.form = Form::kNamed, .range = {1, kWorkflowsMax}, .elements = kWorkflowMap, .names = kStepNames}};
 
+// In the order of MetricKind.
+constexpr std::string_view kMetricKinds[] = {"counter", "gauge", "rate", "trend"};
+constexpr Value kMetricKind[] = {{.form = Form::kChoice, .choices = kMetricKinds}};
+constexpr Value kMetricOf[] = {{.form = Form::kChoice, .choices = kMetricKinds}, {.form = Form::kMap, .map = &kMetric}};
+constexpr Value kMetrics[] = {
+    {.form = Form::kNamed, .range = {0, kMetricsMax}, .elements = kMetricOf, .names = kMetricNames}};
+
+constexpr Key kMetricKeys[] = {
+    {.name = "kind",
+     .text = "What is known of it: a sum, a last value, a share, or a spread",
+     .values = kMetricKind,
+     .required = true},
+    {.name = "unit", .text = "What its values are; with ms they are times", .values = kText},
+};
 constexpr Key kThresholdKeys[] = {
     {.name = "threshold", .text = "An expression such as p(95)<300", .values = kText, .required = true},
     {.name = "abort_on_fail",
@@ -232,6 +246,7 @@ constexpr Key kScenarioKeys[] = {
     {.name = "include", .text = "Other files that say a part of it", .values = kTexts},
     {.name = "env", .text = "Constants; --set and environment variables win over them", .values = kEnv},
     {.name = "data", .text = "Files whose rows iterations take, by name", .values = kDatas},
+    {.name = "metrics", .text = "The scenario's own metrics, which its steps record", .values = kMetrics},
     {.name = "defaults", .text = "Settings of all steps", .values = kDefaultsMap},
     {.name = "setup", .text = "What comes before all workflows, once, and is not measured", .values = kWorkflowMap},
     {.name = "workflows", .text = "What to run: groups of virtual users", .values = kWorkflows, .required = true},
@@ -258,6 +273,7 @@ constinit const Map kWorkflow{.name = "workflow",
                               .kind_key = "executor",
                               .kinds = kExecutorKinds};
 constinit const Map kData{.name = "data", .keys = kDataKeys, .exactly_one = kFormats};
+constinit const Map kMetric{.name = "metric", .keys = kMetricKeys};
 constinit const Map kThreshold{.name = "threshold", .keys = kThresholdKeys};
 constinit const Map kDefaults{.name = "defaults", .keys = kDefaultsKeys};
 constinit const Map kScenario{.name = "scenario", .keys = kScenarioKeys, .later = kScenarioLater};

@@ -70,8 +70,9 @@ struct Kind {
 struct Map {
   std::string_view name;  // in the schema
   std::span<const Key> keys;
-  Names later = {};        // belong to the format but not to this version, which is said
-  Names exactly_one = {};  // of these, one must be there
+  Names later = {};                // belong to the format but not to this version, which is said
+  Names exactly_one = {};          // of these, one must be there
+  std::string_view suffices = {};  // a key with which none of them need be there
   bool not_empty = false;
   std::string_view kind_key = {};  // which key names the kind, when there are kinds
   std::span<const Kind> kinds = {};
@@ -84,7 +85,7 @@ const Value* find_value(const Key& key, Form form);
 
 namespace maps {
 
-extern const Map kScenario, kData, kDefaults, kHttpDefaults, kThreshold;
+extern const Map kScenario, kData, kMetric, kDefaults, kHttpDefaults, kThreshold;
 extern const Map kWorkflow, kStage, kUsers, kProvide;
 extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
 extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kRetries, kFileBody;

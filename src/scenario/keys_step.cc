@@ -227,6 +227,9 @@ constexpr Value kArguments[] = {
 constexpr Value kNames[] = {{.form = Form::kText},
                             {.form = Form::kList, .range = {0, kArgumentsMax}, .elements = kText}};
 
+constexpr Value kRecords[] = {
+    {.form = Form::kNamed, .range = {1, kMetricsMax}, .elements = kText, .names = kMetricNames}};
+
 constexpr Key kCodeKeys[] = {
     {.name = "file", .text = "The program, relative to the scenario's folder", .values = kText, .required = true},
     {.name = "call", .text = "The function that does the work", .values = kText, .required = true},
@@ -254,9 +257,10 @@ constexpr Key kStepKeys[] = {
     {.name = "on_error", .text = "What a failed request does to the rest", .values = kOnError},
     {.name = "tags", .text = "Names and texts by which thresholds take steps together", .values = kTags},
     {.name = "group", .text = "The tag of this name", .values = kText},
+    {.name = "metric", .text = "Values for the scenario's own metrics, recorded after the work", .values = kRecords},
 };
-constexpr std::string_view kStepLater[] = {"http2", "http3",     "graphql", "grpc",   "websocket",
-                                           "sql",   "condition", "if",      "repeat", "metric"};
+constexpr std::string_view kStepLater[] = {"http2", "http3",     "graphql", "grpc",  "websocket",
+                                           "sql",   "condition", "if",      "repeat"};
 constexpr std::string_view kWorks[] = {"http", "lua", "native", "action"};
 
 }  // namespace
@@ -279,6 +283,7 @@ constinit const Map kCheck{.name = "check", .keys = kCheckKeys};
 constinit const Map kExtraction{.name = "extraction", .keys = kExtractionKeys, .exactly_one = kSources};
 constinit const Map kCode{.name = "code", .keys = kCodeKeys};
 constinit const Map kAction{.name = "action", .keys = kActionKeys, .later = kActionLater, .exactly_one = kActions};
-constinit const Map kStep{.name = "step", .keys = kStepKeys, .later = kStepLater, .exactly_one = kWorks};
+constinit const Map kStep{
+    .name = "step", .keys = kStepKeys, .later = kStepLater, .exactly_one = kWorks, .suffices = "metric"};
 
 }  // namespace bellwether::scenario::maps

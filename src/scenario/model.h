@@ -31,6 +31,9 @@ constexpr std::size_t kArgumentsMax = 100;  // of a function of a program, and n
 constexpr std::size_t kProvidesMax = 100;   // values that one workflow makes for others, or takes from them
 constexpr std::size_t kListsMax = 8;        // of all users' values, in the whole scenario
 constexpr std::size_t kFeedersMax = 100;
+constexpr std::size_t kMetricsMax = 100;  // of the scenario's own
+constexpr std::size_t kMetricNameMax = 128;
+constexpr std::size_t kUnitMax = 32;
 
 struct Pair {
   Text name;
@@ -151,7 +154,8 @@ struct Step {
   std::vector<Extraction> extracts;
   std::optional<Delay> think;
   OnError on_error = OnError::kContinue;
-  std::vector<Pair> tags;  // its group among them, under that key
+  std::vector<Pair> tags;     // its group among them, under that key
+  std::vector<Pair> records;  // values for metrics, by their names
 };
 
 // Whether its responses are measured; the others are actions.
@@ -272,6 +276,15 @@ struct Feeder {
   bool wrap = false;  // kUniquePerVu: users beyond the last row begin at the first again
 };
 
+enum class MetricKind : unsigned char { kCounter, kGauge, kRate, kTrend };
+
+// Something that steps record beside what is measured of requests.
+struct Metric {
+  Text name;
+  MetricKind kind = MetricKind::kCounter;
+  std::string unit;
+};
+
 enum class OnLoss : unsigned char { kInconclusive, kPass, kFail };
 
 struct HttpDefaults {
@@ -291,6 +304,7 @@ struct Scenario {
   OnLoss on_loss = OnLoss::kInconclusive;
   std::optional<Duration> timeout;
   std::vector<Feeder> data;
+  std::vector<Metric> metrics;
 };
 
 }  // namespace bellwether::scenario

@@ -135,6 +135,7 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
     if (const Node* http = section.find("http")) scenario.http = parse_http_defaults(*http, reading);
   }
   if (const Node* data = file.find("data")) scenario.data = parse_data(*data, reading);
+  if (const Node* metrics = file.find("metrics")) scenario.metrics = parse_metrics(*metrics, reading);
   scenario.is_sound = reading.diagnostics.empty();
   parse_workflows(file, scenario);
   bind_frame(file, scenario);

@@ -34,5 +34,8 @@ std::vector<Condition> parse_checks(const Node& node, const std::string& step, R
 std::vector<Extraction> parse_extracts(const Node& node, const std::string& step, Reading& reading);
 std::vector<Threshold> parse_thresholds(const Node& node, Reading& reading);
 std::vector<Feeder> parse_data(const Node& node, Reading& reading);
+std::vector<Metric> parse_metrics(const Node& node, Reading& reading);
+// The key 'metric' of a step: {orders: 1, total: "${order.json.$.total}"}.
+std::vector<Pair> parse_records(const Node& node, const std::string& what, Reading& reading);
 
 }  // namespace bellwether::scenario

@@ -7,6 +7,7 @@ namespace bellwether::scenario {
 namespace {
 
 constexpr std::array<std::string_view, 4> kWorks{"http", "lua", "native", "action"};
+constexpr std::array<std::string_view, 5> kAllWorks{"http", "lua", "native", "action", "metric"};
 constexpr std::array<std::string_view, 2> kLanguages{"lua", "native"};
 
 decltype(Step::work) parse_action(const Node& node, const std::string& where, Reading& reading) {
@@ -63,18 +64,22 @@ void parse_work(const Section& section, Step& step) {
     step.work = parse_code(*first, section.where(), reading);
     return;
   }
-  if (action == nullptr) {
+  if (action != nullptr) {
+    step.work = parse_action(*action, section.where(), reading);
+  } else if (section.find("metric") != nullptr) {
+    step.work = std::vector<Pair>();
+  } else {
     if (section.has_later()) return;
     reading.diagnostics.add(step.name.mark,
-                            {.message = section.where() + " does nothing", .expected = scenario::one_of(kWorks)});
+                            {.message = section.where() + " does nothing", .expected = scenario::one_of(kAllWorks)});
     return;
   }
-  step.work = parse_action(*action, section.where(), reading);
   if (std::holds_alternative<Http>(step.work)) return;
+  const std::string_view kind = action != nullptr ? "an action" : "a step without a request";
   for (const std::string_view key : {"check", "extract"}) {
     if (const Node* node = section.find(key)) {
-      reading.diagnostics.add(node->place(),
-                              {.message = section.what(*node) + " needs a response, and an action has none"});
+      reading.diagnostics.add(node->place(), {.message = section.what(*node) + " needs a response, and " +
+                                                         std::string(kind) + " has none"});
     }
   }
 }
@@ -106,6 +111,8 @@ Step parse_step(const Node& node, const std::string& workflow, Reading& reading)
   if (const Node* think = section.find("think")) step.think = parse_delay(*think, section.what(*think), reading);
   if (const auto choice = section.choice("on_error")) step.on_error = static_cast<OnError>(*choice);
   step.tags = parse_tags(section, true);
+  if (const Node* metric = section.find("metric"))
+    step.records = parse_records(*metric, section.what(*metric), reading);
   return step;
 }
 

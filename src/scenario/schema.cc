@@ -72,6 +72,10 @@ class Writer {
     for (const std::string_view one : map.exactly_one) {
       out["oneOf"].push_back({{"required", Json::array({one})}});
     }
+    if (!map.suffices.empty()) {
+      const Json any_of_them = out["oneOf"];
+      out["oneOf"].push_back({{"required", Json::array({map.suffices})}, {"not", {{"anyOf", any_of_them}}}});
+    }
     return out;
   }
 

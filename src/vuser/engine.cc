@@ -38,9 +38,10 @@ Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare sh
       pool_(pool),
       window_(first),
       stopped_(&killed_),
+      recorder_(plan, runtime, window_, start_),
       client_(runtime),
       loader_(programs),
-      code_thread_{runtime, client_.origins(), readers_, window_} {
+      code_thread_{runtime, client_.origins(), readers_, window_, recorder_} {
   check(share_.part < share_.parts, "a part is one of its parts");
   for (const uint16_t workflow : share_.workflows) {
     check(workflow < plan.workflows.size(), "the workflow is one of the plan");

@@ -19,6 +19,7 @@
 #include "plan/plan.h"
 #include "protocol/http1/client.h"
 #include "runtime/runtime.h"
+#include "vuser/metric_recorder.h"
 #include "vuser/prepared_step.h"
 #include "vuser/program.h"
 #include "vuser/values.h"
@@ -167,6 +168,7 @@ class Engine {
   void count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due);
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
+  void record_metrics(const PreparedStep& step, const Vu& vu);
   bool leaves_out(WorkflowRun& run, Vu& vu, uint16_t index);
   RenderContext context_for(const Vu& vu, bool with_time);
 
@@ -185,6 +187,7 @@ class Engine {
   runtime::Cancellation ended_;            // ends the ticker
   bool paused_ = false;
   BodyReaders readers_;
+  MetricRecorder recorder_;
   http1::Client client_;
   // Before the users that they keep something of.
   const ProgramLoader* loader_;

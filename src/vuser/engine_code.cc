@@ -121,9 +121,14 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
     none.error = ErrorKind::kScript;
     if (site.call().sends) record(step, none, due, vu);
     good = false;
-  } else if (site.call().sends && counts) {
-    const Outcome outcome = record(step, code.measured(), asked, vu);
-    good &= outcome.good;
+  } else {
+    bool answered = true;
+    if (site.call().sends && counts) {
+      const Outcome outcome = record(step, code.measured(), asked, vu);
+      good &= outcome.good;
+      answered = code.measured().error == ErrorKind::kNone;
+    }
+    if (answered && !vu.cancel->cancelled()) record_metrics(step, vu);
   }
   co_return good ? Flow::kGoOn : after_failure(run, vu, step);
 }

@@ -89,6 +89,7 @@ task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step
     const Flow flow = co_await send_again(run, vu, step, due, sent);
     co_return flow;
   }
+  if (response.error == ErrorKind::kNone) record_metrics(step, vu);
   co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
 }
 
@@ -118,7 +119,12 @@ Engine::Flow Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
     }
     vu.values.set(assignment.slot, text);
   }
+  record_metrics(step, vu);
   return Flow::kGoOn;
+}
+
+void Engine::record_metrics(const PreparedStep& step, const Vu& vu) {
+  if (!step.step().records.empty()) recorder_.record(step.step().records, context_for(vu, true));
 }
 
 // What an iteration lacks of it, another one provided, or nobody.

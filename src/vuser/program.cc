@@ -118,6 +118,10 @@ void CodeRun::check(std::size_t index, bool holds) {
 
 void CodeRun::set(std::size_t index, std::string_view text) { values_->set(site_->call().sets.at(index).slot, text); }
 
+void CodeRun::measure(std::size_t index, double value) {
+  site_->thread().recorder.record(site_->call().metrics.at(index).series, value);
+}
+
 http1::Response& CodeRun::begin_exchange() {
   http1::Response& into = counted_ ? measured_ : unmeasured_;
   into = {};

@@ -21,6 +21,7 @@
 #include "protocol/http1/client.h"
 #include "runtime/runtime.h"
 #include "vuser/evaluate.h"
+#include "vuser/metric_recorder.h"
 #include "vuser/request_maker.h"
 #include "vuser/values.h"
 
@@ -71,6 +72,7 @@ struct CodeThread {
   http1::OriginTable& origins;
   BodyReaders& readers;
   metrics::Window*& window;
+  MetricRecorder& recorder;
 };
 
 // One step whose work a program does, on one load thread.
@@ -139,6 +141,8 @@ class CodeRun {
   // REQUIRES an index of CodeCall::checks, and of CodeCall::sets.
   void check(std::size_t index, bool holds);
   void set(std::size_t index, std::string_view text);
+  // A value of a metric. REQUIRES an index of CodeCall::metrics.
+  void measure(std::size_t index, double value);
   // Tells those who watch the run.
   void say(std::string text);
 

@@ -24,8 +24,11 @@ class Running(jobs.Test):
         cluster = self.cluster(3, workers=3)
         cluster.at_work()
         # Each worker makes a third of it: only the sum is what the thresholds say.
-        scenario = cluster.scenario(step={"check": {"status": 200}}, more={
-            "thresholds": {"http_reqs": ["count==360"], "checks": ["rate==1"], "http_req_failed": ["rate==0"]}})
+        scenario = cluster.scenario(
+            step={"check": {"status": 200}, "metric": {"sent": "0.5", "answer": "${s.status}"}}, more={
+                "metrics": {"sent": "counter", "answer": "trend"},
+                "thresholds": {"http_reqs": ["count==360"], "checks": ["rate==1"], "http_req_failed": ["rate==0"],
+                               "sent": ["count==180"], "answer": ["min==200", "max==200"]}})
         code, result = cluster.run(scenario).finish()
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 360)

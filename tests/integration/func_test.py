@@ -19,6 +19,7 @@ name: whole
 env: {BASE: "http://127.0.0.1:1", VUS: 3, MORE: ""}
 timeout: 2h
 on_loss: "pass"
+metrics: {orders: counter, total: {kind: trend, unit: EUR}}
 defaults:
   http:
     base: "${BASE}"
@@ -75,6 +76,7 @@ workflows:
           x: {xpath: "//a"}
         think: {normal: {mean: 1s, stddev: 200ms, min: 0, max: 5s}}
         on_error: skip
+        metric: {orders: 1, total: "${a.json.$.b}"}
       b:
         after: a
         http:

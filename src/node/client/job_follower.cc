@@ -55,7 +55,7 @@ Status JobFollower::add(const dispatch::Watched& watched) {
     totals_ = aggregate::Totals::restore(plan_, std::move(*state));
     if (observer_ != nullptr) observer_->on_whole();
   }
-  const account::Shape shape{plan_.steps.size(), plan_.workflows.size(), plan_.checks.size()};
+  const metrics::Shape shape = aggregate::shape_of(plan_);
   for (const dispatch::SecondOver& second : watched.news) {
     const auto window = account::decode_window(second.window, shape, nullptr);
     if (!window) return tl::unexpected(window.error());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "aggregate/totals.h"
 #include "base/check.h"
 #include "plan/collection.h"
 
@@ -137,7 +138,7 @@ void LoadGroup::window_ready(LoadThread& thread) {
 
 std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
   if (spare_.empty()) {
-    return std::make_unique<metrics::Window>(plan_.steps.size(), plan_.workflows.size(), plan_.checks.size(), nullptr);
+    return std::make_unique<metrics::Window>(aggregate::shape_of(plan_), nullptr);
   }
   auto window = std::move(spare_.back());
   spare_.pop_back();

@@ -5,6 +5,7 @@
 #include <mutex>
 #include <sys/resource.h>
 
+#include "aggregate/totals.h"
 #include "runtime/scope.h"
 #include "runtime/thread.h"
 
@@ -95,8 +96,7 @@ void LoadThread::main() {
   if (runtime) {
     runtime_ = std::move(*runtime);
     for (std::size_t i = 0; i < kWindows; ++i) {
-      windows_.push_back(
-          std::make_unique<metrics::Window>(plan_.steps.size(), plan_.workflows.size(), plan_.checks.size(), &pool_));
+      windows_.push_back(std::make_unique<metrics::Window>(aggregate::shape_of(plan_), &pool_));
       if (i > 0) empty_.push(windows_.back().get());
     }
     engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, pool_, windows_.front().get(),

@@ -72,7 +72,7 @@ class ChildShareTest : public runtime::ChildTest {
   // Of all seconds that were told.
   metrics::Window sum() const {
     const account::Shape shape{2, 2, 0};
-    metrics::Window all(shape.steps, shape.workflows, shape.checks, nullptr);
+    metrics::Window all(shape, nullptr);
     for (const ChildSecond& second : heard_.seconds) {
       const auto window = account::decode_window(second.window, shape, nullptr);
       check(window.has_value() && window->second == second.second, "windows can be read");

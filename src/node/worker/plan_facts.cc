@@ -11,7 +11,7 @@ Result<PlanFacts> facts_of(std::string_view bytes) {
   const auto plan = plan::plan_of(*bundle);
   if (!plan) return tl::unexpected(plan.error());
   PlanFacts facts;
-  facts.shape = {plan->steps.size(), plan->workflows.size(), plan->checks.size()};
+  facts.shape = {plan->steps.size(), plan->workflows.size(), plan->checks.size(), plan->series.size()};
   for (const plan::Workflow& workflow : plan->workflows) facts.graceful_stops.push_back(workflow.graceful_stop);
   return facts;
 }

@@ -77,7 +77,7 @@ TEST_F(ShareStreamTest, a_second_from_before_the_begin_is_counted_all_the_same) 
 TEST_F(ShareStreamTest, what_is_no_second_of_the_plan_is_refused) {
   stream_.begin(0, 0);
   EXPECT_FALSE(stream_.add(0, "garbage"));
-  metrics::Window other(3, 1, 1, nullptr);
+  metrics::Window other({3, 1, 1}, nullptr);
   other.steps[2].count = 1;
   EXPECT_FALSE(stream_.add(0, account::encode_window(other)));
   EXPECT_FALSE(stream_.add(ShareStream::kMostGap + 1, second(1)));

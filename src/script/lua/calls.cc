@@ -1,4 +1,5 @@
-// What scripts may call: http.get() and its like, sleep(), check(), set(), json, uuid(), print(), math.random().
+// What scripts may call: http.get() and its like, sleep(), check(), set(), metric(), json, uuid(), print(),
+// math.random().
 //
 // Nothing with a destructor is alive where Lua's errors are raised: the work is done by functions that push a message
 // and say so, and those that Lua calls do nothing but raise it.
@@ -190,15 +191,25 @@ int sleep(lua_State* state) {
   return lua_yield(state, 0);
 }
 
-// The index of the name at 1 in the table `place`, from 0; a message is pushed when it is not there.
-std::optional<std::size_t> declared(lua_State* state, int place, const char* what, const char* list) {
+// The index of the name at 1 in the table `place`, from 0.
+std::optional<std::size_t> index_of(lua_State* state, int place) {
   lua_rawgeti(state, LUA_REGISTRYINDEX, place);
   lua_pushvalue(state, 1);
   lua_rawget(state, -2);
   const auto index = lua_tointeger(state, -1);
   lua_pop(state, 2);
-  if (index > 0) return static_cast<std::size_t>(index - 1);
-  const char* name = lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : luaL_typename(state, 1);
+  if (index <= 0) return std::nullopt;
+  return static_cast<std::size_t>(index - 1);
+}
+
+const char* name_at_1(lua_State* state) {
+  return lua_type(state, 1) == LUA_TSTRING ? lua_tostring(state, 1) : luaL_typename(state, 1);
+}
+
+// The same; a message is pushed when it is not there.
+std::optional<std::size_t> declared(lua_State* state, int place, const char* what, const char* list) {
+  if (const auto index = index_of(state, place)) return index;
+  const char* name = name_at_1(state);
   lua_pushfstring(state, "the step declares no %s '%s': add it to the options of the step, %s = {\"%s\"}", what, name,
                   list, name);
   return std::nullopt;
@@ -228,6 +239,26 @@ int set(lua_State* state) {
     return raise(state);
   }
   strand->run->set(*index, text_at(state, 2));
+  return 0;
+}
+
+int metric(lua_State* state) {
+  Strand* strand = strand_of(state, host_of(state), "metric");
+  if (strand == nullptr) return raise(state);
+  luaL_checkany(state, 1);
+  const auto index = index_of(state, strand->function->metrics);
+  if (!index) {
+    const char* name = name_at_1(state);
+    lua_pushfstring(state, "the scenario declares no metric '%s': scenario {metrics = {%s = \"counter\"}}", name, name);
+    return raise(state);
+  }
+  if (lua_type(state, 2) != LUA_TNUMBER && lua_type(state, 2) != LUA_TBOOLEAN) {
+    lua_pushfstring(state, "the value of metric '%s' must be a number, true or false, not a %s", lua_tostring(state, 1),
+                    luaL_typename(state, 2));
+    return raise(state);
+  }
+  const bool is_truth = lua_type(state, 2) == LUA_TBOOLEAN;
+  strand->run->measure(*index, is_truth ? lua_toboolean(state, 2) : lua_tonumber(state, 2));
   return 0;
 }
 
@@ -368,6 +399,7 @@ void push_calls(lua_State* state, Host& host) {
   set_function(state, host, "sleep", sleep);
   set_function(state, host, "check", check_call);
   set_function(state, host, "set", set);
+  set_function(state, host, "metric", metric);
   set_function(state, host, "uuid", uuid);
   set_function(state, host, "print", print);
   lua_pop(state, 1);

@@ -22,6 +22,7 @@ struct Function {
   int function = 0;
   int checks = 0;                               // name → index, from 1
   int sets = 0;                                 // the same
+  int metrics = 0;                              // the same
   std::array<int, kMethods.size()> requests{};  // URL → vuser::PreparedRequest, of each method
 };
 

@@ -63,6 +63,9 @@ class LuaProgram final : public vuser::Program {
     lua_newtable(lua);
     for (std::size_t i = 0; i < call.sets.size(); ++i) number(call.sets[i].name, i);
     function.sets = luaL_ref(lua, LUA_REGISTRYINDEX);
+    lua_newtable(lua);
+    for (std::size_t i = 0; i < call.metrics.size(); ++i) number(call.metrics[i].name, i);
+    function.metrics = luaL_ref(lua, LUA_REGISTRYINDEX);
     for (int& place : function.requests) {
       lua_newtable(lua);
       place = luaL_ref(lua, LUA_REGISTRYINDEX);

@@ -250,6 +250,16 @@ class NativeProgram final : public vuser::Program {
     *value = to_abi(strand.run->argument(at));
     return 1;
   }
+  static int record(bellwether_run* run, bellwether_text metric, double value) {
+    vuser::CodeRun& of = *strand_of(run).run;
+    const std::vector<plan::CodeCall::Recordable>& known = of.site().call().metrics;
+    for (std::size_t i = 0; i < known.size(); ++i) {
+      if (known[i].name != from_abi(metric)) continue;
+      of.measure(i, value);
+      return 1;
+    }
+    return 0;
+  }
   static uint64_t random(bellwether_run* run) { return strand_of(run).run->prng().next(); }
 
   static constexpr bellwether_host kHost{BELLWETHER_ABI_VERSION,
@@ -267,7 +277,8 @@ class NativeProgram final : public vuser::Program {
                                          check,
                                          set,
                                          argument,
-                                         random};
+                                         random,
+                                         record};
 
   std::unique_ptr<Library> library_;
   std::vector<Declared> declared_;

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "aggregate/totals.h"
 #include "base/check.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "plan/bundle.h"
@@ -91,7 +92,7 @@ std::unique_ptr<JobStory> draw_job(Prng& prng, uint64_t number, int64_t most_vus
   job->bundle = std::move(*bytes);
   job->plan = std::make_unique<plan::Plan>(std::move(made->plan));
   job->spec = dispatch::spec_of(*job->plan);
-  job->shape = {job->plan->steps.size(), job->plan->workflows.size(), job->plan->checks.size()};
+  job->shape = aggregate::shape_of(*job->plan);
   return job;
 }
 

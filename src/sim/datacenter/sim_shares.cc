@@ -22,7 +22,7 @@ constexpr int64_t kRequestsMost = 12;
 
 // What some parts have measured in a second.
 metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, uint32_t parts) {
-  metrics::Window window(job.shape.steps, job.shape.workflows, job.shape.checks, nullptr);
+  metrics::Window window(job.shape, nullptr);
   for (std::size_t i = 0; i < job.plan->steps.size(); ++i) {
     if (job.plan->steps[i].workflow != workflow) continue;
     metrics::StepWindow& step = window.steps[i];

@@ -25,12 +25,12 @@ class Sink final : public vuser::WindowSink {
 
 }  // namespace
 
-Load::Load(const plan::QuickRun& run) : plan(*plan::make_plan(run)), total(1, 1, 0, nullptr) {}
+Load::Load(const plan::QuickRun& run) : plan(*plan::make_plan(run)), total({1, 1, 0}, nullptr) {}
 
 runtime::task<void> generate_load(runtime::Runtime& runtime, void* context) {
   auto& load = *static_cast<Load*>(context);
   metrics::PagePool pool;
-  Window window(1, 1, 0, &pool);
+  Window window({1, 1, 0}, &pool);
   Sink sink(load);
   vuser::Engine engine(runtime, load.plan, {}, sink, pool, &window);
   const Status prepared = engine.prepare();

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "aggregate/totals.h"
 #include "base/check.h"
 #include "plan/load_testing.h"
 #include "runtime/scope.h"
@@ -118,7 +119,7 @@ task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, In
   const bool time_came = co_await runtime->sleep_until(start + piece->resume_at - early);
   check(time_came, "nobody cancels that");
   metrics::PagePool pool;
-  metrics::Window window(plan->steps.size(), plan->workflows.size(), plan->checks.size(), &pool);
+  metrics::Window window(aggregate::shape_of(*plan), &pool);
   Sink sink(*plan, *piece);
   vuser::Engine engine(*runtime, *plan, piece->share, sink, pool, &window);
   const Status prepared = engine.prepare();

@@ -52,8 +52,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
       : runtime_(runtime), stage_(stage), listener_(listener) {
     const auto bundle = dispatch::decode_bundle(order.bundle);
     plan_ = *plan::plan_of(*bundle);
-    window_ = std::make_unique<metrics::Window>(account::kShape.steps, account::kShape.workflows,
-                                                account::kShape.checks, &pool_);
+    window_ = std::make_unique<metrics::Window>(account::kShape, &pool_);
     engine_ = std::make_unique<vuser::Engine>(
         runtime_, plan_, vuser::EngineShare{.part = order.first, .parts = order.of, .workflows = {order.workflow}},
         *this, pool_, window_.get());
