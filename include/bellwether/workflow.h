@@ -276,9 +276,24 @@ class Request {
     measured_ = false;
     return std::move(*this);
   }
+  // Of one that is a member: another one for a single use.
+  Request header(std::string name, std::string value) const& {
+    return fresh().header(std::move(name), std::move(value));
+  }
+  Request headers(const Headers& headers) const& { return fresh().headers(headers); }
+  Request body(const Body& body) const& { return fresh().body(body); }
+  Request json(std::string text) const& { return fresh().json(std::move(text)); }
+  Request timeout(Duration most) const& { return fresh().timeout(most); }
+  Request unmeasured() const& { return fresh().unmeasured(); }
 
  private:
   friend struct ExchangeWait;
+  Request fresh() const {
+    Request out(*this);
+    out.looked_ = false;
+    out.prepared_ = nullptr;
+    return out;
+  }
   template <class Use>
   auto use(Use&& use) const {
     std::vector<bellwether_text> headers;
