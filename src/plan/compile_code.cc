@@ -25,13 +25,25 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
     return 0;
   }
   auto text = compiling.sources.outside->read_file(path, kProgramBytesMax);
+  std::vector<Module> modules;
+  if (text && language == Program::Language::kLua) {
+    const std::string folder = path.substr(0, path.rfind('/') + 1);
+    auto required = read_modules(*text, [&](const std::string& module) {
+      return compiling.sources.outside->read_file(folder + module, kProgramBytesMax);
+    });
+    if (required) {
+      modules = std::move(*required);
+    } else {
+      text = tl::unexpected(required.error());
+    }
+  }
   if (!text) {
     diagnostics.add(code.file.mark, {.message = "the program " + scenario::in_quotes(code.file.text) +
                                                 " cannot be read: " + text.error().message,
                                      .hint = "a relative path is relative to the folder of the scenario file"});
     text = std::string();  // told once
   }
-  plan.programs.push_back({language, path, std::make_shared<const std::string>(std::move(*text))});
+  plan.programs.push_back({language, path, std::make_shared<const std::string>(std::move(*text)), std::move(modules)});
   return static_cast<uint16_t>(plan.programs.size() - 1);
 }
 

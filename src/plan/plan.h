@@ -14,6 +14,7 @@
 #include "base/time.h"
 #include "plan/custom_metric.h"
 #include "plan/delay.h"
+#include "plan/modules.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
 #include "plan/schedule.h"
@@ -392,6 +393,7 @@ struct Program {
   Language language = Language::kLua;
   std::string name;                         // of its file, for messages
   std::shared_ptr<const std::string> text;  // of the file, whole
+  std::vector<Module> modules = {};         // of a script: what it requires
 };
 
 struct Plan {

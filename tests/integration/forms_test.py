@@ -55,7 +55,8 @@ shop:step("list", {after = "login", check = {status = 200}}, function(user)
 end)
 shop:step("cart", {after = "login"}, function(user) http.get("/cart?user=" .. user.id) end)
 shop:step("pay", {after = {"list", "cart"}, checks = {"paid"}, on_error = "end-vu"}, function(user)
-  local res = http.post("/pay", {headers = {Authorization = "Bearer " .. user.token}, json = {item = tostring(user.results.list)}})
+  local res = http.post("/pay", {
+    headers = {Authorization = "Bearer " .. user.token}, json = {item = tostring(user.results.list)}})
   check("paid", res:json("$.paid") == true)
 end)
 """

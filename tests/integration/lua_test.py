@@ -169,6 +169,27 @@ end)
         counts = run.result["workflows"][0]["iterations"]
         self.assertEqual((counts["completed"], counts["interrupted"]), (2, 2))
 
+    def test_modules_come_from_the_folder_of_the_script(self):
+        (self.folder / "lib").mkdir()
+        self.write("lib/paths.lua", "local m = require('base')\nfunction m.of(n) return m.root .. '/' .. n end\nreturn m")
+        self.write("base.lua", "return {root = '/from'}")
+        script = self.script("""
+local paths = require("lib.paths")
+w:step("a", function(user) http.get(paths.of(user.id)) end)
+""")
+        self.load(script)
+        self.assertEqual(self.paths(), ["/from/1"])
+        scenario = self.write("w.yaml", f"""
+defaults: {{http: {{base: "{self.server.url}"}}}}
+workflows: {{w: {{executor: per-vu-iterations, iterations: 1, steps: {{s: {{lua: {{file: w.lua, call: w.a}}}}}}}}}}
+""")
+        self.load(pathlib.Path(scenario), cwd="/")
+        self.assertEqual(self.paths(), ["/from/1", "/from/1"])
+        (self.folder / "base.lua").unlink()
+        run = self.bellwether("check", str(script))
+        self.assertEqual(run.code, product.WRONG)
+        self.assertIn("the module 'base': cannot read", run.err)
+
     # --- what goes wrong ---
 
     def test_an_error_is_counted_and_told_with_its_line(self):

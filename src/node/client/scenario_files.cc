@@ -110,13 +110,32 @@ std::vector<scenario::Diagnostic> missing_functions(const plan::Plan& plan, cons
   for (std::size_t i = 0; i < called.size(); ++i) {
     const plan::Program& program = plan.programs[i];
     if (program.language != plan::Program::Language::kLua) continue;
-    const bellwether::Status there = script::lua::check_functions(*program.text, program.name, called[i], may);
+    const bellwether::Status there = script::lua::check_functions(program, called[i], may);
     if (there) continue;
     scenario::Diagnostic& one = out.emplace_back();
     one.file = file;
     one.message = program.name + ": " + there.error().message;
   }
   return out;
+}
+
+// What a script that is the scenario itself declares.
+tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(const scenario::Sources& sources,
+                                                                              const Machine& machine,
+                                                                              script::lua::Permissions may) {
+  const std::string& file = sources.file_name;
+  plan::Program script{plan::Program::Language::kLua, file.substr(file.rfind('/') + 1),
+                       std::make_shared<const std::string>(sources.text)};
+  auto modules = plan::read_modules(
+      sources.text, [&](const std::string& path) { return machine.read_file(path, kScenarioBytesMax); });
+  if (!modules) {
+    scenario::Diagnostic wrong;
+    wrong.file = file;
+    wrong.message = modules.error().message;
+    return tl::unexpected(std::vector{std::move(wrong)});
+  }
+  script.modules = std::move(*modules);
+  return script::lua::describe(script, file, may);
 }
 
 // Puts what a compiled program declares in place of its bytes, or of its source. False: it is none.
@@ -193,7 +212,7 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   if (from.timeout) sources.overrides.timeout = duration_of(*from.timeout);
   const std::string name = sources.file_name;
   if (script::lua::is_script(name)) {
-    auto text = script::lua::describe(sources.text, name, may);
+    auto text = described_script(sources, machine, may);
     if (!text) return wrong_scenario(name, std::move(text.error()));
     sources.text = std::move(*text);
     described = true;

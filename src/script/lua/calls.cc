@@ -377,6 +377,7 @@ Strand* strand_of(lua_State* state, Host& host, const char* what) {
 }
 
 void push_calls(lua_State* state, Host& host) {
+  push_require(state, host);
   lua_newtable(state);
   for (std::size_t i = 0; i < kMethods.size(); ++i) {
     std::string name(kMethods[i]);

@@ -248,18 +248,17 @@ yaml::Diagnostic diagnostic(const std::string& file, int line, std::string messa
   return out;
 }
 
-std::string base_name(const std::string& path) { return path.substr(path.rfind('/') + 1); }
-
 // A host in whose state all that stands outside of functions has run; the declarations are on its stack.
-Result<std::unique_ptr<Host>> ran(std::string_view text, const std::string& name, Permissions may) {
+Result<std::unique_ptr<Host>> ran(const plan::Program& script, Permissions may) {
   auto state = new_state(may);
   if (!state) return tl::unexpected(state.error());
   auto host = std::make_unique<Host>();
   host->state = std::move(*state);
   lua_State* lua = host->state.get();
+  host->script = &script;
   push_calls(lua, *host);
   if (auto declared = push_declarations(lua); !declared) return tl::unexpected(declared.error());
-  if (auto loaded = load_text(lua, text, name); !loaded) return tl::unexpected(loaded.error());
+  if (auto loaded = load_text(lua, *script.text, script.name); !loaded) return tl::unexpected(loaded.error());
   if (auto called = call(lua, 0); !called) return tl::unexpected(called.error());
   return host;
 }
@@ -268,10 +267,10 @@ Result<std::unique_ptr<Host>> ran(std::string_view text, const std::string& name
 
 bool is_script(std::string_view file_name) { return file_name.ends_with(".lua"); }
 
-tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(std::string_view text, const std::string& file_name,
-                                                                  Permissions may) {
-  const std::string name = base_name(file_name);
-  auto host = ran(text, name, may);
+tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(const plan::Program& script,
+                                                                  const std::string& file_name, Permissions may) {
+  const std::string& name = script.name;
+  auto host = ran(script, may);
   if (!host) {
     const std::string& message = host.error().message;
     return tl::unexpected(
@@ -288,9 +287,8 @@ tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(std::string_vi
   return tl::unexpected(std::move(out));
 }
 
-Status check_functions(std::string_view text, const std::string& name, const std::vector<std::string>& functions,
-                       Permissions may) {
-  auto host = ran(text, name, may);
+Status check_functions(const plan::Program& script, const std::vector<std::string>& functions, Permissions may) {
+  auto host = ran(script, may);
   if (!host) return tl::unexpected(host.error());
   lua_State* lua = (*host)->state.get();
   for (const std::string& function : functions) {

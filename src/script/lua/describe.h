@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "plan/plan.h"
 #include "script/lua/state.h"
 #include "yaml/diagnostic.h"
 
@@ -17,14 +18,14 @@ namespace bellwether::script::lua {
 // Whether a file of this name is a script.
 bool is_script(std::string_view file_name);
 
-// Runs what stands outside of functions in `text`. The result is YAML, in which what a line of the script declares
-// stands in the same line, or as near to it as the order of the declarations allows. `file_name` as the user wrote it.
-tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(std::string_view text, const std::string& file_name,
-                                                                  Permissions may);
+// Runs what stands outside of functions in the script. The result is YAML, in which what a line of the script declares
+// stands in the same line, or as near to it as the order of the declarations allows. `file_name` as the user wrote it;
+// the name of the script is the last part of it.
+tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(const plan::Program& script,
+                                                                  const std::string& file_name, Permissions may);
 
 // Whether the script has all functions that steps call: kNotFound with the nearest name for the first that it has not,
 // kInvalid when it cannot be run. Runs it once.
-Status check_functions(std::string_view text, const std::string& name, const std::vector<std::string>& functions,
-                       Permissions may);
+Status check_functions(const plan::Program& script, const std::vector<std::string>& functions, Permissions may);
 
 }  // namespace bellwether::script::lua

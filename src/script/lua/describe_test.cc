@@ -6,10 +6,15 @@
 namespace bellwether::script::lua {
 namespace {
 
+plan::Program program(std::string_view text, std::string name, std::vector<plan::Module> modules = {}) {
+  return {plan::Program::Language::kLua, std::move(name), std::make_shared<const std::string>(text),
+          std::move(modules)};
+}
+
 using testing::HasSubstr;
 
 std::string described(std::string_view script, Permissions may = {}) {
-  auto text = describe(script, "load/shop.lua", may);
+  auto text = describe(program(script, "shop.lua"), "load/shop.lua", may);
   if (text) return *text;
   std::string out;
   for (const yaml::Diagnostic& one : text.error()) out += yaml::format(one) + "\n";
@@ -73,8 +78,8 @@ TEST(Describe, says_what_is_wrong_with_a_step) {
 
 TEST(Describe, a_script_has_no_way_out) {
   for (const char* name :
-       {"io", "require", "dofile", "loadfile", "load", "loadstring", "debug", "package", "jit", "ffi", "coroutine",
-        "getfenv", "setfenv", "os.execute", "os.exit", "os.getenv", "os.remove", "string.dump", "newproxy"}) {
+       {"io", "dofile", "loadfile", "load", "loadstring", "debug", "package", "jit", "ffi", "coroutine", "getfenv",
+        "setfenv", "os.execute", "os.exit", "os.getenv", "os.remove", "string.dump", "newproxy"}) {
     EXPECT_THAT(described("error(tostring(" + std::string(name) + " == nil))"), HasSubstr(":1: true")) << name;
   }
   EXPECT_THAT(described("\x1bLJ"), HasSubstr("this is no text"));
@@ -101,10 +106,33 @@ TEST(Describe, what_runs_in_circles_is_stopped_even_when_it_catches_errors) {
               HasSubstr("ran for 1 s without waiting for anything"));
 }
 
+TEST(Describe, modules_are_run_once_and_found_by_their_names) {
+  const auto module = [](const char* name, const char* path, const char* text) {
+    return plan::Module{name, path, std::make_shared<const std::string>(text)};
+  };
+  const auto told = [&](std::string_view script, std::vector<plan::Module> modules) {
+    const auto text = describe(program(script, "shop.lua", std::move(modules)), "shop.lua", {});
+    return text ? *text : text.error().front().message;
+  };
+  EXPECT_THAT(
+      told("local a = require 'a' require 'a' workflow(a.name, {vus = require('lib.b')}):step('s', {http = {}})",
+           {module("a", "a.lua",
+                   "require('lib.b') if seen then error('twice') end seen = true "
+                   "return {name = 'shop'}"),
+            module("lib.b", "lib/b.lua", "return 3")}),
+      HasSubstr(R"("shop": {"vus": 3)"));
+  EXPECT_THAT(told("require 'a'", {module("a", "a.lua", "require 'b'"), module("b", "b.lua", "require 'a'")}),
+              HasSubstr("the module 'a' requires itself"));
+  EXPECT_THAT(told("require 'lib.b'", {module("lib.b", "lib/b.lua", "\nlocal x = nil + 1")}),
+              HasSubstr("lib/b.lua:2: attempt to perform arithmetic"));
+  EXPECT_THAT(told("local name = 'a' require(name)", {}), HasSubstr("write its name as a text, require(\"a\")"));
+  EXPECT_THAT(told("require 'a'", {module("a", "a.lua", "x =")}), HasSubstr("a.lua:1: unexpected symbol"));
+}
+
 TEST(Describe, a_function_that_a_step_calls_is_looked_for) {
   constexpr std::string_view kScript = "function buy() end\nworkflow('w', {}):step('a', function() end)";
-  EXPECT_TRUE(check_functions(kScript, "s.lua", {"buy", "w.a"}, {}));
-  const auto missing = check_functions(kScript, "s.lua", {"w.a", "bui"}, {});
+  EXPECT_TRUE(check_functions(program(kScript, "s.lua"), {"buy", "w.a"}, {}));
+  const auto missing = check_functions(program(kScript, "s.lua"), {"w.a", "bui"}, {});
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().message, "there is no function 'bui': did you mean 'buy'?");
 }

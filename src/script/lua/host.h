@@ -53,6 +53,7 @@ class Host {
   static constexpr std::size_t kPathsMost = 10'000;
 
   State state;
+  const plan::Program* script = nullptr;  // what it has of files
   std::deque<Function> functions;
   std::deque<Strand> strands;
   std::vector<Strand*> free_strands;
@@ -69,6 +70,7 @@ class Host {
 
 // Set the globals of the API. `host` must outlive the state.
 void push_calls(lua_State* state, Host& host);
+void push_require(lua_State* state, Host& host);
 void push_response_kind(lua_State* state, Host& host);
 // Pushes the response that the strand's run has now.
 void push_response(lua_State* state, Host& host, Strand& strand);

@@ -38,6 +38,8 @@ class LuaProgram final : public vuser::Program {
     if (!state) return tl::unexpected(state.error());
     std::unique_ptr<LuaProgram> made(new LuaProgram(std::move(*state)));
     lua_State* lua = made->host_.state.get();
+    made->script_ = program;
+    made->host_.script = &made->script_;
     push_response_kind(lua, made->host_);
     lua_newtable(lua);
     made->host_.paths = luaL_ref(lua, LUA_REGISTRYINDEX);
@@ -216,6 +218,7 @@ class LuaProgram final : public vuser::Program {
     host_.free_strands.push_back(&strand);
   }
 
+  plan::Program script_;
   Host host_;
 };
 
