@@ -11,6 +11,7 @@
 #include "cli/outs.h"
 #include "cli/run_screen.h"
 #include "cli/sources.h"
+#include "cli/stored_runs.h"
 #include "cli/verb.h"
 #include "node/client/client_inside.h"
 
@@ -32,6 +33,7 @@ struct Given {
   std::string ui;
   uint64_t seed = 0;
   std::string windows;
+  std::string store;
   bool steps = false;
   bool series = false;
   bool graceful = false;
@@ -115,6 +117,12 @@ Result<std::vector<Out>> outs_of(const Given& given) {
   return outs;
 }
 
+// Where a run may be that a client has begun and not ended; empty: nowhere.
+std::string store_of(const Given& given) {
+  if (is_store_off()) return {};
+  return store_path(given.store).value_or("");
+}
+
 int watch(const Given& given) {
   const auto ui = ui_of(given.ui);
   if (!ui) return wrong(ui.error().message);
@@ -128,6 +136,7 @@ int watch(const Given& given) {
   options.cancel_on_signal = false;
   options.verb = "job watch";
   options.windows_file = given.windows;
+  options.store = store_of(given);
   return watch_job(*client, given.job, options);
 }
 
@@ -139,7 +148,11 @@ int results(const Given& given) {
   auto job = client->attach(given.job);
   if (!job) return refused(job.error().message);
   const auto result = job->result();
-  if (result) return deliver(client::detail::Inside::report(*job), *outs, "job results");
+  if (result) {
+    const int exit_code = deliver(client::detail::Inside::report(*job), *outs, "job results");
+    complete(*client, *job, store_of(given));
+    return exit_code;
+  }
   const bool waits = result.error().code == client::Code::kUnavailable;
   return refused(result.error().message + (waits ? "; `bellwether job watch` waits for it" : ""));
 }
@@ -203,6 +216,7 @@ void add_job(CLI::App& app, int& exit_code) {
 
   CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
   add_out_option(watching, given->outs);
+  add_store_option(watching, given->store);
   watching->add_option("--ui", given->ui, kUiHelp);
   watching->add_option("--windows", given->windows, "Writes each tenth of a second as it closes, a JSON line each")
       ->type_name("FILE");
@@ -210,6 +224,7 @@ void add_job(CLI::App& app, int& exit_code) {
 
   CLI::App* showing_results = verb(job, given, "results", "The result of one that has ended", true);
   add_out_option(showing_results, given->outs);
+  add_store_option(showing_results, given->store);
   showing_results->callback([given, &exit_code] { exit_code = results(*given); });
 
   CLI::App* cancelling = verb(job, given, "cancel", "Stop it, or some of its workflows", true);

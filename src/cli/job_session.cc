@@ -6,11 +6,14 @@
 #include <cstdio>
 #include <cstring>
 #include <optional>
+#include <set>
+#include <utility>
 
 #include "base/check.h"
 #include "base/printable.h"
 #include "cli/commands.h"
 #include "cli/job_words.h"
+#include "cli/kept_run.h"
 #include "cli/run_screen.h"
 #include "node/client/client_inside.h"
 #include "runtime/event.h"
@@ -24,6 +27,7 @@ using client::detail::Inside;
 using runtime::task;
 
 constexpr int kExitAway = 1;
+constexpr int kCoresUnknown = 1;  // of a run that has not ended
 
 int complain(std::string_view verb, const std::string& text) {
   std::fprintf(stderr, "bellwether %.*s: %s\n", static_cast<int>(verb.size()), verb.data(), printable(text).c_str());
@@ -35,6 +39,12 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
  public:
   // `windows`: where live windows go; nullptr: nowhere. It outlives the watcher.
   explicit Watcher(Ui ui, std::FILE* windows = nullptr) : screen_(ui), windows_(windows) {}
+  // Before the job is followed: what is told is kept too. Outlives the following.
+  void record(results::Recorder& recorder, std::string cluster) {
+    recorder_ = &recorder;
+    cluster_ = {std::move(cluster), ""};
+    recorder.cluster(cluster_);
+  }
   // To say something on, and for who draws it.
   RunScreen& screen() { return screen_; }
   // `ended` is set on this runtime's thread when there is nothing more to come. Both outlive the job's following.
@@ -49,7 +59,20 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
     screen_.second_over(totals);
   }
 
+  void on_second(const metrics::Window& second, Duration covered, bool amends) override {
+    if (recorder_ == nullptr) return;
+    if (amends) {
+      recorder_->amend(second);
+    } else {
+      recorder_->second(second, covered);
+    }
+  }
+  void on_whole(const aggregate::Totals& totals) override {
+    if (recorder_ != nullptr) recorder_->whole(totals);
+  }
+
   void on_status(const client::Status& status) override {
+    note_workers(status);
     if (status.state != state_ || status.queue_position != position_ || status.why != why_) {
       why_ = status.why;
       state_ = status.state;
@@ -96,6 +119,15 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
   void on_result(const client::Result& /*result*/) override { end(); }
   void on_given_up(const client::Error& /*why*/) override { end(); }
 
+  void note_workers(const client::Status& status) {
+    if (recorder_ == nullptr) return;
+    std::set<std::string> names;
+    for (const client::ShareStatus& share : status.shares) names.insert(share.worker);
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : " ") + name;
+    if (std::exchange(cluster_.workers, text) != text) recorder_->cluster(cluster_);
+  }
+
   void tell_workers(const client::Status& status) {
     for (const std::string& line : placement_of(status)) screen_.tell(at_, line);
   }
@@ -116,6 +148,8 @@ class Watcher final : public client::Listener, public client::detail::TotalsList
 
   RunScreen screen_;
   std::FILE* windows_;
+  results::Recorder* recorder_ = nullptr;
+  results::Cluster cluster_;
   runtime::EpollRuntime* runtime_ = nullptr;
   runtime::Event* ended_ = nullptr;
   Duration at_;
@@ -192,8 +226,14 @@ task<void> watch_to_the_end(runtime::Signals* signals, Watching* watching, LiveS
   co_await scope.join();
 }
 
+// How a job that is followed is kept.
+struct Keeping {
+  std::string cluster;
+  results::Recorder::Entry entry = results::Recorder::Entry::kNew;
+};
+
 // Follows a job whose listener is `watcher`.
-int see_through(client::Job given, Watcher& watcher, const FollowOptions& options) {
+int see_through(client::Job given, Watcher& watcher, const Keeping& keeping, const FollowOptions& options) {
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return complain(options.verb, runtime.error().message);
   auto signals = collect_signals(**runtime, options.ui);
@@ -208,6 +248,12 @@ int see_through(client::Job given, Watcher& watcher, const FollowOptions& option
     live.emplace(**runtime, *terminal, watcher.screen().board(), watching);
   }
   watcher.tell_the_end(**runtime, watching.ended);
+  std::optional<results::Recorder> recorder;
+  if (!options.store.empty()) {
+    recorder.emplace(options.store, given.id(), Inside::plan(given), (*runtime)->wall_now(), kCoresUnknown,
+                     keeping.entry);
+    watcher.record(*recorder, keeping.cluster);
+  }
   client::Job job = std::move(given);  // ends before what its listener uses
   watching.job = &job;
   Inside::follow(job);
@@ -217,7 +263,11 @@ int see_through(client::Job given, Watcher& watcher, const FollowOptions& option
     return kExitAway;
   }
   const auto result = job.wait();
-  if (result) return deliver(Inside::report(job), options.outs, options.verb);
+  if (result) {
+    const int exit_code = deliver(Inside::report(job), options.outs, options.verb);
+    if (recorder) keep(*recorder, Inside::report(job));
+    return exit_code;
+  }
   complain(options.verb, result.error().message + "; job '" + job.id() + "' is not watched any more");
   return kExitAway;
 }
@@ -271,10 +321,23 @@ int watch_job(client::Client& client, const std::string& job, const FollowOption
   auto attached = Inside::attach(client, job, &watcher, &watcher);
   if (attached) {
     watcher.screen().begin("job " + attached->id());
-    return see_through(std::move(*attached), watcher, options);
+    const Keeping keeping{Inside::cluster(client), results::Recorder::Entry::kUnfinished};
+    return see_through(std::move(*attached), watcher, keeping, options);
   }
   complain(options.verb, attached.error().message);
   return kExitAway;
+}
+
+void complete(const client::Client& client, const client::Job& job, const std::string& store) {
+  if (store.empty()) return;
+  const report::RunReport& report = Inside::report(job);
+  results::Recorder recorder(store, job.id(), Inside::plan(job), report.started_at, kCoresUnknown,
+                             results::Recorder::Entry::kUnfinished);
+  std::string workers;
+  for (const report::Worker& one : report.workers) workers += (workers.empty() ? "" : " ") + one.name;
+  recorder.cluster({Inside::cluster(client), workers});
+  recorder.whole(*report.totals);
+  keep(recorder, report);
 }
 
 int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed,
@@ -291,7 +354,7 @@ int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, 
   if (options.ui != Ui::kNone)
     std::fprintf(stderr, "job %s, given to %s\n", job->id().c_str(), client->answered_by().c_str());
   watcher.screen().begin(bundled.plan, "job " + job->id());
-  return see_through(std::move(*job), watcher, options);
+  return see_through(std::move(*job), watcher, {Inside::cluster(*client)}, options);
 }
 
 }  // namespace bellwether::cli

@@ -34,9 +34,14 @@ struct FollowOptions {
   std::string windows_file;      // for live windows, a JSON line each; empty: none
   bool cancel_on_signal = true;  // else a signal only ends the watching
   std::string_view verb = "run";
+  std::string store;  // the file in which the run is kept; empty: in none
 };
-// The exit code of the process: that of the job's verdict, when it has ended.
+// One that was begun in the store, by a `run` that is gone, goes on there; it makes no new one. The exit code of the
+// process: that of the job's verdict, when it has ended.
 int watch_job(client::Client& client, const std::string& job, const FollowOptions& options);
+
+// Puts the result of a job that has ended into the store, where a `run` that is gone has left it without one.
+void complete(const client::Client& client, const client::Job& job, const std::string& store);
 
 // Submits and follows.
 int run_on_cluster(const plan::Bundled& bundled, const ClusterOptions& cluster, uint64_t seed,

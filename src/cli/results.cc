@@ -71,9 +71,10 @@ int list(const Given& given) {
   for (std::size_t i = 0; i < shown; ++i) {
     const Run& run = runs[i];
     const std::string said = run.state == results::State::kEnded ? run.verdict : std::string(to_string(run.state));
+    const std::string where = run.cluster ? " (cluster " + run.cluster->name + ")" : "";
     table.add({run.id, format_wall(run.started_at).substr(0, 19) + "Z",
                report::decimal(run.figures.elapsed.seconds_f()), std::to_string(run.figures.requests),
-               report::percent(run.figures.failed, run.figures.requests), said, run.scenario});
+               report::percent(run.figures.failed, run.figures.requests), said, run.scenario + where});
   }
   std::string text = table.text();
   if (shown < runs.size()) text += "… and " + std::to_string(runs.size() - shown) + " older ones (--all)\n";
@@ -141,7 +142,8 @@ void add_results(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
   command->require_subcommand(1);
   command->footer(
-      "Every `bellwether run` on this machine is stored, unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
+      "Every `bellwether run` of this machine is stored, with --managers too, unless --no-store or "
+      "BELLWETHER_NO_STORE=1 says otherwise.\n"
       "Examples:\n"
       "  bellwether results list\n"
       "  bellwether results show last\n"

@@ -1,6 +1,7 @@
 #include "cli/results_words.h"
 
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "base/printable.h"
 #include "base/wall_text.h"
@@ -23,6 +24,12 @@ std::string millis(const metrics::Histogram& times, double at) {
 
 std::string json_of(const results::Run& run) {
   const bool ended = run.state == results::State::kEnded;
+  Json cluster(nullptr);
+  if (run.cluster) {
+    cluster = {{"name", run.cluster->name}, {"workers", Json::array()}};
+    std::istringstream names(run.cluster->workers);
+    for (std::string one; names >> one;) cluster["workers"].push_back(one);
+  }
   return Json{{"id", run.id},
               {"scenario", run.scenario},
               {"started_at", format_wall(run.started_at)},
@@ -32,7 +39,8 @@ std::string json_of(const results::Run& run) {
               {"elapsed_s", run.figures.elapsed.seconds_f()},
               {"requests", run.figures.requests},
               {"failed", run.figures.failed},
-              {"bytes", run.bytes}}
+              {"bytes", run.bytes},
+              {"cluster", std::move(cluster)}}
       .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -163,6 +163,7 @@ int run_command(const RunArguments& arguments) {
     FollowOptions options;
     options.ui = settings->ui;
     options.outs = settings->outs;
+    options.store = settings->store;
     return run_on_cluster(*bundled, arguments.cluster, settings->seed, options);
   }
   bundled->bundle = {};  // a run on this machine needs the plan only

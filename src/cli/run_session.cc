@@ -10,6 +10,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/kept_run.h"
 #include "cli/live_screen.h"
 #include "cli/machine_limits.h"
 #include "cli/run_screen.h"
@@ -17,7 +18,6 @@
 #include "node/local/control_socket.h"
 #include "node/local/local_run.h"
 #include "node/local/run_controls.h"
-#include "report/json.h"
 #include "results/recorder.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
@@ -117,22 +117,6 @@ bool is_controlled(const plan::Plan& plan) {
   return std::any_of(plan.workflows.begin(), plan.workflows.end(), [](const plan::Workflow& workflow) {
     return std::holds_alternative<plan::ExternallyControlled>(workflow.executor);
   });
-}
-
-// Whatever becomes of it, the run is what it was.
-void keep(results::Recorder& recorder, const report::RunReport& report) {
-  const results::Limits limits;
-  const auto outcome = recorder.end(report::to_json(report), std::string(aggregate::to_string(report.verdict.outcome)),
-                                    report.verdict.exit_code, limits);
-  if (!outcome.problem.empty()) {
-    std::fprintf(stderr, "warning: the run was not stored as it should be: %s. --no-store runs without.\n",
-                 outcome.problem.c_str());
-  }
-  if (outcome.removed > 0) {
-    std::fprintf(stderr, "The oldest stored runs were deleted: %zu. At most %llu are kept, of %llu MiB together.\n",
-                 outcome.removed, static_cast<unsigned long long>(limits.runs),
-                 static_cast<unsigned long long>(limits.bytes >> 20U));
-  }
 }
 
 }  // namespace

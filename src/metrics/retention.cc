@@ -14,20 +14,40 @@ constexpr uint64_t kDay = 24 * kHour;
 
 }  // namespace
 
+bool Retention::reach(uint64_t second) {
+  if (second < end_) return false;
+  end_ = second + 1;
+  const uint64_t before = hot_;
+  // The least border for which no more than `most` seconds, and less than a stretch, lie between it and `to`.
+  const auto border = [this](uint64_t to, uint64_t most, uint64_t stretch) {
+    const uint64_t long_ago = to - begin_;
+    return long_ago <= most ? begin_ : begin_ + (long_ago - most + stretch - 1) / stretch * stretch;
+  };
+  hot_ = border(end_, hot_seconds_ + kTenSeconds - 1, kTenSeconds);
+  warm_ = border(hot_, kHour, kMinute);
+  cold_ = border(warm_, kDay, kMinute);
+  return hot_ != before;
+}
+
+uint64_t Retention::stretch_of(uint64_t second) const {
+  if (second >= hot_ || second < begin_) return second;
+  if (second < cold_) return 0;
+  const uint64_t length = second >= warm_ ? kTenSeconds : kMinute;
+  return begin_ + (second - begin_) / length * length;
+}
+
 std::vector<Fold> Retention::add(uint64_t second) {
   check(second >= end_, "seconds come in their order");
-  end_ = second + 1;
+  const Retention before = *this;
+  reach(second);
   std::vector<Fold> folds;
-  for (; end_ - hot_ >= kMinute + kTenSeconds; hot_ += kTenSeconds) {
-    // The oldest first, so that no tier is ever over its limit.
-    for (; hot_ + kTenSeconds - warm_ > kHour; warm_ += kMinute) {
-      if (warm_ + kMinute - cold_ > kDay) {
-        cold_ += kMinute;
-        folds.push_back({Tier::kArchive, 0, cold_});
-      }
-      folds.push_back({Tier::kCold, warm_, warm_ + kMinute});
-    }
-    folds.push_back({Tier::kWarm, hot_, hot_ + kTenSeconds});
+  // The oldest first, so that no tier is ever over its limit. Nothing is there between what was the end and the second.
+  if (cold_ > before.cold_) folds.push_back({Tier::kArchive, 0, cold_});
+  for (uint64_t at = std::max(before.warm_, cold_); at < std::min(warm_, before.end_); at += kMinute) {
+    folds.push_back({Tier::kCold, at, at + kMinute});
+  }
+  for (uint64_t at = std::max(before.hot_, warm_); at < std::min(hot_, before.end_); at += kTenSeconds) {
+    folds.push_back({Tier::kWarm, at, at + kTenSeconds});
   }
   return folds;
 }

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 #include <map>
+#include <rapidcheck.h>
+
+#include "base/prng.h"
 
 namespace bellwether::metrics {
 namespace {
@@ -33,7 +36,7 @@ class Kept {
   void expect_bounded() {
     std::array<std::size_t, kTiers> of{};
     for (const auto& [first, stretch] : kept) ++of[static_cast<std::size_t>(stretch.tier)];
-    for (std::size_t t = 0; t < kTiers; ++t) ASSERT_LE(of[t], kMostOfTier[t]) << "tier " << t;
+    for (std::size_t t = 0; t < kTiers; ++t) ASSERT_LE(of[t], most_of_tiers(kHotWindows)[t]) << "tier " << t;
   }
 
   Retention retention;
@@ -76,6 +79,49 @@ TEST(Retention, seconds_that_are_missing_do_no_harm) {
   uint64_t seconds = 0;
   for (const auto& [first, stretch] : of.kept) seconds += stretch.seconds;
   EXPECT_EQ(seconds, 6U);
+}
+
+// Whoever asks for the stretch of each second has the same stretches as who does what add() says.
+TEST(Retention, both_ways_to_keep_stretches_agree) {
+  EXPECT_TRUE(rc::check([] {
+    Prng prng(*rc::gen::arbitrary<uint64_t>());
+    Kept of;
+    Retention asked;
+    std::vector<uint64_t> seconds;
+    uint64_t second = 0;
+    for (int i = 0; i < 400; ++i) {
+      second += prng.chance(0.02) ? prng.below(100'000) : 1 + prng.below(40);
+      seconds.push_back(second);
+      of.add(second);
+      asked.reach(second);
+    }
+    std::map<uint64_t, uint64_t> stretches;
+    for (const uint64_t one : seconds) ++stretches[asked.stretch_of(one)];
+    std::map<uint64_t, uint64_t> kept;
+    for (const auto& [first, stretch] : of.kept) kept[first] = stretch.seconds;
+    RC_ASSERT(stretches == kept);
+  }));
+}
+
+TEST(Retention, a_second_far_ahead_costs_no_more_than_any_other) {
+  Kept of;
+  for (uint64_t s = 0; s < 5'000; ++s) of.add(s);
+  of.add(uint64_t{1} << 40);
+  ASSERT_EQ(of.kept.size(), 2U);
+  EXPECT_EQ(of.kept.begin()->second.seconds, 5'000U);
+}
+
+TEST(Retention, what_was_kept_before_it_began_is_left_alone_until_it_is_archived) {
+  Retention retention(kHotWindows, 17);
+  for (uint64_t s = 17; s < 17 + 3'600; ++s) {
+    for (const Fold& fold : retention.add(s)) EXPECT_GE(fold.first, 17U);
+  }
+  EXPECT_EQ(retention.stretch_of(16), 16U);
+  uint64_t first = UINT64_MAX;
+  for (uint64_t s = 17 + 3'600; s < 17 + 100'000; ++s) {
+    for (const Fold& fold : retention.add(s)) first = std::min(first, fold.first);
+  }
+  EXPECT_EQ(first, 0U);
 }
 
 TEST(Retention, a_stretch_has_the_counts_of_both_and_the_most_users) {

@@ -1,5 +1,6 @@
 #include "results/recorder.h"
 
+#include <algorithm>
 #include <condition_variable>
 #include <deque>
 #include <mutex>
@@ -12,8 +13,11 @@ namespace bellwether::results {
 
 struct Recorder::Work {
   struct Item {
+    enum class Kind : uint8_t { kSecond, kAmend, kWhole, kCluster };
     Stretch stretch;
     Figures figures;
+    Kind kind = Kind::kSecond;
+    Cluster cluster;
   };
   struct End {
     std::string document;
@@ -28,6 +32,7 @@ struct Recorder::Work {
   plan::Plan plan;
   WallTime started_at;
   int cores = 1;
+  Entry entry = Entry::kNew;
 
   std::mutex mutex;
   std::condition_variable news;
@@ -37,13 +42,28 @@ struct Recorder::Work {
   std::size_t left_out = 0;
   Outcome outcome;  // read when the thread has ended
 
+  // Of the own thread.
+  metrics::Retention retention;
+  uint64_t after = 0;  // second after all that was added
+
   std::thread thread;
 
   void main() {
+    if (entry == Entry::kUnfinished) {
+      // Where there is no store, there is nothing to complete, and none is made.
+      const auto there = Store::open(path, Store::Use::kRead);
+      if (!there && there.error().code == Errc::kNotFound) return give_up({});
+    }
     auto store = Store::open(path, Store::Use::kWrite);
     if (!store) return give_up(store.error());
-    if (auto begun = store->begin(id, plan, started_at, cores); !begun) return give_up(begun.error());
-    metrics::Retention retention;
+    if (entry == Entry::kNew) {
+      if (auto begun = store->begin(id, plan, started_at, cores); !begun) return give_up(begun.error());
+    } else {
+      const auto kept = store->resume(id, plan);
+      if (!kept) return give_up(kept.error());
+      if (!*kept) return give_up({});
+      retention = metrics::Retention(metrics::kHotWindows, after = **kept);
+    }
     for (;;) {
       std::unique_lock lock(mutex);
       news.wait(lock, [this] { return leave || end || !items.empty(); });
@@ -51,10 +71,37 @@ struct Recorder::Work {
       const Item item = std::move(items.front());
       items.pop_front();
       lock.unlock();
-      const auto folds = retention.add(item.stretch.first);
-      if (auto added = store->add(id, item.stretch, item.figures, folds); !added) return give_up(added.error());
+      if (auto done = carry_out(*store, item); !done) return give_up(done.error());
     }
     if (end) finish(*store);
+  }
+
+  Status carry_out(Store& store, const Item& item) {
+    switch (item.kind) {
+      case Item::Kind::kCluster: return store.note_cluster(id, item.cluster);
+      case Item::Kind::kAmend: return amend(store, item);
+      case Item::Kind::kWhole: return settle(store, item);
+      case Item::Kind::kSecond: break;
+    }
+    // What is told again after a whole that ended before it has had its folds.
+    std::vector<metrics::Fold> folds;
+    if (item.stretch.first >= after) folds = retention.add(item.stretch.first);
+    after = std::max(after, item.stretch.first + 1);
+    return store.add(id, item.stretch, item.figures, folds);
+  }
+
+  Status amend(Store& store, const Item& item) {
+    const account::Shape shape{plan.steps.size(), plan.workflows.size(), plan.checks.size()};
+    const auto part = account::decode_window(item.stretch.window, shape, nullptr);
+    if (!part) return tl::unexpected(part.error());
+    return store.amend(id, item.stretch.first, *part, item.figures);
+  }
+
+  Status settle(Store& store, const Item& item) {
+    const auto stays = store.settle(id, item.stretch, item.figures);
+    if (!stays) return tl::unexpected(stays.error());
+    if (!*stays) retention = metrics::Retention(metrics::kHotWindows, after = item.stretch.span);
+    return {};
   }
 
   void finish(Store& store) {
@@ -70,6 +117,22 @@ struct Recorder::Work {
       outcome.problem =
           std::to_string(left_out) + " seconds are missing in it: the disk was too slow, or they came out of turn";
     }
+  }
+
+  void push(Item item) {
+    {
+      const std::lock_guard lock(mutex);
+      if (leave) return;
+      if (items.size() >= kMostWaiting) {
+        // Without a whole, all that comes after it would be wrong.
+        const auto oldest =
+            std::find_if(items.begin(), items.end(), [](const Item& one) { return one.kind != Item::Kind::kWhole; });
+        items.erase(oldest == items.end() ? items.begin() : oldest);
+        ++left_out;
+      }
+      items.push_back(std::move(item));
+    }
+    news.notify_one();
   }
 
   void give_up(const Error& error) {
@@ -108,17 +171,33 @@ plan::Plan outline(const plan::Plan& plan) {
 
 }  // namespace
 
-Recorder::Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores)
+Recorder::Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores,
+                    Entry entry)
     : work_(std::make_unique<Work>()), scratch_(aggregate::shape_of(plan), nullptr) {
   work_->path = std::move(path);
   work_->id = std::move(id);
   work_->plan = outline(plan);
   work_->started_at = started_at;
   work_->cores = cores;
+  work_->entry = entry;
   work_->thread = std::thread([work = work_.get()] { work->main(); });
 }
 
 Recorder::~Recorder() { work_->stop(); }
+
+Figures Recorder::take(const metrics::Window& window) {
+  scratch_.clear();
+  scratch_.merge(window);
+  scratch_.covered = Duration::zero();
+  scratch_.second = window.second;
+  Figures figures;
+  for (metrics::StepWindow& step : scratch_.steps) {
+    figures.requests += step.count;
+    figures.failed += step.failed;
+    for (metrics::Histogram& phase : step.phases) phase.clear();
+  }
+  return figures;
+}
 
 void Recorder::second(const metrics::Window& window, Duration covered) {
   if (window.second < next_) {
@@ -127,28 +206,31 @@ void Recorder::second(const metrics::Window& window, Duration covered) {
     return;
   }
   next_ = window.second + 1;
-  scratch_.clear();
-  scratch_.merge(window);
-  scratch_.covered = Duration::zero();
-  scratch_.second = window.second;
-  for (metrics::StepWindow& step : scratch_.steps) {
-    figures_.requests += step.count;
-    figures_.failed += step.failed;
-    for (metrics::Histogram& phase : step.phases) phase.clear();
-  }
+  const Figures more = take(window);
+  figures_.requests += more.requests;
+  figures_.failed += more.failed;
   figures_.elapsed = Duration::seconds(static_cast<int64_t>(window.second)) + covered;
-  Work::Item item{{window.second, 1, covered, account::encode_window(scratch_)}, figures_};
-  {
-    const std::lock_guard lock(work_->mutex);
-    if (work_->leave) return;
-    if (work_->items.size() >= kMostWaiting) {
-      work_->items.pop_front();
-      ++work_->left_out;
-    }
-    work_->items.push_back(std::move(item));
-  }
-  work_->news.notify_one();
+  work_->push({{window.second, 1, covered, account::encode_window(scratch_)}, figures_, Work::Item::Kind::kSecond, {}});
 }
+
+void Recorder::amend(const metrics::Window& part) {
+  const Figures more = take(part);
+  figures_.requests += more.requests;
+  figures_.failed += more.failed;
+  work_->push({{part.second, 1, {}, account::encode_window(scratch_)}, figures_, Work::Item::Kind::kAmend, {}});
+}
+
+void Recorder::whole(const aggregate::Totals& totals) {
+  figures_ = take(totals.sum());
+  next_ = totals.empty() ? 0 : totals.last().second + 1;
+  if (!totals.empty()) {
+    figures_.elapsed = Duration::seconds(static_cast<int64_t>(totals.last().second)) + totals.last().covered;
+  }
+  scratch_.second = 0;
+  work_->push({{0, next_, totals.elapsed(), account::encode_window(scratch_)}, figures_, Work::Item::Kind::kWhole, {}});
+}
+
+void Recorder::cluster(const Cluster& cluster) { work_->push({{}, figures_, Work::Item::Kind::kCluster, cluster}); }
 
 Recorder::Outcome Recorder::end(std::string document, std::string verdict, int exit_code, const Limits& limits) {
   {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <utility>
 
 #include "account/window_codec.h"
 #include "base/check.h"
@@ -10,7 +9,9 @@
 #include "report/run_report.h"
 #include "results/database.h"
 #include "results/names.h"
+#include "results/process.h"
 #include "results/shape.h"
+#include "results/stretches.h"
 #include "runtime/processes.h"
 
 namespace bellwether::results {
@@ -21,48 +22,6 @@ constexpr const char* kRuns =
     " pid_namespace, verdict IS NOT NULL, ifnull(length(document), 0) +"
     " (SELECT ifnull(sum(length(window)), 0) FROM stretches WHERE run = runs.id)"
     " FROM runs ORDER BY started_at DESC, rowid DESC";
-
-// Whether the process that wrote a run is still there.
-bool lives(int64_t pid, uint64_t start_time, const std::string& boot_id, const std::string& pid_namespace) {
-  const runtime::ProcessIdentity self = runtime::identify_self();
-  if (!boot_id.empty() && !self.boot_id.empty() && boot_id != self.boot_id) return false;
-  if (pid_namespace != self.pid_namespace) return true;  // its number means nothing here
-  const runtime::ProcessSight sight = runtime::look_at_process(pid);
-  if (sight.state == runtime::ProcessSight::State::kDead) return false;
-  return start_time == 0 || !sight.start_time || *sight.start_time == start_time;
-}
-
-Status put(Database& database, const std::string& run, const Stretch& stretch) {
-  Statement insert(database, "INSERT INTO stretches(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");
-  insert.text(run).number(static_cast<int64_t>(stretch.first)).number(static_cast<int64_t>(stretch.span));
-  return insert.number(stretch.covered.ns()).blob(stretch.window).done();
-}
-
-Status fold(Database& database, const std::string& run, const account::Shape& shape, const metrics::Fold& fold) {
-  Statement select(database,
-                   "SELECT window, covered FROM stretches WHERE run = ? AND first >= ? AND first < ? ORDER BY first");
-  select.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
-  std::optional<metrics::Window> sum;
-  for (;;) {
-    const auto more = select.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) break;
-    auto one = account::decode_sum(select.bytes(0), shape, nullptr);
-    if (!one) return tl::unexpected(one.error());
-    one->covered = Duration::nanos(select.integer(1));
-    if (sum) {
-      metrics::append(*sum, *one);
-    } else {
-      sum = std::move(*one);
-    }
-  }
-  if (!sum) return {};
-  Statement remove(database, "DELETE FROM stretches WHERE run = ? AND first >= ? AND first < ?");
-  remove.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
-  if (auto removed = remove.done(); !removed) return removed;
-  const Duration covered = std::exchange(sum->covered, Duration::zero());
-  return put(database, run, {fold.first, fold.end - fold.first, covered, account::encode_window(*sum)});
-}
 
 }  // namespace
 
@@ -100,10 +59,8 @@ Status Store::add(const std::string& id, const Stretch& second, const Figures& s
                   const std::vector<metrics::Fold>& folds) {
   Transaction transaction(*database_);
   if (auto begun = transaction.begin(); !begun) return begun;
-  if (auto added = put(*database_, id, second); !added) return added;
-  Statement update(*database_, "UPDATE runs SET elapsed = ?, requests = ?, failed = ? WHERE id = ?");
-  update.number(so_far.elapsed.ns()).number(static_cast<int64_t>(so_far.requests));
-  if (auto set = update.number(static_cast<int64_t>(so_far.failed)).text(id).done(); !set) return set;
+  if (auto added = put_stretch(*database_, id, second); !added) return added;
+  if (auto set = set_figures(id, so_far); !set) return set;
   if (!folds.empty()) {
     Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
     const auto found = select.text(id).row();
@@ -112,10 +69,16 @@ Status Store::add(const std::string& id, const Stretch& second, const Figures& s
     if (!plan) return tl::unexpected(plan.error());
     const metrics::Shape shape = aggregate::shape_of(*plan);
     for (const metrics::Fold& one : folds) {
-      if (auto folded = fold(*database_, id, shape, one); !folded) return folded;
+      if (auto folded = fold_stretches(*database_, id, shape, one); !folded) return folded;
     }
   }
   return transaction.commit();
+}
+
+Status Store::set_figures(const std::string& id, const Figures& figures) {
+  Statement update(*database_, "UPDATE runs SET elapsed = ?, requests = ?, failed = ? WHERE id = ?");
+  update.number(figures.elapsed.ns()).number(static_cast<int64_t>(figures.requests));
+  return update.number(static_cast<int64_t>(figures.failed)).text(id).done();
 }
 
 Status Store::end(const std::string& id, const std::string& document, std::string_view verdict, int exit_code,
@@ -128,7 +91,7 @@ Status Store::end(const std::string& id, const std::string& document, std::strin
   return update.text(id).done();
 }
 
-Result<std::vector<Run>> Store::list() {
+Result<std::vector<Run>> Store::list_plain() {
   Statement select(*database_, kRuns);
   std::vector<Run> runs;
   for (;;) {
@@ -148,11 +111,22 @@ Result<std::vector<Run>> Store::list() {
       run.state = State::kEnded;
     } else {
       const bool alive =
-          lives(select.integer(8), static_cast<uint64_t>(select.integer(9)), select.bytes(10), select.bytes(11));
+          is_alive(select.integer(8), static_cast<uint64_t>(select.integer(9)), select.bytes(10), select.bytes(11));
       run.state = alive ? State::kRunning : State::kAborted;
     }
     runs.push_back(std::move(run));
   }
+}
+
+Result<std::vector<Run>> Store::list() {
+  auto runs = list_plain();
+  if (!runs) return runs;
+  auto clusters = clusters_of_all();
+  if (!clusters) return tl::unexpected(clusters.error());
+  for (Run& run : *runs) {
+    if (const auto at = clusters->find(run.id); at != clusters->end()) run.cluster = std::move(at->second);
+  }
+  return runs;
 }
 
 Result<Run> Store::find(std::string_view name) {
@@ -222,7 +196,10 @@ Result<std::string> Store::document(const Run& run) {
                                 .elapsed = run.figures.elapsed,
                                 .cores = static_cast<int>(std::max<int64_t>(1, select.integer(1))),
                                 .ending = aggregate::Ending::kSignal});
-  report.verdict.reason = "its process ended without a word; thresholds were not judged";
+  report.verdict.reason =
+      run.cluster ? "who followed job " + run.id + " ended without a word, and the job may go on or have ended: " +
+                        "`bellwether job watch` and `job results` bring its result; thresholds were not judged"
+                  : "its process ended without a word; thresholds were not judged";
   return report::to_json(report);
 }
 
@@ -283,7 +260,10 @@ Status Store::copy(const Run& run, Store& to) {
     if (!*more) break;
     const Stretch one{static_cast<uint64_t>(stretches.integer(0)), static_cast<uint64_t>(stretches.integer(1)),
                       Duration::nanos(stretches.integer(2)), stretches.bytes(3)};
-    if (auto copied = put(*to.database_, run.id, one); !copied) return copied;
+    if (auto copied = put_stretch(*to.database_, run.id, one); !copied) return copied;
+  }
+  if (run.cluster) {
+    if (auto noted = to.note_cluster(run.id, *run.cluster); !noted) return noted;
   }
   return transaction.commit();
 }

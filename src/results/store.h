@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,6 +36,13 @@ enum class State : uint8_t {
 // "running", "aborted", "ended".
 std::string_view to_string(State state);
 
+// Of a run that a cluster made: its id is that of the job.
+struct Cluster {
+  std::string name;
+  std::string workers;  // their names, with spaces between; as many as fit into kMostWorkersBytes
+};
+inline constexpr std::size_t kMostWorkersBytes = 4096;
+
 struct Run {
   std::string id;
   std::string scenario;
@@ -43,7 +51,8 @@ struct Run {
   std::string verdict;  // of one that ended
   int exit_code = 0;
   Figures figures;
-  uint64_t bytes = 0;  // that its seconds and its document take
+  uint64_t bytes = 0;              // that its seconds and its document take
+  std::optional<Cluster> cluster;  // nothing: this machine made it
 };
 
 // A stretch of a run.
@@ -77,6 +86,20 @@ class Store {
   // One second more, and what is folded because of it, at once or not at all.
   Status add(const std::string& id, const Stretch& second, const Figures& so_far,
              const std::vector<metrics::Fold>& folds);
+  // --- of a run that a cluster makes, and this process only follows
+
+  // Whose it is, and who makes it, in place of what was noted before.
+  Status note_cluster(const std::string& id, const Cluster& cluster);
+  // This process goes on with the run of another one that is gone, and has not said how it ended. Gives the second
+  // after all that is kept of it; nothing: there is no such run of this plan.
+  Result<std::optional<uint64_t>> resume(const std::string& id, const plan::Plan& plan);
+  // What was measured in a second of the past too, and was not known then: it goes into the stretch that has that
+  // second, or into one of its own.
+  Status amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far);
+  // `whole` is everything from the start to before `whole.span`. Where what is kept of that time is the same, it stays,
+  // and only what is later goes; else `whole` is all that is left, as one stretch. Whether it stayed.
+  Result<bool> settle(const std::string& id, const Stretch& whole, const Figures& so_far);
+
   // The run has ended, and `document` is its result file.
   Status end(const std::string& id, const std::string& document, std::string_view verdict, int exit_code,
              const Figures& figures);
@@ -108,6 +131,10 @@ class Store {
 
  private:
   explicit Store(std::unique_ptr<Database> database);
+  Result<std::vector<Run>> list_plain();
+  // By the ids of their runs.
+  Result<std::map<std::string, Cluster>> clusters_of_all();
+  Status set_figures(const std::string& id, const Figures& figures);
   std::unique_ptr<Database> database_;
 };
 

@@ -267,6 +267,10 @@ Outcome<Job> Inside::attach(Client& client, const std::string& job, Listener* li
   return Job(engine, std::make_shared<Following>(job, std::move(*plan), listener, totals));
 }
 
+const plan::Plan& Inside::plan(const Job& job) { return job.following_->plan(); }
+
+const std::string& Inside::cluster(const Client& client) { return client.engine_->cluster(); }
+
 void Inside::follow(Job& job) { job.engine_->follow(job.following_); }
 
 const report::RunReport& Inside::report(const Job& job) { return job.following_->report(); }

@@ -50,6 +50,7 @@ class Engine final : public std::enable_shared_from_this<Engine> {
 
   Duration patience() const { return settings_.patience; }
   const std::string& by() const { return settings_.by; }
+  const std::string& cluster() const { return settings_.config.cluster; }
   uint64_t draw();
   std::string answered_by() const;
 

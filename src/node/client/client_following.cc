@@ -128,6 +128,7 @@ void Following::tell_contact(bool answers, const bellwether::Error& why) {
 }
 
 void Following::on_second(const metrics::Window& second, Duration covered, bool amends) {
+  if (totals_ != nullptr && !quiet_) totals_->on_second(second, covered, amends);
   if (listener_ == nullptr) return;
   windows_.push_back(
       {amends ? Window::Kind::kLate : Window::Kind::kSecond, second.second, figures_of(plan_, second, covered)});
@@ -136,6 +137,7 @@ void Following::on_second(const metrics::Window& second, Duration covered, bool 
 void Following::on_whole() {
   windows_.clear();
   const aggregate::Totals& totals = follower_->totals();
+  if (totals_ != nullptr && !quiet_) totals_->on_whole(totals);
   if (listener_ == nullptr || totals.empty()) return;
   windows_.push_back({Window::Kind::kWhole, totals.last().second, figures_of(totals)});
 }

@@ -17,11 +17,15 @@
 
 namespace bellwether::client::detail {
 
-// Told of any news before the listener is: the totals themselves, for the screens of this product.
+// Told of any news before the listener is: the totals themselves, for the screens and the store of this product.
 class TotalsListener {
  public:
   virtual ~TotalsListener() = default;
   virtual void on_totals(const aggregate::Totals& totals) = 0;
+  // What they were made of: a second more, or (`amends`) something of one that was told before.
+  virtual void on_second(const metrics::Window& second, Duration covered, bool amends) = 0;
+  // They are others: nothing that was told before counts, but what is in them.
+  virtual void on_whole(const aggregate::Totals& totals) = 0;
 };
 
 class Following final : private node::JobFollower::Observer {

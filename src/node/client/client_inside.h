@@ -16,6 +16,9 @@ struct Inside {
   static Outcome<Job> attach(Client& client, const std::string& job, Listener* listener, TotalsListener* totals);
   // From now on the listeners are told.
   static void follow(Job& job);
+  static const plan::Plan& plan(const Job& job);
+  // The name of the cluster that is asked.
+  static const std::string& cluster(const Client& client);
   // REQUIRES that the job has given its result, and lives as long as that.
   static const report::RunReport& report(const Job& job);
 };

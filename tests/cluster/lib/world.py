@@ -155,16 +155,20 @@ class Node:
             popen = subprocess.Popen(
                 ["nsenter", f"--net={enclosure.NAMESPACES / self.name}", *map(str, command)],
                 stdin=subprocess.DEVNULL, stdout=out, stderr=subprocess.STDOUT,
-                env={**os.environ, **(environment or {})}, cwd=more.pop("cwd", self.world.folder), **more)
+                env={**self.environment(), **(environment or {})}, cwd=more.pop("cwd", self.world.folder), **more)
         process = Process(popen, log)
         self.processes.append(process)
         return process
+
+    def environment(self):
+        """Runs are stored in the folder of the world, not among those of whoever runs the tests."""
+        return {**os.environ, "XDG_DATA_HOME": str(self.world.folder / "data")}
 
     def run(self, *command, seconds=PATIENCE):
         """A command on this node to its end: (exit code, what it printed)."""
         done = subprocess.run(["nsenter", f"--net={enclosure.NAMESPACES / self.name}", *map(str, command)],
                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                              timeout=seconds)
+                              timeout=seconds, env=self.environment())
         return done.returncode, done.stdout
 
     def get(self, port, path, seconds=PATIENCE):

@@ -1,0 +1,155 @@
+// Runs that a cluster makes: the store follows what a client hears of them.
+
+#include <string_view>
+
+#include "account/window_codec.h"
+#include "results/database.h"
+#include "results/process.h"
+#include "results/shape.h"
+#include "results/store.h"
+#include "results/stretches.h"
+#include "runtime/processes.h"
+
+namespace bellwether::results {
+namespace {
+
+// A store that has never seen a run on a cluster lacks it, and needs no other format for it: who does not know the
+// table leaves it alone.
+constexpr const char* kTable =
+    "CREATE TABLE IF NOT EXISTS clusters(run TEXT PRIMARY KEY REFERENCES runs(id) ON DELETE CASCADE,"
+    " name TEXT NOT NULL, workers TEXT NOT NULL) STRICT";
+
+// As many names as fit.
+std::string_view whole_names(std::string_view names) {
+  if (names.size() <= kMostWorkersBytes) return names;
+  const std::size_t end = names.rfind(' ', kMostWorkersBytes);
+  return names.substr(0, end == std::string_view::npos ? 0 : end);
+}
+
+// Only what adds up, so that it can be compared: the most users at once of two stretches is not that of the run.
+std::string sums_of(metrics::Window& window) {
+  window.second = 0;
+  window.covered = Duration::zero();
+  for (metrics::WorkflowWindow& one : window.workflows) one.vus_active = one.vus_allocated = 0;
+  return account::encode_window(window);
+}
+
+// Whether what is kept until `whole` ends is the same as that.
+Result<bool> is_kept(Database& database, const std::string& id, const account::Shape& shape, const Stretch& whole) {
+  auto want = account::decode_sum(whole.window, shape, nullptr);
+  if (!want) return tl::unexpected(want.error());
+  metrics::Window kept(shape.steps, shape.workflows, shape.checks, nullptr);
+  Statement select(database, "SELECT first, span, window FROM stretches WHERE run = ? AND first < ? ORDER BY first");
+  select.text(id).number(static_cast<int64_t>(whole.span));
+  for (;;) {
+    const auto more = select.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    if (static_cast<uint64_t>(select.integer(0)) + static_cast<uint64_t>(select.integer(1)) > whole.span) return false;
+    const auto one = account::decode_sum(select.bytes(2), shape, nullptr);
+    if (!one) return tl::unexpected(one.error());
+    metrics::append(kept, *one);
+  }
+  return sums_of(kept) == sums_of(*want);
+}
+
+}  // namespace
+
+Status Store::note_cluster(const std::string& id, const Cluster& cluster) {
+  if (auto made = database_->run(kTable); !made) return made;
+  Statement put(*database_, "INSERT OR REPLACE INTO clusters(run, name, workers) VALUES(?, ?, ?)");
+  return put.text(id).text(cluster.name).text(whole_names(cluster.workers)).done();
+}
+
+Result<std::map<std::string, Cluster>> Store::clusters_of_all() {
+  std::map<std::string, Cluster> out;
+  Statement exists(*database_, "SELECT 1 FROM sqlite_schema WHERE name = 'clusters'");
+  const auto there = exists.row();
+  if (!there) return tl::unexpected(there.error());
+  if (!*there) return out;
+  Statement select(*database_, "SELECT run, name, workers FROM clusters");
+  for (;;) {
+    const auto more = select.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) return out;
+    out[select.bytes(0)] = {select.bytes(1), select.bytes(2)};
+  }
+}
+
+Result<std::optional<uint64_t>> Store::resume(const std::string& id, const plan::Plan& plan) {
+  Transaction transaction(*database_);
+  if (auto begun = transaction.begin(); !begun) return tl::unexpected(begun.error());
+  Statement select(*database_,
+                   "SELECT pid, start_time, boot_id, pid_namespace, shape,"
+                   " (SELECT ifnull(max(first + span), 0) FROM stretches WHERE run = runs.id)"
+                   " FROM runs WHERE id = ? AND verdict IS NULL");
+  const auto found = select.text(id).row();
+  if (!found) return tl::unexpected(found.error());
+  if (!*found || select.bytes(4) != encode_shape(plan)) return std::nullopt;
+  if (is_alive(select.integer(0), static_cast<uint64_t>(select.integer(1)), select.bytes(2), select.bytes(3))) {
+    return std::nullopt;
+  }
+  const auto end = static_cast<uint64_t>(select.integer(5));
+  const runtime::ProcessIdentity self = runtime::identify_self();
+  Statement update(*database_, "UPDATE runs SET pid = ?, start_time = ?, boot_id = ?, pid_namespace = ? WHERE id = ?");
+  update.number(self.pid).number(static_cast<int64_t>(self.start_time)).text(self.boot_id).text(self.pid_namespace);
+  if (auto taken = update.text(id).done(); !taken) return tl::unexpected(taken.error());
+  if (auto committed = transaction.commit(); !committed) return tl::unexpected(committed.error());
+  return end;
+}
+
+Status Store::amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far) {
+  Transaction transaction(*database_);
+  if (auto begun = transaction.begin(); !begun) return begun;
+  if (auto set = set_figures(id, so_far); !set) return set;
+  Stretch stretch{second, 1, Duration::seconds(1), {}};
+  metrics::Window sum(part.steps.size(), part.workflows.size(), part.checks.size(), nullptr);
+  {
+    Statement select(*database_,
+                     "SELECT first, span, covered, window FROM stretches WHERE run = ? AND first <= ? AND"
+                     " first + span > ?");
+    select.text(id).number(static_cast<int64_t>(second)).number(static_cast<int64_t>(second));
+    const auto found = select.row();
+    if (!found) return tl::unexpected(found.error());
+    if (*found) {
+      stretch.first = static_cast<uint64_t>(select.integer(0));
+      stretch.span = static_cast<uint64_t>(select.integer(1));
+      stretch.covered = Duration::nanos(select.integer(2));
+      auto kept = account::decode_sum(select.bytes(3), account::shape_of(part), nullptr);
+      if (!kept) return tl::unexpected(kept.error());
+      sum = std::move(*kept);
+    }
+  }
+  metrics::append(sum, part);
+  sum.second = stretch.first;
+  sum.covered = Duration::zero();
+  stretch.window = account::encode_window(sum);
+  Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first = ?");
+  if (auto gone = remove.text(id).number(static_cast<int64_t>(stretch.first)).done(); !gone) return gone;
+  if (auto put = put_stretch(*database_, id, stretch); !put) return put;
+  return transaction.commit();
+}
+
+Result<bool> Store::settle(const std::string& id, const Stretch& whole, const Figures& so_far) {
+  Transaction transaction(*database_);
+  if (auto begun = transaction.begin(); !begun) return tl::unexpected(begun.error());
+  if (auto set = set_figures(id, so_far); !set) return tl::unexpected(set.error());
+  Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
+  const auto found = select.text(id).row();
+  if (!found) return tl::unexpected(found.error());
+  const auto plan = decode_shape(*found ? select.bytes(0) : "");
+  if (!plan) return tl::unexpected(plan.error());
+  const account::Shape shape{plan->steps.size(), plan->workflows.size(), plan->checks.size()};
+  const auto stays = is_kept(*database_, id, shape, whole);
+  if (!stays) return stays;
+  Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first >= ?");
+  remove.text(id).number(*stays ? static_cast<int64_t>(whole.span) : 0);
+  if (auto gone = remove.done(); !gone) return tl::unexpected(gone.error());
+  if (!*stays && whole.span > 0) {
+    if (auto put = put_stretch(*database_, id, whole); !put) return tl::unexpected(put.error());
+  }
+  if (auto committed = transaction.commit(); !committed) return tl::unexpected(committed.error());
+  return stays;
+}
+
+}  // namespace bellwether::results

@@ -1,0 +1,41 @@
+#include "results/stretches.h"
+
+#include <optional>
+#include <utility>
+
+namespace bellwether::results {
+
+Status put_stretch(Database& database, const std::string& run, const Stretch& stretch) {
+  Statement insert(database, "INSERT INTO stretches(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");
+  insert.text(run).number(static_cast<int64_t>(stretch.first)).number(static_cast<int64_t>(stretch.span));
+  return insert.number(stretch.covered.ns()).blob(stretch.window).done();
+}
+
+Status fold_stretches(Database& database, const std::string& run, const account::Shape& shape,
+                      const metrics::Fold& fold) {
+  Statement select(database,
+                   "SELECT window, covered FROM stretches WHERE run = ? AND first >= ? AND first < ? ORDER BY first");
+  select.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
+  std::optional<metrics::Window> sum;
+  for (;;) {
+    const auto more = select.row();
+    if (!more) return tl::unexpected(more.error());
+    if (!*more) break;
+    auto one = account::decode_sum(select.bytes(0), shape, nullptr);
+    if (!one) return tl::unexpected(one.error());
+    one->covered = Duration::nanos(select.integer(1));
+    if (sum) {
+      metrics::append(*sum, *one);
+    } else {
+      sum = std::move(*one);
+    }
+  }
+  if (!sum) return {};
+  Statement remove(database, "DELETE FROM stretches WHERE run = ? AND first >= ? AND first < ?");
+  remove.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
+  if (auto removed = remove.done(); !removed) return removed;
+  const Duration covered = std::exchange(sum->covered, Duration::zero());
+  return put_stretch(database, run, {fold.first, fold.end - fold.first, covered, account::encode_window(*sum)});
+}
+
+}  // namespace bellwether::results

@@ -1,0 +1,17 @@
+// Stretches of runs as rows of the store. Within transactions of the caller.
+#pragma once
+
+#include <string>
+
+#include "account/window_codec.h"
+#include "metrics/retention.h"
+#include "results/database.h"
+
+namespace bellwether::results {
+
+Status put_stretch(Database& database, const std::string& run, const Stretch& stretch);
+// All stretches that begin in the time of the fold become one.
+Status fold_stretches(Database& database, const std::string& run, const account::Shape& shape,
+                      const metrics::Fold& fold);
+
+}  // namespace bellwether::results

@@ -1,0 +1,99 @@
+#!/usr/bin/env python3
+"""Runs on a cluster in the store of the client: as they go, whoever dies, and with the same reports as local ones."""
+
+import json
+
+from lib import jobs, nodes
+from lib.world import until
+
+
+class Stored(jobs.Test):
+    def results(self, cluster, *words, code=0):
+        done, text = cluster.client.run(self.binary, "results", *words)
+        self.assertEqual(done, code, text)
+        return text
+
+    def listed(self, cluster):
+        return json.loads(self.results(cluster, "list", "--json"))
+
+    def shown(self, cluster):
+        return json.loads(self.results(cluster, "show", "last", "--json"))
+
+    def test_a_client_that_is_killed_leaves_a_run_that_the_next_one_completes(self):
+        cluster = self.cluster(1, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=12))
+        cluster.under_load(client, 2)
+        until("a stored second", lambda: self.listed(cluster)[0]["requests"] > 0)
+        [run] = self.listed(cluster)
+        self.assertEqual((run["id"], run["state"]), (client.job, "running"))
+        self.assertEqual(run["cluster"], {"name": "flock", "workers": ["w1", "w2"]})
+        client.process.kill()
+        [run] = self.listed(cluster)
+        self.assertEqual(run["state"], "aborted")
+        # At least what it had told on its screen was written.
+        self.assertGreaterEqual(run["elapsed_s"], 2)
+        shown = self.shown(cluster)
+        self.assertEqual(shown["run"]["verdict"], "aborted")
+        self.assertEqual(shown["totals"]["requests"], run["requests"])
+        self.assertIn("job watch", shown["run"]["reason"])
+
+        code, result = cluster.watch(client.job).finish()
+        self.assertEqual(code, jobs.PASS)
+        self.assert_whole(result, 720)
+        [run] = self.listed(cluster)
+        self.assertEqual((run["id"], run["state"], run["verdict"], run["requests"]),
+                         (client.job, "ended", "pass", 720))
+        self.assertEqual(self.shown(cluster), result)
+        # Who watches once more changes nothing, and makes no other.
+        self.assertEqual(cluster.watch(client.job, "results").finish()[1]["run"], result["run"])
+        self.assertEqual(self.listed(cluster), [run])
+
+    def test_the_result_of_a_job_completes_a_run_whose_client_was_killed(self):
+        cluster = self.cluster(1, workers=1)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=4))
+        cluster.under_load(client, 1)
+        client.process.kill()
+        cluster.in_state(client.job, "completed")
+        code, result = cluster.watch(client.job, "results").finish()
+        self.assertEqual(code, jobs.PASS)
+        [run] = self.listed(cluster)
+        self.assertEqual((run["state"], run["requests"]), ("ended", 240))
+        self.assertEqual(self.shown(cluster), result)
+        # A job that nobody ran from here is no run of this store.
+        job = cluster.submit(cluster.scenario(seconds=1))
+        self.assertEqual(cluster.watch(job).finish()[0], jobs.PASS)
+        self.assertEqual(self.listed(cluster), [run])
+
+    def test_the_manager_that_has_the_job_is_killed_and_the_run_is_stored_whole(self):
+        cluster = self.cluster(3, workers=3)
+        leader, _ = cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=14))
+        cluster.under_load(client, 2)
+        cluster.running[leader].kill()
+        client.says("goes on with the job")
+        cluster.running["w3"].kill()
+        code, result = client.finish()
+        self.assertEqual(code, jobs.LOST)
+        [run] = self.listed(cluster)
+        self.assertEqual((run["state"], run["verdict"], run["requests"]),
+                         ("ended", "inconclusive", result["totals"]["requests"]))
+        self.assertEqual(self.shown(cluster), result)
+        events = [one["kind"] for one in result["events"]]
+        self.assertIn("owner_changed", events)
+        self.assertIn("worker_lost", events)
+        reports = {name: cluster.folder / f"again.{name}" for name in ("json", "csv", "junit", "html")}
+        words = [word for name, path in reports.items() for word in ("--to", f"{name}={path}")]
+        code, text = cluster.client.run(self.binary, "report", "last", *words)
+        self.assertEqual(code, 0, text)
+        self.assertEqual(json.loads(reports["json"].read_text()), result)
+        page = reports["html"].read_text()
+        for word in ("owner_changed", "worker_lost", "w1", "w2", "w3", 'class="event"', 'class="lost"'):
+            self.assertIn(word, page)
+        self.assertIn("w.s", reports["csv"].read_text())
+        self.assertIn("<testsuite", reports["junit"].read_text())
+
+
+if __name__ == "__main__":
+    nodes.main()
