@@ -1,7 +1,5 @@
 #include "account/totals_codec.h"
 
-#include <bit>
-
 #include "account/window_codec.h"
 #include "proto/stats.pb.h"
 
@@ -67,17 +65,13 @@ class Reader {
             .response = percentiles(from.response())};
   }
 
+  // After `last`, which says how old they are.
   void series(const Copy& from, TotalsState& to) {
-    if (!std::has_single_bit(from.resolution_s()) || from.resolution_s() > kMostSumCount) {
-      return fail("a resolution of the series that cannot be");
-    }
     if (static_cast<std::size_t>(from.series_size()) > Totals::kSeriesMax) return fail("a series that is too long");
-    to.resolution_s = from.resolution_s();
-    for (const Copy::Point& one : from.series()) {
-      to.series.push_back(point(one));
-      if (to.series.size() < 2) continue;
-      const SeriesPoint& before = to.series[to.series.size() - 2];
-      if (to.series.back().second / to.resolution_s <= before.second / to.resolution_s) {
+    for (const Copy::Point& one : from.series()) to.series.push_back(point(one));
+    const metrics::Retention retention = aggregate::retention_of(to);
+    for (std::size_t i = 1; i < to.series.size(); ++i) {
+      if (retention.stretch_of(to.series[i].second) <= retention.stretch_of(to.series[i - 1].second)) {
         return fail("a series that does not rise");
       }
     }
@@ -119,7 +113,6 @@ Result<std::string> encode_totals(const TotalsState& state) {
   put(state.all_vus, *to.mutable_all_vus());
   for (const VuGauges& gauges : state.workflow_vus) put(gauges, *to.add_workflow_vus());
   for (const SeriesPoint& point : state.series) put(point, *to.add_series());
-  to.set_resolution_s(state.resolution_s);
   put(state.last, *to.mutable_last());
   const std::size_t bytes = to.ByteSizeLong();
   if (bytes > kMostTotalsBytes) {
@@ -143,8 +136,8 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   out.all_vus = reader.gauges(from.all_vus());
   for (const Copy::Gauges& gauges : from.workflow_vus()) out.workflow_vus.push_back(reader.gauges(gauges));
   if (out.workflow_vus.size() != plan.workflows.size()) reader.fail("they belong to another plan");
-  reader.series(from, out);
   out.last = reader.point(from.last());
+  reader.series(from, out);
   if (reader.wrong != nullptr) {
     return fail(Errc::kProtocol, std::string("the statistics of a run are refused: ") + reader.wrong);
   }

@@ -61,6 +61,12 @@ metrics::Shape shape_of(const plan::Plan& plan) {
   return {plan.steps.size(), plan.workflows.size(), plan.checks.size(), plan.series.size()};
 }
 
+metrics::Retention retention_of(const TotalsState& state) {
+  metrics::Retention retention(metrics::kHotPoints);
+  if (!state.series.empty()) retention.reach(std::max(state.series.back().second, state.last.second));
+  return retention;
+}
+
 double SeriesPoint::rate_per_s() const {
   return covered > Duration::zero() ? static_cast<double>(requests) / covered.seconds_f() : 0;
 }
@@ -93,7 +99,7 @@ void Totals::add(const metrics::Window& second, Duration covered) {
   all_vus_.active.set(active);
   all_vus_.allocated.set(allocated);
   last_ = point_of(second, covered);
-  append(last_);
+  put(last_, false);
 }
 
 void Totals::amend(const metrics::Window& part) {
@@ -103,19 +109,13 @@ void Totals::amend(const metrics::Window& part) {
     sum_.workflows[w].vus_allocated -= part.workflows[w].vus_allocated;
   }
   SeriesPoint point = point_of(part, Duration::zero());
-  const auto at =
-      std::lower_bound(series_.begin(), series_.end(), part.second / resolution_s_,
-                       [this](const SeriesPoint& one, uint64_t second) { return one.second / resolution_s_ < second; });
-  if (at != series_.end() && at->second / resolution_s_ == part.second / resolution_s_) {
-    point.vus = at->vus;
-    absorb(*at, point);
-    return;
+  const auto at = place_of(part.second);
+  if (at == series_.end() || retention_.stretch_of(at->second) != retention_.stretch_of(part.second)) {
+    // Nobody else had measured in that second.
+    point.covered = Duration::seconds(1);
+    elapsed_ += point.covered;
   }
-  // Nobody else had measured in that second.
-  point.covered = Duration::seconds(1);
-  elapsed_ += point.covered;
-  series_.insert(at, point);
-  while (series_.size() > kSeriesMax) halve();
+  put(point, true);
 }
 
 TotalsState Totals::save() const {
@@ -124,7 +124,6 @@ TotalsState Totals::save() const {
                     .all_vus = all_vus_,
                     .workflow_vus = workflow_vus_,
                     .series = series_,
-                    .resolution_s = resolution_s_,
                     .last = last_};
   state.sum.merge(sum_);
   state.sum.second = sum_.second;
@@ -133,15 +132,15 @@ TotalsState Totals::save() const {
 
 Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
   check(state.sum.shape() == shape_of(plan) && state.workflow_vus.size() == plan.workflows.size() &&
-            state.series.size() <= kSeriesMax && state.resolution_s > 0,
+            state.series.size() <= kSeriesMax,
         "a state of this plan");
   Totals totals(plan);
   totals.sum_ = std::move(state.sum);
   totals.elapsed_ = state.elapsed;
   totals.all_vus_ = state.all_vus;
   totals.workflow_vus_ = std::move(state.workflow_vus);
+  totals.retention_ = retention_of(state);
   totals.series_.assign(state.series.begin(), state.series.end());
-  totals.resolution_s_ = state.resolution_s;
   totals.last_ = state.last;
   return totals;
 }
@@ -171,26 +170,32 @@ SeriesPoint Totals::point_of(const metrics::Window& second, Duration covered) {
           .response = percentiles_of(response_)};
 }
 
-void Totals::append(const SeriesPoint& point) {
-  if (!series_.empty() && point.second / resolution_s_ <= series_.back().second / resolution_s_) {
-    absorb(series_.back(), point);
-    return;
-  }
-  series_.push_back(point);
-  while (series_.size() > kSeriesMax) halve();
+std::vector<SeriesPoint>::iterator Totals::place_of(uint64_t second) {
+  return std::lower_bound(
+      series_.begin(), series_.end(), retention_.stretch_of(second),
+      [this](const SeriesPoint& one, uint64_t first) { return retention_.stretch_of(one.second) < first; });
 }
 
-void Totals::halve() {
-  resolution_s_ *= 2;
-  std::size_t kept = 0;
-  for (std::size_t i = 1; i < series_.size(); ++i) {
-    if (series_[i].second / resolution_s_ == series_[kept].second / resolution_s_) {
-      absorb(series_[kept], series_[i]);
-    } else {
-      series_[++kept] = series_[i];
+void Totals::put(const SeriesPoint& point, bool late) {
+  if (retention_.reach(point.second)) {
+    std::size_t kept = 0;
+    for (std::size_t i = 1; i < series_.size(); ++i) {
+      if (retention_.stretch_of(series_[i].second) == retention_.stretch_of(series_[kept].second)) {
+        absorb(series_[kept], series_[i]);
+      } else {
+        series_[++kept] = series_[i];
+      }
     }
+    if (!series_.empty()) series_.resize(kept + 1);
   }
-  series_.resize(kept + 1);
+  const auto at = place_of(point.second);
+  if (at == series_.end() || retention_.stretch_of(at->second) != retention_.stretch_of(point.second)) {
+    series_.insert(at, point);
+    return;
+  }
+  const int64_t vus = at->vus;
+  absorb(*at, point);
+  if (late) at->vus = vus;
 }
 
 const metrics::Histogram& duration_of(const Totals& totals, plan::StepId step) {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/time.h"
+#include "metrics/retention.h"
 #include "metrics/window.h"
 #include "plan/plan.h"
 
@@ -19,9 +20,9 @@ struct Percentiles {
   bool operator==(const Percentiles&) const = default;
 };
 
-// A stretch of the run, over all steps. One second at first; after the series was halved, several: counts are their
-// sum, gauges those of the last of them, and percentiles those of the worst second, so that a stall stays visible
-// however long the run becomes.
+// A stretch of the run, over all steps: one second, or, when that is long ago, the several that metrics/retention.h
+// puts together. Counts are their sum, gauges those of the last of them, and percentiles those of the worst second, so
+// that a stall stays visible however long the run becomes.
 struct SeriesPoint {
   uint64_t second = 0;  // the first it covers, from the start of the run
   Duration covered;     // measured time in it
@@ -73,22 +74,24 @@ struct TotalsState {
   Duration elapsed;
   VuGauges all_vus;
   std::vector<VuGauges> workflow_vus;  // one for each workflow
-  std::vector<SeriesPoint> series;     // in rising order, each point within resolution_s of its own
-  uint64_t resolution_s = 1;
+  std::vector<SeriesPoint> series;     // in rising order, each in a stretch of its own (retention_of)
   SeriesPoint last;
 };
 
+// How old the points of such a series are, by its last second and that of the totals.
+metrics::Retention retention_of(const TotalsState& state);
+
 class Totals {
  public:
-  // The series keeps at most this many points; when one more comes, neighbours are merged in pairs.
-  static constexpr std::size_t kSeriesMax = 3600;
+  // The series keeps at most this many points.
+  static constexpr std::size_t kSeriesMax = metrics::most_of_all(metrics::kHotPoints);
 
   // `plan` must outlive the totals.
   explicit Totals(const plan::Plan& plan);
 
   // Adds one second: the windows of all threads for it, merged. `covered` is the time it measured, less than a second
-  // for the last one. Seconds come in rising order and may have gaps. Never allocates but for a first magnitude of a
-  // histogram and for the series up to its limit.
+  // for the last one. Seconds come in rising order and may have gaps; one that does not is added to those before. Never
+  // allocates but for a first magnitude of a histogram and for the series up to its limit.
   void add(const metrics::Window& second, Duration covered = Duration::seconds(1));
 
   // Adds to a second of the past what was measured in it too, and was not known then: another machine's part that came
@@ -110,15 +113,17 @@ class Totals {
   Counts counts(std::optional<uint16_t> workflow = {}) const;
   const VuGauges& vus(std::optional<uint16_t> workflow = {}) const;
   const std::vector<SeriesPoint>& series() const { return series_; }
-  // Seconds a point of the series stands for: a power of two.
-  uint64_t resolution_s() const { return resolution_s_; }
+  // From here on each point of the series is one second.
+  uint64_t fine_from() const { return retention_.hot_begin(); }
   // The second that was added last, never merged with others.
   const SeriesPoint& last() const { return last_; }
 
  private:
   SeriesPoint point_of(const metrics::Window& second, Duration covered);
-  void append(const SeriesPoint& point);
-  void halve();
+  // Where the point of this second's stretch is, or belongs.
+  std::vector<SeriesPoint>::iterator place_of(uint64_t second);
+  // Into the series. `late`: what was told of that second before has its gauges.
+  void put(const SeriesPoint& point, bool late);
 
   const plan::Plan* plan_;
   metrics::Window sum_;
@@ -126,7 +131,7 @@ class Totals {
   VuGauges all_vus_;
   std::vector<VuGauges> workflow_vus_;
   std::vector<SeriesPoint> series_;
-  uint64_t resolution_s_ = 1;
+  metrics::Retention retention_{metrics::kHotPoints};
   SeriesPoint last_;
   metrics::Histogram service_;  // of the second being added, all steps; kept for its pages
   metrics::Histogram response_;

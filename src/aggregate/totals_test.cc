@@ -1,6 +1,10 @@
 #include "aggregate/totals.h"
 
 #include <gtest/gtest.h>
+#include <map>
+#include <rapidcheck.h>
+
+#include "base/prng.h"
 
 namespace bellwether::aggregate {
 namespace {
@@ -120,35 +124,74 @@ TEST(Totals, a_second_forgets_the_latencies_of_the_one_before) {
   EXPECT_EQ(totals.sum().steps[2].service.count(), 2u);
 }
 
-TEST(Totals, the_series_stays_within_its_limit_and_loses_no_count) {
+TEST(Totals, the_series_of_two_days_is_bounded_and_loses_no_count) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
-  const uint64_t seconds = 3 * Totals::kSeriesMax;
+  const uint64_t seconds = 2 * 86'400 + 7;
   for (uint64_t s = 0; s < seconds; ++s) {
-    totals.add(one_request(plan, s, s == 4000 ? Duration::seconds(1) : Duration::millis(1)));
+    totals.add(one_request(plan, s, s == 100'001 ? Duration::seconds(1) : Duration::millis(1)));
     ASSERT_LE(totals.series().size(), Totals::kSeriesMax);
   }
-  EXPECT_EQ(totals.resolution_s(), 4u);
   uint64_t requests = 0;
   uint64_t next = 0;
+  std::map<int64_t, std::size_t> lengths;
   for (const SeriesPoint& point : totals.series()) {
     EXPECT_EQ(point.second, next);
-    EXPECT_EQ(point.covered, Duration::seconds(4));
     EXPECT_EQ(point.vus, 1);
-    EXPECT_EQ(point.service.p50 > Duration::millis(999), point.second == 4000) << "the stall stays visible";
+    const int64_t length = point.covered.ns() / 1'000'000'000;
+    ++lengths[length];
+    next += static_cast<uint64_t>(length);
+    EXPECT_EQ(point.requests, static_cast<uint64_t>(length));
+    EXPECT_EQ(point.service.p50 > Duration::millis(999), point.second <= 100'001 && next > 100'001)
+        << "the stall stays visible";
     requests += point.requests;
-    next += 4;
   }
   EXPECT_EQ(requests, seconds);
+  EXPECT_EQ(next, seconds);
+  EXPECT_GE(lengths[1], 990U);
+  EXPECT_GE(lengths[10], 354U);
+  EXPECT_EQ(lengths[60], 1440U);
+  EXPECT_EQ(lengths.size(), 4U) << "and one for all that is older";
   EXPECT_EQ(totals.last().requests, 1u) << "the last second is never merged";
+}
+
+// Whatever comes in whatever order, the points of the series are the run.
+TEST(Totals, the_points_of_the_series_add_up_to_the_run) {
+  EXPECT_TRUE(rc::check([] {
+    const plan::Plan plan = two_workflows();
+    Prng prng(*rc::gen::arbitrary<uint64_t>());
+    Totals totals(plan);
+    uint64_t second = 0;
+    uint64_t told = 0;
+    for (int i = 0; i < 300; ++i) {
+      second += prng.chance(0.05) ? prng.below(100'000) : 1 + prng.below(30);
+      totals.add(one_request(plan, second, Duration::millis(1)));
+      ++told;
+      if (prng.chance(0.3)) {
+        totals.amend(one_request(plan, prng.below(second + 1), Duration::millis(2)));
+        ++told;
+      }
+      if (prng.chance(0.05)) totals = Totals::restore(plan, totals.save());
+      uint64_t requests = 0;
+      Duration covered;
+      for (const SeriesPoint& point : totals.series()) {
+        requests += point.requests;
+        covered += point.covered;
+      }
+      RC_ASSERT(requests == told);
+      RC_ASSERT(covered == totals.elapsed());
+      RC_ASSERT(totals.series().size() <= Totals::kSeriesMax);
+    }
+    RC_ASSERT(totals.counts().requests == told);
+  }));
 }
 
 TEST(Totals, gaps_between_seconds_are_kept_as_gaps) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
-  for (const uint64_t s : {0, 5, 1'000'000}) totals.add(one_request(plan, s, Duration::millis(1)));
+  for (const uint64_t s : {0, 5, 900}) totals.add(one_request(plan, s, Duration::millis(1)));
   ASSERT_EQ(totals.series().size(), 3u);
-  EXPECT_EQ(totals.series()[2].second, 1'000'000u);
+  EXPECT_EQ(totals.series()[2].second, 900u);
 }
 
 TEST(Totals, what_comes_late_amends_its_second_and_no_gauge) {
@@ -202,7 +245,7 @@ TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {
   }
   EXPECT_EQ(restored.elapsed(), totals.elapsed());
   EXPECT_EQ(restored.series(), totals.series());
-  EXPECT_EQ(restored.resolution_s(), totals.resolution_s());
+  EXPECT_EQ(restored.fine_from(), totals.fine_from());
   EXPECT_EQ(restored.vus(), totals.vus());
   EXPECT_EQ(restored.vus(1).active.peak, 9);
   EXPECT_EQ(restored.vus(1), totals.vus(1));

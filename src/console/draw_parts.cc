@@ -200,7 +200,7 @@ void draw_latency(Brush& brush, const Box& box) {
   const View& view = brush.view;
   const std::size_t shown =
       draw_plot(brush.grid, {box.row + 1, box.column, box.rows - 1, box.columns}, view.points, brush.utf8);
-  const auto seconds = static_cast<int64_t>(shown * view.seconds_a_point);
+  const auto seconds = static_cast<int64_t>(shown);
   const std::string_view what = view.open_model ? "response time" : "latency";
   std::string text(what);
   if (seconds > 0 && box.columns >= 40) text += ", last " + format_duration(Duration::seconds(seconds));

@@ -43,7 +43,7 @@ struct EventRow {
 
 struct View {
   static constexpr std::size_t kEventsMax = 100;  // the newest
-  static constexpr std::size_t kPointsMax = 1000;
+  static constexpr std::size_t kPointsMax = metrics::kHotPoints;
 
   std::string scenario;
   std::string target;  // whom it loads: "http://127.0.0.1:8080"
@@ -57,8 +57,7 @@ struct View {
   double rate_per_s = 0;                       // over the last seconds
   double rate_total_per_s = 0;                 // over the run
   aggregate::Percentiles last;                 // of the last second
-  std::vector<aggregate::Percentiles> points;  // of the last minutes, in order; zero: nothing was measured
-  uint64_t seconds_a_point = 1;
+  std::vector<aggregate::Percentiles> points;  // of the last seconds, in order; zero: nothing was measured
   std::vector<WorkflowRow> workflows;
   std::vector<ThresholdRow> thresholds;
   std::deque<EventRow> events;         // the newest last

@@ -70,13 +70,13 @@ void update_thresholds(View& view, const aggregate::Totals& totals) {
 void update_points(View& view, const aggregate::Totals& totals) {
   const auto& series = totals.series();
   view.points.clear();
-  view.seconds_a_point = totals.resolution_s();
   std::optional<uint64_t> before;
   const std::size_t first = series.size() > View::kPointsMax ? series.size() - View::kPointsMax : 0;
   for (std::size_t i = first; i < series.size(); ++i) {
+    if (series[i].second < totals.fine_from()) continue;
     // Seconds in which nothing was measured have a place too, as long as there is room for them.
     if (before) {
-      const uint64_t gap = (series[i].second - *before) / view.seconds_a_point;
+      const uint64_t gap = series[i].second - *before;
       view.points.resize(view.points.size() + std::min<uint64_t>(gap > 0 ? gap - 1 : 0, View::kPointsMax));
     }
     before = series[i].second;

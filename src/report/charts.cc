@@ -201,6 +201,26 @@ void add(Column& column, const ResultPoint& point) {
   column.longest.p99 = std::max(column.longest.p99, times->p99);
 }
 
+Column column_of(const ResultFile& run, std::size_t first, std::size_t end) {
+  Column column;
+  column.from = run.series[first].t;
+  column.rate_least = run.series[first].rate_per_s;
+  uint64_t requests = 0;
+  uint64_t failed = 0;
+  double covered = 0;
+  for (std::size_t i = first; i < end; ++i) {
+    const ResultPoint& point = run.series[i];
+    add(column, point);
+    requests += point.requests;
+    failed += point.failed;
+    covered += point.covered_s;
+    column.to = point.t + std::max(point.covered_s, 1e-3);
+  }
+  column.rate = covered > 0 ? static_cast<double>(requests) / covered : 0;
+  column.failed = covered > 0 ? static_cast<double>(failed) / covered : 0;
+  return column;
+}
+
 }  // namespace
 
 double tick_for(double most, int parts) {
@@ -218,26 +238,15 @@ std::vector<Column> columns_of(const ResultFile& run) {
   // The last moment of a run belongs to the second before it; alone it would look like a collapse.
   const std::size_t all = run.series.size();
   const std::size_t points = all > 1 && run.series.back().covered_s < kRest ? all - 1 : all;
-  const std::size_t each = (points + kMostColumns - 1) / kMostColumns;
-  for (std::size_t first = 0; first < points; first += each) {
-    const std::size_t end = first + each >= points ? all : first + each;
-    Column column;
-    column.from = run.series[first].t;
-    column.rate_least = run.series[first].rate_per_s;
-    uint64_t requests = 0;
-    uint64_t failed = 0;
-    double covered = 0;
-    for (std::size_t i = first; i < end; ++i) {
-      const ResultPoint& point = run.series[i];
-      add(column, point);
-      requests += point.requests;
-      failed += point.failed;
-      covered += point.covered_s;
-      column.to = point.t + std::max(point.covered_s, 1e-3);
-    }
-    column.rate = covered > 0 ? static_cast<double>(requests) / covered : 0;
-    column.failed = covered > 0 ? static_cast<double>(failed) / covered : 0;
-    out.push_back(column);
+  if (points == 0) return out;
+  const double length = run.series.back().t + run.series.back().covered_s;
+  const double each = std::max(1.0, std::ceil(length / static_cast<double>(kMostColumns)));
+  for (std::size_t first = 0; first < points;) {
+    std::size_t end = first + 1;
+    while (end < points && std::floor(run.series[end].t / each) == std::floor(run.series[first].t / each)) ++end;
+    if (end == points) end = all;
+    out.push_back(column_of(run, first, end));
+    first = end;
   }
   return out;
 }

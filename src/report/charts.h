@@ -26,7 +26,7 @@ struct Column {
 
 inline constexpr std::size_t kMostColumns = 480;
 
-// At most kMostColumns. Neighbours are put together in equal numbers.
+// At most kMostColumns, each of the same time, but where a point of the series stands for more than that.
 std::vector<Column> columns_of(const ResultFile& run);
 
 // All charts, each with its heading: rate, response times, errors, virtual users. Empty for a run without a series.

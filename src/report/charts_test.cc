@@ -107,6 +107,38 @@ TEST(Charts, ticks_are_round_numbers) {
   EXPECT_DOUBLE_EQ(tick_for(0, 4), 1);
 }
 
+// A day: minutes, then stretches of ten seconds, then seconds.
+TEST(Charts, stretches_of_different_lengths_stand_where_they_belong) {
+  ResultFile run;
+  const auto stretches = [&run](double from, double to, double length) {
+    for (double t = from; t < to; t += length) {
+      ResultPoint point;
+      point.t = t;
+      point.covered_s = length;
+      point.requests = static_cast<uint64_t>(50 * length);
+      point.rate_per_s = 50;
+      run.series.push_back(point);
+    }
+  };
+  stretches(0, 81'000, 60);
+  stretches(81'000, 85'000, 10);
+  stretches(85'000, 86'000, 1);
+  const auto columns = columns_of(run);
+  ASSERT_LE(columns.size(), kMostColumns);
+  ASSERT_GT(columns.size(), kMostColumns / 2);
+  double end = 0;
+  for (const Column& column : columns) {
+    EXPECT_DOUBLE_EQ(column.from, end) << "no gap and no overlap";
+    EXPECT_DOUBLE_EQ(column.rate, 50);
+    EXPECT_LE(column.to - column.from, 240) << "the end of the run is no wider than its beginning";
+    if (column.to < 86'000) {
+      EXPECT_GE(column.to - column.from, 120);
+    }
+    end = column.to;
+  }
+  EXPECT_DOUBLE_EQ(end, 86'000);
+}
+
 TEST(Charts, no_series_makes_no_chart) {
   const ResultFile run;
   EXPECT_TRUE(columns_of(run).empty());
