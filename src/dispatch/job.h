@@ -242,6 +242,7 @@ class Job {
   bool is_past(Instant now, uint16_t workflow) const;
 
   // --- job_layers.cc: what is handed from one layer to the next
+  void hear_notes(Instant now, const std::vector<std::string>& notes);
   void hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided, JobEffects& out);
   bool is_awaited(uint16_t workflow) const;
   bool pass_border(Instant now, JobEffects& out);

@@ -21,6 +21,22 @@ void Job::context_kept(Instant now, uint64_t version, JobEffects& out) {
   advance(now, out);
 }
 
+// The shares of one workflow say much the same: each text is told once.
+void Job::hear_notes(Instant now, const std::vector<std::string>& notes) {
+  constexpr std::string_view kKind = "script";
+  for (const std::string& note : notes) {
+    std::size_t count = 0;
+    bool told = false;
+    for (const JobEvent& one : sheet_.events) {
+      if (one.kind != kKind) continue;
+      ++count;
+      told |= one.detail == note.substr(0, kMostTextBytes);
+    }
+    if (count >= kMostNotes) return;
+    if (!told) add_event(now, std::string(kKind), note);
+  }
+}
+
 void Job::hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided,
                       JobEffects& out) {
   const WorkflowSpec& spec = spec_[share.workflow];

@@ -248,6 +248,32 @@ TEST(JobLayers, a_list_of_nobody_is_missing) {
   EXPECT_TRUE(told_of(world, "value_missing"));
 }
 
+TEST(JobLayers, what_scripts_say_is_told_once_and_bounded) {
+  JobWorld world = world_of_lists();
+  ASSERT_TRUE(world.run_until_begun());
+  std::vector<ShareId> shares;
+  for (const ShareSheet& share : world.sheet().shares) shares.push_back(share.id);
+  ASSERT_GE(shares.size(), 2U);
+  const auto notes = [&] {
+    std::vector<std::string> out;
+    for (const JobEvent& one : world.sheet().events) {
+      if (one.kind == "script") out.push_back(one.detail);
+    }
+    return out;
+  };
+  JobEffects out;
+  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  end.notes = {"w.a: w.lua:4: no", "w.b: w.lua:9: nil"};
+  world.job().ended(world.now(), shares[0], end, out);
+  EXPECT_EQ(notes(), end.notes);
+  world.job().ended(world.now(), shares[0], end, out);
+  end.notes = {"w.a: w.lua:4: no"};
+  for (std::size_t i = 0; i < 2 * kMostNotes; ++i) end.notes.push_back("another " + std::to_string(i));
+  world.job().ended(world.now(), shares[1], end, out);
+  EXPECT_EQ(notes().size(), kMostNotes);
+  EXPECT_EQ(notes()[2], "another 0");
+}
+
 // A share says that its list ends before user 4.
 TEST(JobLayers, a_list_that_was_cut_is_told_when_it_is_used) {
   JobWorld world = world_of_lists();

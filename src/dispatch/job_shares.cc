@@ -193,6 +193,8 @@ void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   hear_values(now, *share, end.provided, out);
   share->end = end;
   share->end->provided.clear();
+  hear_notes(now, share->end->notes);
+  share->end->notes.clear();
   changed_ = true;
   if (has_all_of(*share)) finish(now, *share, out);
   advance(now, out);

@@ -103,12 +103,16 @@ enum class ShareOutcome : uint8_t {
 inline constexpr std::size_t kShareOutcomes = 9;
 std::string_view to_string(ShareOutcome outcome);
 
+// Texts that the scripts of a share want told: at most so many of one share, and of a job.
+inline constexpr std::size_t kMostNotes = 16;
+
 struct ShareEnd {
   ShareOutcome outcome = ShareOutcome::kCompleted;
   std::string detail;                         // which step, which signal; for people
   uint64_t last_number = 0;                   // of its stream; 0: it has measured nothing
   Duration ran;                               // of the workflow's clock at its end
   std::vector<plan::Provided> provided = {};  // for other workflows
+  std::vector<std::string> notes = {};        // of its scripts, each once
   bool operator==(const ShareEnd&) const = default;
 };
 

@@ -91,6 +91,7 @@ TEST(LettersCodec, what_no_share_could_have_told_is_refused) {
       refuses<EndLetter>([](auto& e) { e.end.outcome = static_cast<ShareOutcome>(kShareOutcomes); }, "a state, phase"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.last_number = kMostSeconds + 1; }, "a second"));
   EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.ran = Duration::max(); }, "a span"));
+  EXPECT_TRUE(refuses<EndLetter>([](auto& e) { e.end.notes.resize(kMostNotes + 1, "x"); }, "more of something"));
 }
 
 TEST(LettersCodec, live_figures_that_cannot_be_are_refused) {

@@ -73,6 +73,7 @@ class AnyLetter {
       out.provided.push_back(
           {static_cast<uint16_t>(small(99)), small(9), span(), too_large ? "" : bytes(), too_large, flip()});
     }
+    for (std::size_t i = few(); i > 0; --i) out.notes.push_back(text());
     return out;
   }
   ShareOrder order();

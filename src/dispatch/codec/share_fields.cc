@@ -15,6 +15,7 @@ void put(const ShareEnd& from, wire::DispatchEnd& to) {
   to.set_last_number(from.last_number);
   to.set_ran_ns(from.ran.ns());
   for (const plan::Provided& one : from.provided) put(one, *to.add_provided());
+  for (const std::string& one : from.notes) to.add_notes(fit_text(one));
 }
 
 void put(const BundleLetter& from, wire::DispatchBundle& to) {
@@ -33,6 +34,8 @@ ShareEnd read_end(FieldReader& reader, const wire::DispatchEnd& from) {
   for (const auto& one : from.provided()) {
     if (!read(one, out.provided.emplace_back())) reader.refuse("a value for other workflows that cannot be");
   }
+  if (!reader.fits(from.notes_size(), kMostNotes)) return out;
+  for (const auto& one : from.notes()) out.notes.push_back(reader.text(one));
   return out;
 }
 

@@ -170,7 +170,8 @@ class ChildShare final : public ShareProcess {
     static_assert(static_cast<int>(ShareEnd::How::kAborted) == static_cast<int>(ChildEnded::How::kAborted));
     if (phase_ == Phase::kTold) return false;
     phase_ = Phase::kTold;
-    told_ = {static_cast<ShareEnd::How>(ended.how), std::move(ended.step), ended.elapsed, std::move(ended.provided)};
+    told_ = {static_cast<ShareEnd::How>(ended.how), std::move(ended.step), ended.elapsed, std::move(ended.provided),
+             std::move(ended.notes)};
     return true;
   }
 

@@ -119,6 +119,7 @@ void put(const ChildEnded& from, wire::FromShare& to) {
   to.mutable_ended()->set_step(cut(from.step));
   to.mutable_ended()->set_elapsed_ns(from.elapsed.ns());
   for (const plan::Provided& one : from.provided) dispatch::put(one, *to.mutable_ended()->add_provided());
+  for (const std::string& one : from.notes) to.mutable_ended()->add_notes(cut(one));
 }
 
 Result<FromChild> take(const wire::FromShare::Prepared& from) {
@@ -160,6 +161,11 @@ Result<FromChild> take(const wire::FromShare::Ended& from) {
   if (static_cast<std::size_t>(from.provided_size()) > plan::kMostTold) return refuse("too many values");
   for (const auto& one : from.provided()) {
     if (!dispatch::read(one, to.provided.emplace_back())) return refuse("a value that cannot be");
+  }
+  if (static_cast<std::size_t>(from.notes_size()) > dispatch::kMostNotes) return refuse("too many notes");
+  for (const auto& one : from.notes()) {
+    if (one.size() > kMostShareText) return refuse("too long a note");
+    to.notes.push_back(one);
   }
   return FromChild(std::move(to));
 }

@@ -4,6 +4,7 @@
 #include <rapidcheck.h>
 
 #include "account/window_codec.h"
+#include "dispatch/share.h"
 #include "proto/share.pb.h"
 
 namespace bellwether::node {
@@ -56,7 +57,8 @@ TEST(ShareCodec, messages_arrive_as_they_were_sent) {
                    Duration::nanos(*span),
                    {{99, 3, Duration::seconds(1), *rc::gen::string<std::string>(), false},
                     {0, 1, {}, "", true},
-                    {2, 5, {}, "", true, true}}});
+                    {2, 5, {}, "", true, true}},
+                   {"w.a: w.lua:4: no", *rc::gen::string<std::string>()}});
   }));
 }
 
@@ -129,6 +131,14 @@ TEST(ShareCodec, what_cannot_be_is_refused) {
   from.mutable_ended()->set_how(0);
   from.mutable_ended()->set_step(std::string(kMostShareText + 1, 'x'));
   EXPECT_THAT(refusal(from), HasSubstr("too long a name"));
+  from.mutable_ended()->set_step("");
+  from.mutable_ended()->add_notes(std::string(kMostShareText + 1, 'x'));
+  EXPECT_THAT(refusal(from), HasSubstr("too long a note"));
+  from.mutable_ended()->set_notes(0, "x");
+  while (static_cast<std::size_t>(from.ended().notes_size()) <= dispatch::kMostNotes) {
+    from.mutable_ended()->add_notes("x");
+  }
+  EXPECT_THAT(refusal(from), HasSubstr("too many notes"));
   from.mutable_counters()->set_loops(kMostShareThreads + 1);
   EXPECT_THAT(refusal(from), HasSubstr("more loops"));
   from.mutable_counters()->set_loops(1);

@@ -1,5 +1,6 @@
 #include "node/share/share_main.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -9,6 +10,7 @@
 #include <unistd.h>
 
 #include "account/window_codec.h"
+#include "dispatch/share.h"
 #include "node/local/load_group.h"
 #include "node/share/share_codec.h"
 #include "node/share/share_socket.h"
@@ -123,7 +125,7 @@ class Share final : public LoadGroup::Listener {
     const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
                      : stopped_           ? ChildEnded::How::kStopped
                                           : ChildEnded::How::kCompleted;
-    say(ChildEnded{how, aborted_by_, group_->elapsed(), group_->provided(workflow_)});
+    say(ChildEnded{how, aborted_by_, group_->elapsed(), group_->provided(workflow_), notes_});
   }
 
   task<void> obey(runtime::Cancellation* cancel) {
@@ -177,8 +179,11 @@ class Share final : public LoadGroup::Listener {
     group_->stop();
   }
 
-  // A script of a share has nobody to speak to: that it failed is counted.
-  void noted(const std::string&) override {}
+  // It is told with the end: who says much is no reason to send much.
+  void noted(const std::string& text) override {
+    if (notes_.size() >= dispatch::kMostNotes || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
+    notes_.push_back(text);
+  }
 
   script::Loader programs_;
   runtime::EpollRuntime& runtime_;
@@ -188,6 +193,7 @@ class Share final : public LoadGroup::Listener {
   uint16_t workflow_ = 0;
   std::unique_ptr<LoadGroup> group_;
   std::string aborted_by_;
+  std::vector<std::string> notes_;
   bool stopped_ = false;
 };
 

@@ -82,6 +82,7 @@ struct ChildEnded {
   std::string step;                           // kAborted: the one that failed
   Duration elapsed;                           // from the start of the clock to the end
   std::vector<plan::Provided> provided = {};  // for other workflows
+  std::vector<std::string> notes = {};        // see dispatch::ShareEnd
   bool operator==(const ChildEnded&) const = default;
 };
 using FromChild = std::variant<ChildPrepared, ChildSecond, ChildCounters, ChildEnded>;

@@ -26,6 +26,7 @@ struct ShareEnd {
   std::string detail;  // for people: the step of kAborted, what is wrong for kNotPrepared, how it ended for kCrashed
   Duration elapsed;    // from the start of the clock to the end: of the first three
   std::vector<plan::Provided> provided = {};  // for other workflows
+  std::vector<std::string> notes = {};        // see dispatch::ShareEnd
 };
 std::string_view to_string(ShareEnd::How how);
 

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Workflows in Lua on a cluster: the workers need nothing but what the client sends, and what goes wrong is told."""
+
+from pathlib import Path
+
+from lib import jobs, nodes
+
+EXAMPLE = Path(__file__).parents[2] / "examples/login.lua"
+
+
+class Scripts(jobs.Test):
+    def test_the_example_does_on_two_workers_what_it_does_on_one_machine(self):
+        cluster = self.cluster(1, workers=2)
+        cluster.at_work()
+        process, out = cluster.follow("run", EXAMPLE, "--set", f"BASE={cluster.url}", "--vus", "4", "--duration", "4s")
+        _, result = jobs.Client(process, out, None).finish()
+        self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
+        self.assertEqual(set(result["steps"]), {"shop.login", "shop.list", "shop.pay"})
+        # Each step needs what the one before has left in its user.
+        [workflow] = result["workflows"]
+        done = workflow["iterations"]["completed"]
+        self.assertGreater(done, 4)
+        for name, step in result["steps"].items():
+            self.assertEqual(step["failed"], 0, name)
+            self.assertGreaterEqual(step["count"], done, name)
+        self.assertEqual({one["fails"] for one in result["checks"]}, {0})
+        self.assertIn("there is a token", [one["name"] for one in result["checks"]])
+        self.assertEqual(cluster.arrived(), result["totals"]["requests"])
+
+    def test_what_a_script_fails_with_is_told_once_by_all_workers_together(self):
+        cluster = self.cluster(1, workers=2)
+        cluster.at_work()
+        script = cluster.write("wrong.lua", f'''
+scenario {{defaults = {{http = {{base = "{cluster.url}"}}}}}}
+local w = workflow("w", {{vus = 4, duration = "2s", pacing = "100ms"}})
+w:step("fine", function() http.get("/json") end)
+w:step("wrong", {{after = "fine"}}, function(user) return user.nothing.at_all end)
+''')
+        process, out = cluster.follow("run", script)
+        client = jobs.Client(process, out, None)
+        _, result = client.finish()
+        self.assertGreater(result["steps"]["w.fine"]["count"], 0)
+        self.assertEqual(result["steps"]["w.fine"]["failed"], 0)
+        wrong = result["steps"]["w.wrong"]
+        self.assertEqual(wrong["errors"], {"script": wrong["count"]})
+        told = [one["detail"] for one in result["events"] if one["kind"] == "script"]
+        self.assertEqual(len(told), 1, result["events"])
+        self.assertIn("w.wrong: wrong.lua:5: attempt to index field 'nothing' (a nil value)", told[0])
+        self.assertIn("wrong.lua:5:", client.printed())
+
+
+if __name__ == "__main__":
+    nodes.main()
