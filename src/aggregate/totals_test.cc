@@ -124,12 +124,12 @@ TEST(Totals, a_second_forgets_the_latencies_of_the_one_before) {
   EXPECT_EQ(totals.sum().steps[2].service.count(), 2u);
 }
 
-TEST(Totals, the_series_of_two_days_is_bounded_and_loses_no_count) {
+TEST(Totals, the_series_of_more_than_a_day_is_bounded_and_loses_no_count) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
-  const uint64_t seconds = 2 * 86'400 + 7;
+  const uint64_t seconds = 95'007;
   for (uint64_t s = 0; s < seconds; ++s) {
-    totals.add(one_request(plan, s, s == 100'001 ? Duration::seconds(1) : Duration::millis(1)));
+    totals.add(one_request(plan, s, s == 50'001 ? Duration::seconds(1) : Duration::millis(1)));
     ASSERT_LE(totals.series().size(), Totals::kSeriesMax);
   }
   uint64_t requests = 0;
@@ -142,7 +142,7 @@ TEST(Totals, the_series_of_two_days_is_bounded_and_loses_no_count) {
     ++lengths[length];
     next += static_cast<uint64_t>(length);
     EXPECT_EQ(point.requests, static_cast<uint64_t>(length));
-    EXPECT_EQ(point.service.p50 > Duration::millis(999), point.second <= 100'001 && next > 100'001)
+    EXPECT_EQ(point.service.p50 > Duration::millis(999), point.second <= 50'001 && next > 50'001)
         << "the stall stays visible";
     requests += point.requests;
   }
@@ -227,6 +227,18 @@ TEST(Totals, the_series_stays_within_its_limit_when_seconds_are_amended) {
   uint64_t requests = 0;
   for (const SeriesPoint& point : totals.series()) requests += point.requests;
   EXPECT_EQ(requests, seconds);
+}
+
+TEST(Totals, that_are_restored_know_which_of_their_points_are_stretches) {
+  const plan::Plan plan = two_workflows();
+  Totals totals(plan);
+  for (uint64_t s = 0; s < 2'000; ++s) {
+    if (s % 10 != 3) totals.add(one_request(plan, s, Duration::millis(1)));
+  }
+  Totals restored = Totals::restore(plan, totals.save());
+  for (Totals* each : {&totals, &restored}) each->amend(one_request(plan, 3, Duration::millis(9)));
+  EXPECT_EQ(restored.series(), totals.series());
+  EXPECT_EQ(restored.elapsed(), totals.elapsed());
 }
 
 TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {

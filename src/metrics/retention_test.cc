@@ -66,7 +66,10 @@ TEST(Retention, two_days_are_kept_in_bounded_tiers_that_are_the_whole_run) {
 
 TEST(Retention, the_last_minute_and_the_last_hour_are_as_fine_as_was_said) {
   Kept of;
-  for (uint64_t second = 0; second < 10'000; ++second) of.add(second);
+  for (uint64_t second = 0; second < 10'000; ++second) {
+    of.add(second);
+    EXPECT_GE(second + 1 - of.retention.hot_begin(), std::min<uint64_t>(second + 1, 60));
+  }
   for (uint64_t second = 9'940; second < 10'000; ++second) EXPECT_EQ(of.kept.at(second).tier, Tier::kHot);
   for (const auto& [first, stretch] : of.kept) {
     if (first >= 10'000 - 3'600) EXPECT_LE(stretch.end - first, 10U);
