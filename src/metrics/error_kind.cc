@@ -37,6 +37,8 @@ constexpr std::array<Text, kErrorKinds> kTexts{{
     {"template", "a value that the request needs was missing, so it was not sent (did an earlier step fail?)"},
     {"interrupted", "still running when the run ended"},
     {"script", "the function of the script failed (its message is among the notes of the run)"},
+    {"proxy", "the proxy opened no tunnel to the target (its status is among the events of the run)"},
+    {"token", "there was no valid access token, so it was not sent (the events of the run say why)"},
 }};
 
 const Text& text_of(ErrorKind kind) {

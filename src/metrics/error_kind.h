@@ -29,8 +29,10 @@ enum class ErrorKind : uint8_t {
   kTemplate,     // a value the request needs was missing: nothing was sent
   kInterrupted,  // still running when the run ended
   kScript,       // a program that does the step's work failed
+  kProxy,        // the proxy opened no tunnel
+  kToken,        // there was no access token to send: nothing was sent
 };
-inline constexpr int kErrorKinds = 22;
+inline constexpr int kErrorKinds = 24;
 
 // "connect_refused", "first_byte_timeout", …: keys of result files, stable.
 std::string_view to_string(ErrorKind kind);

@@ -105,13 +105,15 @@ task<void> Client::exchange(Session& session, const Request& request, Response& 
       co_return;
     }
     next = std::move(made);
-    auto origin = origins_.find(next.tls, next.host, next.port, hop.origin->tls_settings);
+    const Proxy* proxy = request.proxies == nullptr ? nullptr : request.proxies->find(next.tls, next.host);
+    auto origin = origins_.find(next.tls, next.host, next.port, hop.origin->tls_settings, proxy);
     if (!origin) {
       response.error = ErrorKind::kTls;
       co_return;
     }
     hop = next.request(*request.limits, request.want_body);
     hop.origin = *origin;
+    hop.proxies = request.proxies;
     if (hop.origin == request.origin) hop.digest = request.digest;
     ++response.redirects;
     response.status = 0;

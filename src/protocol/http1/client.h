@@ -2,6 +2,9 @@
 // cookies, timeouts; every phase timed, every failure typed. Nothing is allocated for an exchange on a kept connection.
 // One client a load thread.
 //
+// Through a proxy http goes in absolute form, which whoever makes the request writes, and https in a tunnel, which is
+// opened with the connection.
+//
 // An answered challenge (401) is a part of the exchange, as a redirect is: only what comes of it is the response.
 #pragma once
 
@@ -47,6 +50,7 @@ struct Request {
   const CallLimits* limits = nullptr;
   const DigestUser* digest = nullptr;  // answers a challenge of the origin, and from then on comes with the answer
   HeadMemory* heads = nullptr;         // of earlier responses to such requests; may be left out
+  const Proxies* proxies = nullptr;    // of the origin, and of those that redirects lead to; nullptr: none
   bool want_body = false;              // keep (and decode) the body for checks and extraction; else it is only counted
 };
 
@@ -64,6 +68,7 @@ struct Response {
   uint64_t bytes_received = 0;
   uint16_t connections = 0;  // opened by this exchange
   uint16_t redirects = 0;
+  int proxy_status = 0;   // kProxy: what the proxy answered, 0 for nothing that is HTTP
   uint16_t attempts = 0;  // requests sent: with redirects, and again after a kept connection turned out closed
 
   // REQUIRES status != 0. Valid until the buffer is given up.
@@ -93,6 +98,8 @@ class Client {
                                     runtime::Cancellation* cancel);
   runtime::task<std::unique_ptr<Connection>> open(Origin& origin, const CallLimits& limits, Response& response,
                                                   Instant deadline, runtime::Cancellation* cancel);
+  runtime::task<bool> open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
+                                  runtime::Cancellation* cancel);
   void keep(Session& session, const Request& request, Response& response, ResponseReader& reader,
             std::unique_ptr<Connection> connection);
   runtime::task<void> exchange_authenticated(Session& session, const Request& request, Response& response,

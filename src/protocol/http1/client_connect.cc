@@ -39,7 +39,7 @@ task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin&
   runtime::Cancellation until_deadline(cancel);
   runtime::Timer timer([](void* c) { static_cast<runtime::Cancellation*>(c)->cancel(); }, &until_deadline);
   runtime.timers().arm(timer, deadline);
-  auto found = co_await runtime.resolve(origin.host, &until_deadline);
+  auto found = co_await runtime.resolve(origin.next_hop(), &until_deadline);
   if (!found || found->empty()) {
     const bool stopped = !found && found.error().code == Errc::kCancelled;
     const bool asked_to = cancel != nullptr && cancel->cancelled();
@@ -68,13 +68,19 @@ task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits&
   for (const IpAddress address : addresses) {
     runtime::ConnectOptions options;
     options.timeout = left(limits.connect_timeout);
-    auto stream = co_await runtime_.connect({address, origin.port}, options, cancel);
+    auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
     if (stream) {
       connection->stream = std::move(*stream);
       break;
     }
     response.error = connect_error(stream.error().code);
     if (response.error != ErrorKind::kConnectRefused && response.error != ErrorKind::kUnreachable) break;
+  }
+  const bool tunnel = connection->stream != nullptr && origin.tls && origin.proxy.has_value();
+  if (tunnel) {
+    const Instant until = std::min(began + limits.connect_timeout, deadline);
+    const bool opened = co_await open_tunnel(*connection, origin, until, response, cancel);
+    if (!opened) connection->stream = nullptr;
   }
   response.connect += runtime_.read_clock() - began;
   if (connection->stream == nullptr) co_return nullptr;

@@ -4,10 +4,20 @@
 
 namespace bellwether::http1 {
 
-Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings) {
+namespace {
+
+bool goes_through(const Origin& origin, const Proxy* proxy) {
+  if (proxy == nullptr || !origin.proxy) return proxy == nullptr && !origin.proxy;
+  return *origin.proxy == *proxy;
+}
+
+}  // namespace
+
+Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings,
+                                  const Proxy* proxy) {
   for (const auto& origin : origins_) {
     if (origin->tls == tls && origin->port == port && iequals(origin->host, host) &&
-        (!tls || origin->tls_settings == settings)) {
+        (!tls || origin->tls_settings == settings) && goes_through(*origin, proxy)) {
       return origin.get();
     }
   }
@@ -15,7 +25,8 @@ Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port
   origin->tls = tls;
   origin->host = std::string(host);
   origin->port = port;
-  if (auto address = runtime::IpAddress::parse(host)) {
+  if (proxy != nullptr) origin->proxy = *proxy;
+  if (auto address = runtime::IpAddress::parse(origin->next_hop())) {
     origin->literal = true;
     origin->address = *address;
   }

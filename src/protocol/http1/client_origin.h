@@ -1,5 +1,5 @@
-// The servers one load thread talks to: scheme, host and port, with what a new connection to them needs. An Origin
-// lives as long as its table, so requests and connections point to it.
+// The servers one load thread talks to: scheme, host and port, and the way there, with what a new connection to them
+// needs. An Origin lives as long as its table, so requests and connections point to it.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "protocol/http1/proxy.h"
 #include "protocol/http1/url.h"
 #include "runtime/address.h"
 #include "runtime/tls.h"
@@ -29,16 +30,22 @@ struct Origin {
   uint16_t port = 0;
   TlsSettings tls_settings;
   std::shared_ptr<runtime::TlsContext> tls_context;  // set when tls
-  bool literal = false;                              // host is an IP address: no name to resolve
+  std::optional<Proxy> proxy;                        // none: connections go straight to the host
+  bool literal = false;                              // next_hop() is an IP address: no name to resolve
   runtime::IpAddress address;                        // literal only
   uint32_t next_address = 0;                         // turns through the addresses of a name
+
+  // Where connections go.
+  const std::string& next_hop() const { return proxy ? proxy->host : host; }
+  uint16_t next_hop_port() const { return proxy ? proxy->port : port; }
 };
 
 class OriginTable {
  public:
-  // The origin of these settings, made at first use. Fails when the CA certificates cannot be read. Looking up a known
-  // origin allocates nothing.
-  Result<Origin*> find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings);
+  // The origin of these settings, made at first use; `proxy`: of connections to it, nullptr: none. Fails when the CA
+  // certificates cannot be read. Looking up a known origin allocates nothing.
+  Result<Origin*> find(bool tls, std::string_view host, uint16_t port, const TlsSettings& settings,
+                       const Proxy* proxy = nullptr);
 
  private:
   Result<std::shared_ptr<runtime::TlsContext>> context_for(const TlsSettings& settings);

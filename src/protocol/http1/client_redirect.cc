@@ -42,12 +42,20 @@ RedirectedRequest follow_redirect(const Request& request, int status, std::strin
   const bool same_origin =
       url->tls == request.origin->tls && url->port == request.origin->port && iequals(url->host, request.origin->host);
 
-  next.head = next.method + " " + next.target + " HTTP/1.1\r\nHost: " + url->authority + "\r\n";
+  const Proxy* proxy = request.proxies == nullptr ? nullptr : request.proxies->find(url->tls, url->host);
+  const bool absolute = proxy != nullptr && !url->tls;
+  next.head = next.method + " " + (absolute ? "http://" + url->authority : std::string()) + next.target +
+              " HTTP/1.1\r\nHost: " + url->authority + "\r\n";
+  if (absolute && !proxy->authorization.empty()) {
+    next.head += "Proxy-Authorization: " + proxy->authorization + "\r\n";
+  }
   std::string_view fields = request.head.substr(request.head.find("\r\n") + 2);
   while (!fields.empty()) {
     const std::string_view line = fields.substr(0, fields.find("\r\n"));
     fields.remove_prefix(line.size() + 2);
     const std::string_view name = line.substr(0, line.find(':'));
+    // What a proxy was told is for that proxy.
+    if (request.proxies != nullptr && iequals(name, "proxy-authorization")) continue;
     if (iequals(name, "host") || (!keeps_method && describes_body(name)) || (!same_origin && is_credential(name)))
       continue;
     next.head += line;
