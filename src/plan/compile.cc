@@ -77,6 +77,7 @@ void compile_executor(const scenario::Workflow& source, Workflow& out) {
   out.executor = std::visit(ExecutorOf{}, source.executor);
   out.start_time = source.start_time;
   out.graceful_stop = source.graceful_stop.value_or(out.graceful_stop);
+  out.timeout = source.timeout;
   switch (source.on_overtime) {
     case scenario::OnOvertime::kKill: out.on_overtime = OnOvertime::kKill; break;
     case scenario::OnOvertime::kPause: out.on_overtime = OnOvertime::kPause; break;
@@ -189,6 +190,7 @@ Plan compile(const scenario::Scenario& source, const scenario::Sources& sources,
     if (shared_is_sound && workflow.is_sound) compile_workflow(workflow, compiling, plan, plan.workflows[i]);
     all_sound = all_sound && workflow.is_sound;
   }
+  plan.tokens = std::move(compiling.tokens);
   plan.thresholds = compile_thresholds(source, plan, all_sound, reading);
   return plan;
 }

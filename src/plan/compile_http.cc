@@ -9,16 +9,6 @@ namespace bellwether::plan {
 
 using scenario::in_quotes;
 
-namespace {
-
-constexpr uint64_t kBodyFileBytesMax = 16u << 20;
-constexpr uint64_t kCaFileBytesMax = 4u << 20;
-
-template <class T>
-void apply(T& out, const std::optional<T>& of_step, const std::optional<T>& of_defaults) {
-  if (of_step || of_defaults) out = of_step ? *of_step : *of_defaults;
-}
-
 std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling) {
   auto content = compiling.sources.outside->read_file(path_of(path, compiling.reading), bytes_max);
   if (content) return std::move(*content);
@@ -26,6 +16,20 @@ std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_
       path.mark, {.message = "the file " + in_quotes(path.text) + " cannot be read: " + content.error().message,
                   .hint = "a relative path is relative to the folder of the scenario file"});
   return std::nullopt;
+}
+
+bool has_header(const HttpCall& call, std::string_view name) {
+  return std::any_of(call.headers.begin(), call.headers.end(),
+                     [name](const Header& header) { return iequals(header.name, name); });
+}
+
+namespace {
+
+constexpr uint64_t kCaFileBytesMax = 4u << 20;
+
+template <class T>
+void apply(T& out, const std::optional<T>& of_step, const std::optional<T>& of_defaults) {
+  if (of_step || of_defaults) out = of_step ? *of_step : *of_defaults;
 }
 
 // Each file once: steps that trust the same certificates share them.
@@ -63,11 +67,8 @@ void apply_options(const scenario::HttpOptions& step, Compiling& compiling, Http
     call.tls_ca = certificates_of(*ca, compiling);
     call.tls_ca_name = scenario::beside(compiling.sources.file_name, path_of(*ca, compiling.reading));
   }
-}
-
-bool has_header(const HttpCall& call, std::string_view name) {
-  return std::any_of(call.headers.begin(), call.headers.end(),
-                     [name](const Header& header) { return iequals(header.name, name); });
+  const std::optional<scenario::Text>& proxy = step.proxy ? step.proxy : defaults.proxy;
+  if (proxy) call.proxies = proxies_of(*proxy, compiling);
 }
 
 void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
@@ -103,47 +104,6 @@ void add_headers(const scenario::Http& http, TemplateMaker& templates, Compiling
   }
 }
 
-void add_content_type(std::string_view type, HttpCall& call) {
-  if (has_header(call, "Content-Type")) return;
-  Header header{"Content-Type", {}};
-  append_literal(header.value, type);
-  call.headers.push_back(std::move(header));
-}
-
-// The header that carries the credentials of the step, or of the defaults.
-void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
-  const std::optional<scenario::Auth>& auth = http.auth ? http.auth : compiling.source.http.auth;
-  if (!auth) return;
-  if (has_header(call, "Authorization")) {
-    // A step that says its own header means that, whatever the defaults are.
-    if (!http.auth) return;
-    compiling.reading.diagnostics.add(
-        auth->mark, {.message = "'auth' contradicts the header 'Authorization'", .hint = "remove one of them"});
-    return;
-  }
-  Header header{"Authorization", {}};
-  if (auth->is_digest) {
-    call.digest.emplace();
-    templates.append(call.digest->user, auth->user, Place::kText);
-    templates.append(call.digest->password, auth->password, Place::kText);
-    return;
-  }
-  if (auth->bearer) {
-    append_literal(header.value, "Bearer ");
-    templates.append(header.value, *auth->bearer, Place::kHeader);
-  } else {
-    if (auth->user.text.find(':') != std::string::npos && auth->user.text.find('$') == std::string::npos) {
-      compiling.reading.diagnostics.add(auth->user.mark,
-                                        {.message = "the user's name in 'auth' has a colon, which ends it"});
-    }
-    header.is_basic = true;
-    templates.append(header.value, auth->user, Place::kText);
-    append_literal(header.value, ":");
-    templates.append(header.value, auth->password, Place::kText);
-  }
-  call.headers.push_back(std::move(header));
-}
-
 void apply_retry(const scenario::Http& http, const Compiling& compiling, HttpCall& call) {
   const std::optional<scenario::Retry>& retry = http.retry ? http.retry : compiling.source.http.retry;
   if (!retry) return;
@@ -152,34 +112,6 @@ void apply_retry(const scenario::Http& http, const Compiling& compiling, HttpCal
   call.retry.on_error = retry->on_error.value_or(true);
   call.retry.on_any_status = !retry->on_error;
   call.retry.statuses = retry->statuses;
-}
-
-Template make_form(const scenario::FormBody& form, TemplateMaker& templates) {
-  Template out;
-  for (std::size_t i = 0; i < form.fields.size(); ++i) {
-    if (i > 0) append_literal(out, "&");
-    templates.append(out, form.fields[i].name, Place::kQuery);
-    append_literal(out, "=");
-    templates.append(out, form.fields[i].value, Place::kQuery);
-  }
-  return out;
-}
-
-void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
-  if (const auto* text = std::get_if<scenario::TextBody>(&body)) {
-    call.body = templates.make(text->text, Place::kText);
-  } else if (const auto* json = std::get_if<scenario::JsonBody>(&body)) {
-    call.body = templates.make_json(json->value);
-    add_content_type("application/json", call);
-  } else if (const auto* form = std::get_if<scenario::FormBody>(&body)) {
-    call.body = make_form(*form, templates);
-    add_content_type("application/x-www-form-urlencoded", call);
-  } else if (const auto* file = std::get_if<scenario::FileBody>(&body)) {
-    auto content = read_file(file->path, kBodyFileBytesMax, compiling);
-    if (!content) return;
-    const scenario::Text whole{std::move(*content), file->path.mark};
-    call.body = file->is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
-  }
 }
 
 // The URL with its constants put in: what a wrong value of --set or of the environment made of it. Values that only a

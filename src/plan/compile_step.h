@@ -3,7 +3,9 @@
 
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "plan/compile_data.h"
@@ -24,6 +26,9 @@ struct Compiling {
   // Certificates to trust, by path from the scenario's folder; null: they are of no use, and that was reported.
   std::map<std::string, std::shared_ptr<const std::string>> certificates = {};
   std::vector<DataSource> data = {};
+  std::map<std::string, std::shared_ptr<const Proxies>> proxies =
+      {};                             // by what the scenario says; null: none, or wrong
+  std::vector<HttpCall> tokens = {};  // Plan::tokens
 };
 
 HttpCall compile_http(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling);
@@ -35,6 +40,16 @@ CodeCall compile_code(const scenario::Code& code, const Scope& scope, std::size_
 
 // The scenario's own metrics.
 void compile_metrics(const scenario::Scenario& source, scenario::Reading& reading, Plan& plan);
+// The parts of a request (compile_http.cc has the rest).
+// The content of a file, or nothing when that was reported.
+std::optional<std::string> read_file(const scenario::Text& path, uint64_t bytes_max, Compiling& compiling);
+// The credentials of the step, or of the defaults: a header, or what makes one.
+void add_credentials(const scenario::Http& http, TemplateMaker& templates, Compiling& compiling, HttpCall& call);
+bool has_header(const HttpCall& call, std::string_view name);
+void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call);
+// What `proxy` in a scenario means; null: none.
+std::shared_ptr<const Proxies> proxies_of(const scenario::Text& proxy, Compiling& compiling);
+
 // Checks and extracts of `step`. The ids of the checks go on from the end of `infos`, to which their names are added.
 std::vector<Check> compile_checks(const scenario::Step& step, StepId id, std::vector<CheckInfo>& infos,
                                   scenario::Reading& reading);

@@ -45,7 +45,8 @@ TEST(Errors, are_told_exactly_as_recorded) {
     sources.world.files = {{"users.csv", "name,pass\nann,1\nbob,2\n"},
                            {"bad.csv", "name,pass\nann,1\n\"bob\"x,2\n"},
                            {"people.json", "[{\"name\": \"ann\", \"address\": {\"city\": \"Bonn\"}}]"},
-                           {"bad.jsonl", "{\"name\": 1}\n{\"name\" 2}\n"}};
+                           {"bad.jsonl", "{\"name\": 1}\n{\"name\" 2}\n"},
+                           {"body.txt", "text"}};
     const std::string told = sources.errors();
     EXPECT_NE(told, "") << each.name << " is accepted";
     rewritten += "=== " + each.name + "\n" + each.scenario + "---\n" + told;

@@ -257,9 +257,11 @@ TEST(Load, how_long_a_run_may_take_and_what_follows) {
 timeout: 2h
 workflows:
   a: {vus: 1, duration: 1s, on_overtime: pause, steps: {s: {http: {get: "http://h/"}}}}
-  b: {vus: 1, duration: 1s, steps: {s: {http: {get: "http://h/"}}}}
+  b: {vus: 1, duration: 1s, timeout: 10m, steps: {s: {http: {get: "http://h/"}}}}
 )yaml");
   EXPECT_EQ(plan.timeout, Duration::hours(2));
+  EXPECT_EQ(plan.workflows[0].timeout, std::nullopt);
+  EXPECT_EQ(plan.workflows[1].timeout, Duration::minutes(10));
   EXPECT_EQ(plan.workflows[0].on_overtime, OnOvertime::kPause);
   EXPECT_EQ(plan.workflows[1].on_overtime, OnOvertime::kKill);
   EXPECT_EQ(plan_of("workflows: {a: {vus: 1, duration: 1s, steps: {s: {http: {get: \"http://h/\"}}}}}").timeout,

@@ -23,6 +23,18 @@ class FakeOutside : public scenario::Outside {
     if (found->second.size() > bytes_max) return fail(Errc::kTooLarge, "too large");
     return found->second;
   }
+  Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override {
+    const std::string folder = path == "." ? "" : path.ends_with('/') ? path : path + "/";
+    std::vector<std::string> names;
+    for (auto at = files.rbegin(); at != files.rend(); ++at) {
+      if (!at->first.starts_with(folder)) continue;
+      const std::string name = at->first.substr(folder.size());
+      if (name.find('/') == std::string::npos) names.push_back(name);
+    }
+    if (names.empty()) return fail(Errc::kNotFound, "no such folder");
+    if (names.size() > most) return fail(Errc::kTooLarge, "too many files");
+    return names;
+  }
 
   std::map<std::string, std::string> variables;
   std::map<std::string, std::string> files;

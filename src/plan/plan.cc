@@ -3,8 +3,14 @@
 #include "base/units.h"
 
 namespace bellwether::plan {
+namespace {
 
-std::string timeout_text(Duration timeout) { return "its timeout of " + format_duration(timeout) + " is over"; }
+constexpr std::string_view kTimeoutOf = "its timeout of ";
+
+}  // namespace
+
+std::string timeout_text(Duration timeout) { return std::string(kTimeoutOf) + format_duration(timeout) + " is over"; }
+bool is_timeout_text(std::string_view why) { return why.starts_with(kTimeoutOf); }
 
 namespace {
 

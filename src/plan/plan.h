@@ -15,6 +15,7 @@
 #include "plan/custom_metric.h"
 #include "plan/delay.h"
 #include "plan/modules.h"
+#include "plan/http_options.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
 #include "plan/schedule.h"
@@ -95,15 +96,6 @@ struct Header {
   bool is_basic = false;  // the value is "user:password", sent as credentials of the scheme Basic (RFC 7617)
 };
 
-// A request that failed is sent again. Each time it is a request of its own, and counts as one.
-struct Retry {
-  uint16_t times = 0;              // at most, after the first
-  Duration wait;                   // before each of them
-  bool on_error = true;            // there was no response
-  bool on_any_status = true;       // a response that counts as failed
-  std::vector<uint16_t> statuses;  // or one with such a status, failed or not
-};
-
 // For digest authentication (RFC 7616).
 struct DigestCredentials {
   Template user;
@@ -129,6 +121,9 @@ struct HttpCall {
   uint64_t body_bytes_max = 64ull << 20;  // a longer response body is an error of kind too_large
   Retry retry;
   std::optional<DigestCredentials> digest;
+  std::shared_ptr<const Proxies> proxies;  // null: straight to the server
+  std::optional<uint16_t> token;           // sent as a bearer token: index into Plan::tokens
+  std::shared_ptr<const BodyFiles> files;  // null: `body` holds
 };
 
 enum class Comparison : uint8_t {
@@ -343,6 +338,7 @@ struct Workflow {
   bool keeps_cookies = false;           // from one iteration of a user to its next; else each begins without any
   bool is_teardown = false;             // it runs after all others, also of a run that was stopped
   std::vector<Feed> feeds;              // those that its templates mention
+  std::optional<Duration> timeout;      // from when it may begin: then it is ended at once
 };
 
 enum class Aggregation : uint8_t { kCount, kRate, kValue, kAvg, kMin, kMax, kMed, kPercentile };
@@ -407,9 +403,12 @@ struct Plan {
   std::vector<Program> programs;
   std::vector<CustomMetric> metrics;
   std::vector<Series> series;  // by step, in the order of the steps
+  std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
 };
 
 // Why a run with this timeout was ended: "its timeout of 2h is over".
 std::string timeout_text(Duration timeout);
+// Whether `why` is such a text.
+bool is_timeout_text(std::string_view why);
 
 }  // namespace bellwether::plan

@@ -30,6 +30,7 @@ struct RecordedScenario {
   std::string text;
   std::vector<std::pair<std::string, std::string>> sets;
   Overrides overrides;
+  // Of a folder (its path ends with a slash, and `bytes_max` counts files): the names of its files, a NUL behind each.
   std::map<FileQuestion, Result<std::string>> files;
   // Of files that may be too large to travel. Of one that has travelled, the content is among `files`.
   std::map<FileQuestion, Result<FileView>> views;
@@ -46,6 +47,7 @@ class RecordingOutside final : public Outside {
   std::optional<std::string> env(const std::string& name) const override;
   Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override;
   Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override;
 
  private:
   const Outside& world_;
@@ -60,6 +62,7 @@ class ReplayingOutside final : public Outside {
   std::optional<std::string> env(const std::string& name) const override;
   Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override;
   Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const override;
+  Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override;
 
  private:
   const RecordedScenario& record_;

@@ -176,12 +176,15 @@ constexpr Key kWorkflowKeys[] = {
      .text = "Whether a user keeps its cookies from one iteration to the next",
      .values = kBool},
     {.name = "tags", .text = "Names and texts by which thresholds take its steps together", .values = kTags},
+    {.name = "timeout",
+     .text = "How long it may take from when it may begin; then it is ended at once",
+     .values = kSomeDuration},
     {.name = "preAllocatedVUs",
      .text = "Virtual users that are there from the beginning (k6's name of vus: {preallocated: N})",
      .values = kOneVuOrMore,
      .unlisted = true},
 };
-constexpr std::string_view kWorkflowLater[] = {"data", "timeout"};
+constexpr std::string_view kWorkflowLater[] = {"data"};
 
 // --- the whole file --------------------------------------------------------------------------------------------------
 

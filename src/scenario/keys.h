@@ -88,7 +88,7 @@ namespace maps {
 extern const Map kScenario, kData, kMetric, kDefaults, kHttpDefaults, kThreshold;
 extern const Map kWorkflow, kStage, kUsers, kProvide;
 extern const Map kDelay, kUniform, kNormal, kExponential, kLognormal;
-extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kRetries, kFileBody;
+extern const Map kStep, kAction, kCode, kHttp, kTls, kAuth, kBasic, kDigest, kOAuth2, kRetries, kFileBody;
 extern const Map kCheck, kStatusCheck, kBodyCheck, kSizeCheck, kJsonCheck, kHeaderCheck, kDurationCheck;
 extern const Map kExtraction;
 

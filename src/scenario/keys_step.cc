@@ -17,6 +17,7 @@ constexpr Value kTlsMap[] = {{.form = Form::kMap, .map = &kTls}};
 constexpr Value kAuthMap[] = {{.form = Form::kMap, .map = &kAuth}};
 constexpr Value kBasicMap[] = {{.form = Form::kMap, .map = &kBasic}};
 constexpr Value kDigestMap[] = {{.form = Form::kMap, .map = &kDigest}};
+constexpr Value kOAuth2Map[] = {{.form = Form::kMap, .map = &kOAuth2}};
 constexpr Value kBody[] = {{.form = Form::kText}, {.form = Form::kMap, .map = &kFileBody}};
 
 constexpr Key kTimeout{
@@ -34,6 +35,10 @@ constexpr Key kBodyMax{.name = "body_max", .text = "A longer response is an erro
 constexpr Key kAuthKey{.name = "auth", .text = "Credentials of the request", .values = kAuthMap};
 constexpr Key kRetriesKey{
     .name = "retries", .text = "How often a request that failed is sent again", .values = kRetriesOf};
+constexpr Key kProxyKey{
+    .name = "proxy",
+    .text = "The proxy: http://USER:PASSWORD@HOST:PORT, none, or environment (HTTP_PROXY, HTTPS_PROXY, NO_PROXY)",
+    .values = kText};
 constexpr Key kHeaders{
     .name = "headers", .text = "Headers; each replaces the one of that name in the defaults", .values = kPairs};
 
@@ -50,6 +55,7 @@ constexpr Key kHttpDefaultsKeys[] = {
     kBodyMax,
     kAuthKey,
     kRetriesKey,
+    kProxyKey,
 };
 constexpr Key kHttpKeys[] = {
     {.name = "get", .text = "The URL of a GET request", .values = kText},
@@ -65,7 +71,7 @@ constexpr Key kHttpKeys[] = {
     {.name = "query", .text = "Parameters appended to the URL, percent-encoded", .values = kPairs},
     kHeaders,
     {.name = "json", .text = "The body: any YAML, sent as JSON", .values = kJson},
-    {.name = "body", .text = "The body: a text, or {file: PATH}", .values = kBody},
+    {.name = "body", .text = "The body: a text, {file: PATH}, or files of a folder", .values = kBody},
     {.name = "form", .text = "The body: fields of a form", .values = kPairs},
     kTimeout,
     kConnectTimeout,
@@ -77,8 +83,8 @@ constexpr Key kHttpKeys[] = {
     kBodyMax,
     kAuthKey,
     kRetriesKey,
+    kProxyKey,
 };
-constexpr std::string_view kHttpLater[] = {"proxy"};
 constexpr std::string_view kMethods[] = {"get", "post", "put", "patch", "delete", "head", "options", "trace", "method"};
 
 constexpr Key kTlsKeys[] = {
@@ -90,12 +96,22 @@ constexpr Key kAuthKeys[] = {
     {.name = "basic", .text = "Name and password, sent at once", .values = kBasicMap},
     {.name = "digest", .text = "Name and password, which answer the server's challenge", .values = kDigestMap},
     {.name = "bearer", .text = "A token, sent at once", .values = kText},
+    {.name = "oauth2", .text = "What gets access tokens, and renews them (RFC 6749, 4.4)", .values = kOAuth2Map},
 };
-constexpr std::string_view kAuthLater[] = {"oauth2"};
-constexpr std::string_view kSchemes[] = {"basic", "digest", "bearer"};
+constexpr std::string_view kSchemes[] = {"basic", "digest", "bearer", "oauth2"};
 constexpr Key kCredentialsKeys[] = {
     {.name = "user", .text = "The name", .values = kText, .required = true},
     {.name = "password", .text = "The password", .values = kText, .required = true},
+};
+constexpr std::string_view kAuthStyles[] = {"header", "body"};
+constexpr Value kAuthStyle[] = {{.form = Form::kChoice, .choices = kAuthStyles}};
+constexpr Key kOAuth2Keys[] = {
+    {.name = "token_url", .text = "Where tokens are asked for", .values = kText, .required = true},
+    {.name = "client_id", .text = "The name of the client", .values = kText, .required = true},
+    {.name = "client_secret", .text = "The password of the client", .values = kText, .required = true},
+    {.name = "scope", .text = "What the token is to be good for", .values = kText},
+    {.name = "audience", .text = "Whom the token is for, where the server asks for that", .values = kText},
+    {.name = "auth_style", .text = "Where the client says who it is; the usual one is header", .values = kAuthStyle},
 };
 constexpr std::string_view kErrors[] = {"error"};
 constexpr Value kReason[] = {{.form = Form::kWhole, .range = {100, 999}}, {.form = Form::kChoice, .choices = kErrors}};
@@ -107,10 +123,16 @@ constexpr Key kRetriesKeys[] = {
     {.name = "wait", .text = "The pause before each", .values = kDuration},
     {.name = "on", .text = "After which failures: statuses, and 'error' for no response", .values = kReasons},
 };
+constexpr std::string_view kFilePicks[] = {"sequential", "random"};
+constexpr Value kFilePick[] = {{.form = Form::kChoice, .choices = kFilePicks}};
 constexpr Key kFileBodyKeys[] = {
-    {.name = "file", .text = "A path, relative to the scenario's folder", .values = kText, .required = true},
+    {.name = "file", .text = "A path, relative to the scenario's folder", .values = kText},
+    {.name = "directory", .text = "A folder; each request sends one of its files", .values = kText},
+    {.name = "glob", .text = "A pattern such as payloads/*.json; each request sends one of the files", .values = kText},
+    {.name = "pick", .text = "With 'directory' and 'glob': which file a request sends", .values = kFilePick},
     {.name = "template", .text = "Whether the ${…} in it are filled in", .values = kBool},
 };
+constexpr std::string_view kFileSources[] = {"file", "directory", "glob"};
 
 // --- check -----------------------------------------------------------------------------------------------------------
 
@@ -265,14 +287,15 @@ constexpr std::string_view kWorks[] = {"http", "lua", "native", "action"};
 
 }  // namespace
 
-constinit const Map kHttpDefaults{.name = "http_defaults", .keys = kHttpDefaultsKeys, .later = kHttpLater};
-constinit const Map kHttp{.name = "http", .keys = kHttpKeys, .later = kHttpLater, .exactly_one = kMethods};
+constinit const Map kHttpDefaults{.name = "http_defaults", .keys = kHttpDefaultsKeys};
+constinit const Map kHttp{.name = "http", .keys = kHttpKeys, .exactly_one = kMethods};
 constinit const Map kTls{.name = "tls", .keys = kTlsKeys, .later = kTlsLater};
-constinit const Map kAuth{.name = "auth", .keys = kAuthKeys, .later = kAuthLater, .exactly_one = kSchemes};
+constinit const Map kAuth{.name = "auth", .keys = kAuthKeys, .exactly_one = kSchemes};
 constinit const Map kBasic{.name = "basic", .keys = kCredentialsKeys};
 constinit const Map kDigest{.name = "digest", .keys = kCredentialsKeys};
+constinit const Map kOAuth2{.name = "oauth2", .keys = kOAuth2Keys};
 constinit const Map kRetries{.name = "retries", .keys = kRetriesKeys};
-constinit const Map kFileBody{.name = "file_body", .keys = kFileBodyKeys};
+constinit const Map kFileBody{.name = "file_body", .keys = kFileBodyKeys, .exactly_one = kFileSources};
 constinit const Map kStatusCheck{.name = "status_check", .keys = kNumberOperators<kStatusHeld>, .not_empty = true};
 constinit const Map kBodyCheck{.name = "body_check", .keys = kTextOperators, .not_empty = true};
 constinit const Map kSizeCheck{.name = "size_check", .keys = kNumberOperators<kSizeHeld>, .not_empty = true};

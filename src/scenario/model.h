@@ -51,15 +51,27 @@ struct HttpOptions {
   std::optional<bool> tls_verify;
   std::optional<Text> tls_ca;
   std::optional<uint64_t> body_max;
+  std::optional<Text> proxy;  // a URL, "none" or "environment"
 };
 
-// Credentials of a request: a name and a password, or a bearer token.
+// Where a client gets its access tokens (RFC 6749, section 4.4).
+struct OAuth2 {
+  Text token_url;
+  Text client_id;
+  Text client_secret;
+  std::optional<Text> scope;
+  std::optional<Text> audience;
+  bool in_body = false;  // the client says who it is in the body, not in a header
+};
+
+// Credentials of a request: a name and a password, a bearer token, or what gets one.
 struct Auth {
   Mark mark;
   bool is_digest = false;
   std::optional<Text> bearer;
   Text user;
   Text password;
+  std::optional<OAuth2> oauth2;
 };
 
 struct Retry {
@@ -82,7 +94,14 @@ struct FileBody {
   Text path;
   bool is_template = false;
 };
-using Body = std::variant<std::monostate, TextBody, JsonBody, FormBody, FileBody>;
+// Of many files, of which each request takes one.
+struct FilesBody {
+  Text path;             // of a folder, or a pattern
+  bool is_glob = false;  // a pattern
+  bool random = false;   // any one, drawn anew each time; else one after the other
+  bool is_template = false;
+};
+using Body = std::variant<std::monostate, TextBody, JsonBody, FormBody, FileBody, FilesBody>;
 
 struct Http {
   Mark mark;
@@ -253,6 +272,7 @@ struct Workflow {
   bool keeps_cookies = false;
   std::vector<Pair> tags;  // of all its steps
   bool is_teardown = false;
+  std::optional<Duration> timeout;
 };
 
 struct Threshold {

@@ -141,13 +141,18 @@ Scenario parse_scenario(const Node& root, std::string default_name, Reading& rea
   bind_frame(file, scenario);
   if (const Node* thresholds = file.find("thresholds")) scenario.thresholds = parse_thresholds(*thresholds, reading);
   if (const auto choice = file.choice("on_loss")) scenario.on_loss = static_cast<OnLoss>(*choice);
-  if (const Node* timeout = file.find("timeout")) {
-    scenario.timeout = file.duration("timeout");
-    if (scenario.timeout && *scenario.timeout <= Duration::zero()) {
-      report_wrong(*timeout, file.what(*timeout), "more than 0, such as 2h", reading);
-    }
-  }
+  scenario.timeout = parse_timeout(file);
   return scenario;
+}
+
+std::optional<Duration> parse_timeout(const Section& section) {
+  const Node* node = section.find("timeout");
+  if (node == nullptr) return std::nullopt;
+  auto timeout = section.duration("timeout");
+  if (timeout && *timeout <= Duration::zero()) {
+    report_wrong(*node, section.what(*node), "more than 0, such as 2h", section.reading());
+  }
+  return timeout;
 }
 
 namespace {

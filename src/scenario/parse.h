@@ -28,6 +28,10 @@ Http parse_http(const Node& node, const std::string& where, Reading& reading);
 Code parse_code(const Node& node, const std::string& where, Reading& reading);
 // The key 'tags' of a workflow or a step, and 'group' of a step: the tag of that name.
 std::vector<Pair> parse_tags(const Section& section, bool with_group);
+// The key 'auth' of a request, or of the defaults.
+std::optional<Auth> parse_auth(const Section& http);
+// The key 'timeout' of the whole file, or of a workflow.
+std::optional<Duration> parse_timeout(const Section& section);
 HttpDefaults parse_http_defaults(const Node& node, Reading& reading);
 std::vector<Pair> parse_pairs(const Node& node, const std::string& what, Reading& reading);
 std::vector<Condition> parse_checks(const Node& node, const std::string& step, Reading& reading);

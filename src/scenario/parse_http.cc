@@ -17,6 +17,7 @@ HttpOptions parse_options(const Section& http) {
   out.redirects = http.whole("redirects");
   out.compressed = http.boolean("compressed");
   out.body_max = http.size("body_max");
+  out.proxy = http.constant("proxy");
   if (const Node* tls = http.find("tls")) {
     const Section section(*tls, "'tls' of " + http.where(), http.reading(), maps::kTls);
     out.tls_verify = section.boolean("verify");
@@ -34,53 +35,6 @@ std::vector<Pair> parse_headers(const Node& node, const std::string& what, Readi
                              .expected = "letters, digits and any of !#$%&'*+-.^_`|~"});
   }
   return headers;
-}
-
-// {basic: {user: …, password: …}}, the same with digest, or {bearer: TOKEN}.
-std::optional<Auth> parse_auth(const Section& http) {
-  const Names schemes = maps::kAuth.exactly_one;
-  const Node* node = http.find("auth");
-  if (node == nullptr) return std::nullopt;
-  Reading& reading = http.reading();
-  const Section section(*node, "'auth' of " + http.where(), reading, maps::kAuth);
-  if (!node->is_map()) return std::nullopt;
-  Auth auth{.mark = node->place(), .is_digest = false, .bearer = {}, .user = {}, .password = {}};
-  const Node* basic = section.find("basic");
-  const Node* digest = section.find("digest");
-  const Node* bearer = section.find("bearer");
-  if ((basic != nullptr) + (digest != nullptr) + (bearer != nullptr) > 1) {
-    const Node* last = bearer != nullptr ? bearer : digest;
-    reading.diagnostics.add(last->place(),
-                            {.message = section.where() + " has more than one scheme", .expected = one_of(schemes)});
-    return std::nullopt;
-  }
-  if (bearer != nullptr) {
-    auth.bearer = read_text(*bearer, section.what(*bearer), reading);
-    return auth.bearer ? std::optional(auth) : std::nullopt;
-  }
-  auth.is_digest = digest != nullptr;
-  if (auth.is_digest) basic = digest;
-  if (basic == nullptr) {
-    if (node->items.empty()) section.report_missing(section.where() + " names no scheme", one_of(schemes));
-    return std::nullopt;
-  }
-  const Section credentials(*basic, in_quotes(basic->key) + " of " + section.where(), reading,
-                            auth.is_digest ? maps::kDigest : maps::kBasic);
-  if (!basic->is_map()) return std::nullopt;
-  bool whole = true;
-  for (const std::string_view key : {"user", "password"}) {
-    const Node* part = credentials.find(key);
-    if (part == nullptr) {
-      credentials.report_missing(in_quotes(key) + " is missing in " + credentials.where(),
-                                 "{user: NAME, password: SECRET}");
-      whole = false;
-      continue;
-    }
-    auto text = read_text(*part, credentials.what(*part), reading);
-    whole = whole && text.has_value();
-    if (text) (key == "user" ? auth.user : auth.password) = std::move(*text);
-  }
-  return whole ? std::optional(auth) : std::nullopt;
 }
 
 void read_retry_reasons(const Node& node, const std::string& what, Retry& retry, Reading& reading) {
@@ -160,6 +114,47 @@ void parse_method_and_url(const Section& section, Http& http) {
   if (auto text = read_text(target, section.what(target), reading)) http.url = std::move(*text);
 }
 
+// {file: PATH}, or {directory: PATH} and {glob: PATTERN}, which each request takes one of.
+Body parse_files(const Section& section) {
+  const bool is_template = section.boolean("template").value_or(false);
+  auto file = section.constant("file");
+  auto folder = section.constant("directory");
+  auto glob = section.constant("glob");
+  const Node* const pick = section.find("pick");
+  const auto picked = section.choice("pick");
+  const Names sources = maps::kFileBody.exactly_one;
+  const Node* last = nullptr;
+  int given = 0;
+  for (const std::string_view source : sources) {
+    const Node* const node = section.find(source);
+    if (node == nullptr) continue;
+    last = node;
+    ++given;
+  }
+  Reading& reading = section.reading();
+  if (given == 0) {
+    section.report_missing(section.where() + " names no file", "a text, {file: PATH}, {directory: PATH} or {glob: …}");
+    return {};
+  }
+  if (given > 1) {
+    reading.diagnostics.add(
+        last->place(), {.message = section.where() + " names files in more than one way", .expected = one_of(sources)});
+    return {};
+  }
+  if (file) {
+    if (pick != nullptr) {
+      reading.diagnostics.add(pick->place(), {.message = section.what(*pick) + " has no effect: it is one file",
+                                              .hint = "'pick' is for 'directory' and 'glob'"});
+    }
+    return FileBody{std::move(*file), is_template};
+  }
+  if (!folder && !glob) return {};
+  return FilesBody{.path = glob ? std::move(*glob) : std::move(*folder),
+                   .is_glob = glob.has_value(),
+                   .random = picked.value_or(0) == 1,
+                   .is_template = is_template};
+}
+
 Body parse_body(const Section& section) {
   Reading& reading = section.reading();
   const Node* json = section.find("json");
@@ -179,12 +174,7 @@ Body parse_body(const Section& section) {
     auto written = read_text(*text, section.what(*text), reading);
     return written ? Body(TextBody{std::move(*written)}) : Body();
   }
-  const Section file(*text, "'body' of " + section.where(), reading, maps::kFileBody);
-  const bool is_template = file.boolean("template").value_or(false);
-  auto path = file.constant("file");
-  if (path) return FileBody{std::move(*path), is_template};
-  if (file.find("file") == nullptr) file.report_missing(file.where() + " names no file", "a text, or {file: PATH}");
-  return {};
+  return parse_files(Section(*text, "'body' of " + section.where(), reading, maps::kFileBody));
 }
 
 }  // namespace

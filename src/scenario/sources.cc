@@ -14,6 +14,10 @@ std::string beside(const std::string& scenario_file, const std::string& path) {
   return scenario_file.substr(0, slash + 1) + path;
 }
 
+Result<std::vector<std::string>> Outside::list_folder(const std::string& /*path*/, std::size_t /*most*/) const {
+  return fail(Errc::kNotFound, "no such folder");
+}
+
 Result<FileView> Outside::view_file(const std::string& path, uint64_t bytes_max) const {
   auto text = read_file(path, bytes_max);
   if (!text) return tl::unexpected(text.error());

@@ -30,7 +30,10 @@ class Outside {
   // The content of a file. A relative path is relative to the folder of the scenario file. Errors: kNotFound, kIo,
   // kRefused, and kTooLarge for a file of more than `bytes_max`.
   virtual Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const = 0;
-  // The same for a file that may be larger than memory. Errors as above.
+  // The names of the files in a folder, without folders and what begins with a dot, in no order. Errors: kNotFound,
+  // kIo, kRefused, and kTooLarge for more than `most`.
+  virtual Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const;
+  // The content of a file that may be larger than memory. Errors as of read_file().
   virtual Result<FileView> view_file(const std::string& path, uint64_t bytes_max) const;
 };
 

@@ -34,6 +34,7 @@ defaults:
     body_max: 64KiB
     auth: {basic: {user: a, password: "${MORE}"}}
     retries: 2
+    proxy: "http://a:b@127.0.0.1:3128"
 workflows:
   users:
     executor: ramping-vus
@@ -45,6 +46,7 @@ workflows:
     pacing: 200ms..1s
     priority: high
     on_overtime: notify
+    timeout: 10m
     keep_cookies: true
     provide: {takers: {token: "${a.token}", all: {value: "${a.token}", collect: all}}}
     steps:
@@ -94,7 +96,7 @@ workflows:
       e: {http: {delete: /, timeout: 1s, connect_timeout: 1s, tls_timeout: 1s, first_byte_timeout: 1s}}
       f: {http: {head: /, redirects: 0, compressed: false, tls: {verify: true}, body_max: 1}}
       g: {http: {options: /}, think: 500ms}
-      h: {http: {trace: /}}
+      h: {http: {trace: /, proxy: none}}
       i: {http: {method: REPORT, url: /}}
       j: {action: {set: {one: "1", two: "${random_string(3)}"}}}
   takers:
@@ -163,6 +165,14 @@ workflows:
       c: {action: {http: {get: /}}}
       d: {action: {lua: {file: whole.lua, call: f}}}
       e: {action: {native: {file: whole.bw, call: f}}}
+      f:
+        http:
+          post: /
+          body: {directory: payloads}
+          auth:
+            oauth2:
+              {token_url: "http://h/", client_id: a, client_secret: b, scope: c, audience: d, auth_style: body}
+      g: {http: {post: /, body: {glob: "payloads/*.json", pick: random, template: true}}}
 """]
 
 # What the command says of a mistake that the schema sees too. What an executor needs, it does not know.
@@ -233,6 +243,8 @@ class Schema(product.Test):
 
     def test_it_takes_each_key_as_the_command_does(self):
         self.write("b.json", "{}")
+        (self.folder / "payloads").mkdir()
+        self.write("payloads/a.json", "{}")
         certificates.Authority(self.folder)  # ca.pem
         for name, text in (("shared.yaml", "env: {A: b}"), ("users.csv", "name;age\nann;1\n"),
                            ("items.jsonl", '{"id": 1}\n'), ("places.json", '[{"a": 1}]'),

@@ -10,6 +10,7 @@
 #include "base/units.h"
 #include "node/client/client_words.h"
 #include "node/client/file_view.h"
+#include "node/client/folder_names.h"
 #include "script/lua/describe.h"
 #include "script/native/build.h"
 #include "script/native/describe.h"
@@ -43,6 +44,9 @@ class Machine final : public scenario::Outside {
   }
   bellwether::Result<scenario::FileView> view_file(const std::string& path, uint64_t bytes_max) const override {
     return view_whole_file(place_of(path), bytes_max);
+  }
+  bellwether::Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override {
+    return names_in_folder(place_of(path), most);
   }
 
  private:
