@@ -167,6 +167,9 @@ Verdict verdict(const Facts& facts) {
   if (facts.ending == Ending::kTimeout) {
     return {Outcome::kAborted, kExitAbort, with_why("stopped at its timeout", facts.why)};
   }
+  if (facts.ending == Ending::kWorkflowTimeout) {
+    return {Outcome::kAborted, kExitAbort, with_why("a workflow was ended by its timeout", facts.why)};
+  }
   if (facts.ending == Ending::kThreshold) {
     return {Outcome::kFail, kExitThresholds, "stopped early by a failed threshold that has abortOnFail"};
   }

@@ -43,12 +43,13 @@ Generator generator_check(const Totals& totals, int cores);
 // What made the run end.
 enum class Ending : uint8_t {
   kCompleted,
-  kSignal,     // Ctrl-C or SIGTERM
-  kOnError,    // a step with on_error: abort failed
-  kThreshold,  // a threshold with abortOnFail failed
-  kCancelled,  // somebody told the cluster to
-  kTimeout,    // it took longer than its timeout
-  kNotRun,     // there was no load at all: no worker, or none that could prepare it
+  kSignal,           // Ctrl-C or SIGTERM
+  kOnError,          // a step with on_error: abort failed
+  kThreshold,        // a threshold with abortOnFail failed
+  kCancelled,        // somebody told the cluster to
+  kTimeout,          // it took longer than its timeout
+  kNotRun,           // there was no load at all: no worker, or none that could prepare it
+  kWorkflowTimeout,  // a workflow took longer than its timeout; the others did what they were to do
 };
 
 enum class Outcome : uint8_t { kPass, kFail, kInconclusive, kAborted };
@@ -91,7 +92,7 @@ struct Verdict {
 };
 // The first row of this list that applies, so that what a person did wins over what was measured, and a rule the
 // user wrote wins over our own:
-//   no load at all 1, signal or cancellation 105, on_error abort or timeout 108, threshold failed 99, something was
+//   no load at all 1, signal or cancellation 105, on_error abort or a timeout 108, threshold failed 99, something was
 //   lost 120 (but for on_loss: pass), threshold without samples 123, no threshold and every request failed (or none was
 //   made) 110, more than 1 % of the schedule dropped or not started and no threshold on that: 122 with a saturated
 //   generator, else 121; pass 0.

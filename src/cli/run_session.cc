@@ -187,6 +187,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                                                                    .elapsed = run.elapsed(),
                                                                    .cores = static_cast<int>(run.cores()),
                                                                    .ending = run.ending(),
+                                                                   .why = run.why(),
                                                                    .events = run.events(),
                                                                    .workflows = run.workflow_states()});
   const int exit_code = deliver(report, settings.outs, "run");

@@ -260,7 +260,7 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const bool some = std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
     return share.workflow == workflow && share.state == ShareState::kEnded && share.end &&
            (share.end->outcome == ShareOutcome::kCompleted || share.end->outcome == ShareOutcome::kStopped ||
-            share.end->outcome == ShareOutcome::kAborted);
+            share.end->outcome == ShareOutcome::kAborted || share.end->outcome == ShareOutcome::kTimedOut);
   });
   if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kCancelled) {
     become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);

@@ -302,6 +302,9 @@ class Job {
   Instant timeout_at() const;
   void look_at_timeout(Instant now, JobEffects& out);
   void end_paused(Instant now, JobEffects& out);
+  // The timeout of one workflow: its workers keep to it, and the owner does where they do not.
+  void time_out(Instant now, uint16_t workflow, JobEffects& out);
+  Instant timeout_at(uint16_t workflow) const;
 
   JobSpec spec_;
   JobRules rules_;

@@ -231,6 +231,8 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   } else if (end.outcome == ShareOutcome::kOvertime) {
     add_event(now, "share_overtime", whose + " ran for too long");
     fail_workflow(now, workflow, WorkflowState::kTimedOut, "ran for longer than it may", out);
+  } else if (end.outcome == ShareOutcome::kTimedOut && !sheet_.stop) {
+    time_out(now, workflow, out);
   } else if (is_failure(end.outcome)) {
     const std::string why = std::string(to_string(end.outcome)) + ": " + end.detail;
     add_event(now, "share_failed", whose + " " + why);

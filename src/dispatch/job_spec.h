@@ -33,6 +33,7 @@ struct WorkflowSpec {
   Duration graceful_stop;
   bool rebalance = false;  // its parts spread onto workers that come while it runs
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
+  std::optional<Duration> timeout;  // of its clock, from its begin: then its workers end it at once
 };
 using JobSpec = std::vector<WorkflowSpec>;
 

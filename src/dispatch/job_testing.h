@@ -43,6 +43,7 @@ class JobWorld {
   uint64_t looks_without_load = 0;
   uint64_t looks_at_double_load = 0;
   // Whether shares of this workflow end when their time has come.
+  bool keep_to_timeouts = true;  // the workers, of workflows
   bool (*ends_itself)(uint16_t workflow) = [](uint16_t) { return true; };
 
   void begin() {
@@ -200,6 +201,7 @@ class JobWorld {
         if (one.phase == SharePhase::kRunning && now_ >= end_of(one) && (ends_itself(one.workflow) || one.until != 0)) {
           end(one, ShareOutcome::kCompleted);
         }
+        if (one.phase == SharePhase::kRunning && times_out(one)) end(one, ShareOutcome::kTimedOut);
         if (one.phase == SharePhase::kReady || worker.silent || !owner_is_there_) continue;
         JobEffects out;
         tell(at->first, one);
@@ -284,6 +286,9 @@ class JobWorld {
     });
   }
 
+  bool times_out(const Running& one) const {
+    return keep_to_timeouts && spec_[one.workflow].timeout && now_ >= one.clock + *spec_[one.workflow].timeout;
+  }
   void end(Running& share, ShareOutcome outcome) {
     ShareEnd end;
     end.outcome = outcome;

@@ -88,6 +88,24 @@ void Job::look_at_timeout(Instant now, JobEffects& out) {
   stop(now, {JobStop::Cause::kTimeout, StopHow::kAtOnce, {}, plan::timeout_text(*rules_.timeout)}, {}, out);
 }
 
+Instant Job::timeout_at(uint16_t workflow) const {
+  const WorkflowSheet& one = sheet_.workflows[workflow];
+  const bool goes_on = one.begun && !is_final(one.state) && !concluding_ && !sheet_.stop;
+  if (!zero_ || !goes_on || !spec_[workflow].timeout) return Instant::never();
+  return clock_of(workflow) + *spec_[workflow].timeout + rules_.kill_grace;
+}
+
+void Job::time_out(Instant now, uint16_t workflow, JobEffects& out) {
+  const std::optional<Duration>& timeout = spec_[workflow].timeout;
+  if (is_final(sheet_.workflows[workflow].state) || !timeout) return;
+  const std::string why = plan::timeout_text(*timeout);
+  add_event(now, "workflow_timed_out", "workflow '" + spec_[workflow].name + "': " + why);
+  // What nobody measured until now is missing. What would have come later was not to be.
+  if (const auto left = gaps(workflow); !left.empty()) write_losses(workflow, left, elapsed(now));
+  become(workflow, WorkflowState::kTimedOut, why, out);
+  stop_shares(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
+}
+
 void Job::look_for_overdue(Instant now) {
   for (const ShareSheet& share : sheet_.shares) {
     if (overdue_at(share) > now) continue;
@@ -140,6 +158,9 @@ void Job::tick(Instant now, JobEffects& out) {
     }
   }
   look_at_timeout(now, out);
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (timeout_at(w) <= now) time_out(now, w, out);
+  }
   advance(now, out);
 }
 
@@ -156,6 +177,7 @@ Instant Job::wake() const {
   bool active = false;
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     active = active || is_active(w);
+    next = std::min(next, timeout_at(w));
     const auto since = gap_since_.find(w);
     if (since == gap_since_.end()) continue;
     next = std::min(next, since->second + rules_.dispatch_limit);

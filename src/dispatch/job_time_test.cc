@@ -184,5 +184,49 @@ TEST(JobTimeout, what_was_cancelled_before_stays_cancelled) {
   EXPECT_EQ(world.sheet().state, JobState::kCancelled);
 }
 
+// Of two workflows one has a timeout, and a third depends on that.
+JobSpec with_timeout(Duration timeout) {
+  JobSpec spec{load_spec("slow", Duration::minutes(5)), load_spec("other", Duration::minutes(1)),
+               load_spec("later", Duration::minutes(1), {0})};
+  spec[0].timeout = timeout;
+  return spec;
+}
+
+TEST(WorkflowTimeout, ends_that_workflow_and_skips_what_depends_on_it) {
+  JobWorld world(with_timeout(Duration::seconds(20)), 1);
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  EXPECT_TRUE(world.run(Duration::minutes(3)));
+  const JobSheet& sheet = world.sheet();
+  EXPECT_EQ(sheet.state, JobState::kPartial);
+  EXPECT_EQ(sheet.workflows[0].state, WorkflowState::kTimedOut);
+  EXPECT_EQ(sheet.workflows[0].why, "its timeout of 20s is over");
+  EXPECT_EQ(sheet.workflows[1].state, WorkflowState::kCompleted);
+  EXPECT_EQ(sheet.workflows[2].state, WorkflowState::kSkipped);
+  EXPECT_TRUE(sheet.losses.empty()) << "what would have come later was not to be";
+  const auto said = std::count_if(sheet.events.begin(), sheet.events.end(),
+                                  [](const JobEvent& one) { return one.kind == "workflow_timed_out"; });
+  EXPECT_EQ(said, 1);
+  EXPECT_TRUE(world.all_cores_free());
+}
+
+TEST(WorkflowTimeout, the_owner_keeps_to_it_where_workers_do_not_and_another_owner_too) {
+  JobWorld world(with_timeout(Duration::seconds(20)), 1);
+  world.keep_to_timeouts = false;
+  world.add("w1", 2);
+  world.begin();
+  ASSERT_TRUE(world.run_until_begun());
+  const Instant begun = world.now();
+  while (world.now() < begun + Duration::seconds(10)) world.step(Duration::millis(100));
+  world.replace_owner();
+  while (world.now() < begun + Duration::seconds(23)) world.step(Duration::millis(100));
+  EXPECT_EQ(world.sheet().workflows[0].state, WorkflowState::kRunning) << "they have kill_grace to say so";
+  while (world.now() < begun + Duration::seconds(27)) world.step(Duration::millis(100));
+  EXPECT_EQ(world.sheet().workflows[0].state, WorkflowState::kTimedOut);
+  EXPECT_TRUE(world.run(Duration::minutes(3)));
+  EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kCompleted);
+}
+
 }  // namespace
 }  // namespace bellwether::dispatch

@@ -10,7 +10,7 @@ namespace bellwether::dispatch {
 namespace {
 
 constexpr std::array<std::string_view, kShareOutcomes> kOutcomes{
-    "completed", "stopped", "aborted", "failed", "crashed", "killed", "isolated", "overtime", "left"};
+    "completed", "stopped", "aborted", "failed", "crashed", "killed", "isolated", "overtime", "left", "timed out"};
 constexpr std::array<std::string_view, kSharePhases> kPhases{"preparing", "ready", "running", "ended"};
 
 bool is_id(std::string_view text) {

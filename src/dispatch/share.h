@@ -99,8 +99,9 @@ enum class ShareOutcome : uint8_t {
   kIsolated,  // nobody who owns the job was heard of for isolation_limit
   kOvertime,  // it ran for longer than execution_limit
   kLeft,      // its worker leaves the cluster, in good order
+  kTimedOut,  // the timeout of its workflow was over
 };
-inline constexpr std::size_t kShareOutcomes = 9;
+inline constexpr std::size_t kShareOutcomes = 10;
 std::string_view to_string(ShareOutcome outcome);
 
 // Texts that the scripts of a share want told: at most so many of one share, and of a job.

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "plan/feeder.h"
+#include "runtime/scope.h"
 #include "vuser/engine_state.h"
 
 namespace bellwether::vuser {
@@ -40,8 +41,9 @@ Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare sh
       stopped_(&killed_),
       recorder_(plan, runtime, window_, start_),
       client_(runtime),
+      tokens_(runtime, plan, client_, *this),
       loader_(programs),
-      code_thread_{runtime, client_.origins(), readers_, window_, recorder_} {
+      code_thread_{runtime, client_.origins(), readers_, window_, recorder_, tokens_.values()} {
   check(share_.part < share_.parts, "a part is one of its parts");
   for (const uint16_t workflow : share_.workflows) {
     check(workflow < plan.workflows.size(), "the workflow is one of the plan");
@@ -50,17 +52,30 @@ Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare sh
 
 Engine::~Engine() = default;
 
+namespace {
+
+// Which of the plan's access tokens its requests come with.
+std::optional<uint16_t> token_of(const plan::Step& step) {
+  if (const auto* call = std::get_if<plan::HttpCall>(&step.work)) return call->token;
+  const auto* code = std::get_if<plan::CodeCall>(&step.work);
+  return code != nullptr ? code->base.token : std::nullopt;
+}
+
+}  // namespace
+
 Status Engine::prepare() {
   for (std::size_t i = 0; i < plan_.workflows.size(); ++i) {
     const auto& mine = share_.workflows;
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
-    auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_);
+    auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_, sink_);
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
     for (const plan::Step& step : workflow.steps) {
       auto prepared = PreparedStep::prepare(step, plan_.steps[step.id].measured, client_.origins(), readers_);
       if (!prepared) return tl::unexpected(prepared.error());
       run->steps.push_back(std::move(*prepared));
+      if (run->steps.back().is_call()) run->steps.back().deal(share_.part, share_.parts);
+      if (const auto token = token_of(step)) tokens_.want(*token);
       const Status code = prepare_code(*run, step);
       if (!code) return tl::unexpected(code.error());
       run->may_leave_out |= step.on_error == plan::OnError::kSkip;
@@ -75,9 +90,13 @@ task<void> Engine::run(Instant start, Duration resume_at) {
   start_ = start;
   std::vector<task<void>> workflows;
   for (std::size_t i = 0; i < runs_.size(); ++i) workflows.push_back(run_workflow(i, start, start + resume_at));
+  runtime::Scope beside;
+  beside.spawn(tokens_.renew(beside.cancellation()));
   task<void> ticker = tick(start, static_cast<uint64_t>(resume_at / Duration::seconds(1)));
   for (task<void>& workflow : workflows) co_await workflow;
   ended_.cancel();
+  beside.cancel();
+  co_await beside.join();
   co_await ticker;
 }
 
@@ -206,6 +225,7 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
   WorkflowRun& run = *runs_[index];
   run.start = start + run.workflow.start_time;
   run.from = std::max(run.start, from);
+  if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
   const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
   if (!time_came) co_return;
   if (const auto* vus = std::get_if<plan::ConstantVus>(&run.workflow.executor)) {
@@ -222,6 +242,7 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
     co_await once(run);
   }
   run.overtime.disarm();
+  run.timeout.disarm();
   run.handing_over.disarm();
 }
 

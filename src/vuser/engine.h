@@ -22,6 +22,7 @@
 #include "vuser/metric_recorder.h"
 #include "vuser/prepared_step.h"
 #include "vuser/program.h"
+#include "vuser/tokens.h"
 #include "vuser/values.h"
 
 namespace bellwether::vuser {
@@ -37,6 +38,8 @@ class WindowSink {
   virtual void abort_run(std::string_view step) = 0;
   // What the program of a step says of itself: why it failed, say. A few times at most.
   virtual void note(std::string_view step, std::string_view text) = 0;
+  // The timeout of a workflow is over, and what was left of it here is being ended. Once for each of them.
+  virtual void timed_out(uint16_t workflow) = 0;
 };
 
 // What an engine runs of a plan: part `part` of `parts` of each workflow, or of those that are named. Its windows have
@@ -72,24 +75,27 @@ struct Headway {
 };
 inline constexpr Duration kTurn = Duration::millis(100);
 
-class Engine {
+class Engine final : private Tokens::Listener {
  public:
   // Everything given must outlive it. `pool` feeds the windows' histograms; `first` is the window to start with.
   // `programs` may be nullptr for a plan without any. REQUIRES a part of its parts, and a workflow of the plan.
   Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
          metrics::PagePool& pool, metrics::Window* first, const ProgramLoader* programs = nullptr);
-  ~Engine();
+  ~Engine() override;
 
   // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file, a program
   // without the function that a step calls.
   Status prepare();
+  // Gets the access tokens of its steps, after prepare(). An error says which was refused; without them, requests that
+  // need one wait for it when they come.
+  runtime::task<Status> obtain_tokens() { return tokens_.obtain(); }
   // Runs its share from `start` on (an instant of this runtime's clock) to its end. The last window is handed over
   // before it returns.
   //
   // `resume_at`: it goes on in the place of one that died so long after `start`, which then usually lies in the past.
   // What was due before `start + resume_at` is neither issued nor counted, and everything ends when it would have ended
-  // anyway. Windows carry the seconds since `start`, so the first of them may be a part of a second. Virtual users keep
-  // their numbers, and count their iterations from 0 again.
+  // anyway; so does the timeout of a workflow. Windows carry the seconds since `start`, so the first of them may be a
+  // part of a second. Virtual users keep their numbers, and count their iterations from 0 again.
   runtime::task<void> run(Instant start, Duration resume_at = Duration::zero());
 
   // No new iterations; those running may finish within their workflow's graceful_stop.
@@ -157,7 +163,11 @@ class Engine {
   Status prepare_code(WorkflowRun& run, const plan::Step& step);
   void begin_code_iteration(WorkflowRun& run, Vu& vu);
   runtime::task<Flow> run_code(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
-  void note(const PreparedStep& step, std::string_view text);
+  void note(std::string_view who, std::string_view text);
+  void not_renewed(const std::string& why) override { note("access token", why); }
+  void note_proxy(const PreparedStep& step, const http1::Response& response);
+  bool has_token(const plan::HttpCall& call) const { return !call.token || tokens_.is_valid(*call.token); }
+  runtime::task<bool> next_token(const Vu& vu, const plan::HttpCall& call);
   void take_rows(WorkflowRun& run, Vu& vu);
   void provide(WorkflowRun& run, const Vu& vu);
   Flow after_failure(WorkflowRun& run, Vu& vu, const PreparedStep& step);
@@ -189,6 +199,7 @@ class Engine {
   BodyReaders readers_;
   MetricRecorder recorder_;
   http1::Client client_;
+  Tokens tokens_;
   // Before the users that they keep something of.
   const ProgramLoader* loader_;
   struct Loaded {

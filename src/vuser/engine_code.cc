@@ -87,8 +87,11 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
   CodeRun& code = *lease;
   code.reset(site, vu.values, vu.number, vu.iteration);
   http1::Response none;
-  if (!code.render_arguments()) {
-    none.error = ErrorKind::kTemplate;
+  const plan::HttpCall& base = site.call().base;
+  bool ready = has_token(base);
+  if (!ready) ready = co_await next_token(vu, base);
+  if (!ready || !code.render_arguments()) {
+    none.error = ready ? ErrorKind::kTemplate : ErrorKind::kToken;
     if (site.call().sends) record(step, none, due, vu);
     co_return after_failure(run, vu, step);
   }
@@ -113,11 +116,11 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
     }
     program.go_on(code);
   }
-  for (const std::string& text : code.said()) note(step, text);
+  for (const std::string& text : code.said()) note(plan_.steps[step.step().id].name, text);
   code.said().clear();
   bool good = code.checks_hold();
   if (code.want() == CodeRun::Want::kFailure) {
-    note(step, code.why());
+    note(plan_.steps[step.step().id].name, code.why());
     none.error = ErrorKind::kScript;
     if (site.call().sends) record(step, none, due, vu);
     good = false;
@@ -133,10 +136,10 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
   co_return good ? Flow::kGoOn : after_failure(run, vu, step);
 }
 
-void Engine::note(const PreparedStep& step, std::string_view text) {
+void Engine::note(std::string_view who, std::string_view text) {
   if (notes_.size() > kNotesMost || std::find(notes_.begin(), notes_.end(), text) != notes_.end()) return;
   notes_.emplace_back(text);
-  sink_.note(plan_.steps[step.step().id].name, notes_.size() > kNotesMost ? "more is not told" : text);
+  sink_.note(who, notes_.size() > kNotesMost ? "more is not told" : text);
 }
 
 }  // namespace bellwether::vuser

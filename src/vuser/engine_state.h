@@ -1,14 +1,15 @@
 // What an engine keeps of one workflow and of one virtual user. Private to the engine's sources.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "plan/collection.h"
 #include "runtime/event.h"
+#include "vuser/change.h"
 #include "vuser/engine.h"
 
 namespace bellwether::vuser {
@@ -19,23 +20,6 @@ struct Leaving {
       : cancel(workflow), timer([](void* self) { static_cast<Leaving*>(self)->cancel.cancel(); }, this) {}
   runtime::Cancellation cancel;
   runtime::Timer timer;  // of graceful_ramp_down
-};
-
-// What may change at any moment, for those who wait for that among other things: they sleep with now(), which is
-// cancelled with the next change, and is for that one wait only.
-class Change {
- public:
-  explicit Change(runtime::Cancellation* parent)
-      : parent_(parent), now_(std::make_unique<runtime::Cancellation>(parent)) {}
-  runtime::Cancellation* now() const { return now_.get(); }
-  void tell() {
-    const auto before = std::exchange(now_, std::make_unique<runtime::Cancellation>(parent_));
-    before->cancel();
-  }
-
- private:
-  runtime::Cancellation* parent_;  // the end of all waiting
-  std::unique_ptr<runtime::Cancellation> now_;
 };
 
 struct Engine::Vu {
@@ -61,23 +45,35 @@ struct Engine::Vu {
 
 struct Engine::WorkflowRun {
   WorkflowRun(std::size_t index_, const plan::Workflow& workflow_, runtime::Cancellation* killed,
-              runtime::Cancellation* stopped)
+              runtime::Cancellation* stopped, WindowSink& sink_)
       : index(index_),
         workflow(workflow_),
+        sink(sink_),
         waiting(stopped),
         change(&waiting),
         handing_over(&WorkflowRun::taken_over, this),
         cancel(killed),
         overtime(&WorkflowRun::out_of_time, this),
+        timeout(&WorkflowRun::timed_out, this),
         provided(workflow_.provides.size()),
         lists(workflow_.provides.size()) {}
   static void out_of_time(void* self) { static_cast<WorkflowRun*>(self)->cancel.cancel(); }
+  // Nothing of it begins any more, and what runs is ended.
+  static void timed_out(void* self) {
+    auto* run = static_cast<WorkflowRun*>(self);
+    run->until = std::min(run->until, run->timeout.deadline());
+    run->arrivals = run->arrived;
+    run->waiting.cancel();
+    run->cancel.cancel();
+    run->sink.timed_out(static_cast<uint16_t>(run->index));
+  }
   static void taken_over(void* self) { static_cast<WorkflowRun*>(self)->waiting.cancel(); }
   // The last moment of what begins here.
   Instant last() const { return until < end ? until : end; }
 
   std::size_t index;
   const plan::Workflow& workflow;
+  WindowSink& sink;
   Instant start;
   Instant from;  // when this engine begins with it: at `start`, or later in the place of another one
   Instant end;
@@ -99,6 +95,7 @@ struct Engine::WorkflowRun {
   int64_t resting = 0;                                  // users that are not wanted now, or never were; or are paused
   uint32_t wanted = 0;                                  // users, of all parts: where somebody says so
   runtime::Timer overtime;                              // fires when graceful_stop is over
+  runtime::Timer timeout;                               // of the workflow
   std::vector<std::optional<plan::Provided>> provided;  // by index of the workflow's provides
   std::vector<plan::Collection> lists;                  // the same of those that are lists
   std::string providing;                                // the value in the making

@@ -76,12 +76,18 @@ task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step
   const http1::Request* request = &step.constant_request();
   if (!step.constant()) {
     request = &built;
-    if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
+    bool ready = has_token(step.call());
+    if (!ready) ready = co_await next_token(vu, step.call());
+    if (!ready) {
+      response.error = ErrorKind::kToken;
+      request = nullptr;
+    } else if (!step.build(context_for(vu, step.mentions_time()), client_.origins(), text.get(), built)) {
       response.error = ErrorKind::kTemplate;
       request = nullptr;
     }
   }
   if (request != nullptr) co_await client_.exchange(vu.session, *request, response, vu.cancel);
+  if (response.error == ErrorKind::kProxy) note_proxy(step, response);
   const Outcome outcome = record(step, response, due, vu);
   const plan::Retry& retry = step.call().retry;
   if (sent < retry.times && is_to_be_sent_again(retry, response, outcome.failed)) {
@@ -91,6 +97,20 @@ task<Engine::Flow> Engine::run_call(WorkflowRun& run, Vu& vu, PreparedStep& step
   }
   if (response.error == ErrorKind::kNone) record_metrics(step, vu);
   co_return outcome.good ? Flow::kGoOn : after_failure(run, vu, step);
+}
+
+// The one that it has is over: the next one is waited for, as long as the request may take.
+task<bool> Engine::next_token(const Vu& vu, const plan::HttpCall& call) {
+  const Instant deadline = runtime_.now() + call.timeout;
+  const bool valid = co_await tokens_.wait(*call.token, deadline, vu.cancel);
+  co_return valid;
+}
+
+void Engine::note_proxy(const PreparedStep& step, const http1::Response& response) {
+  note(plan_.steps[step.step().id].name,
+       response.proxy_status == 0
+           ? std::string("the proxy opened no tunnel, and gave no answer")
+           : "the proxy opened no tunnel, and answered with status " + std::to_string(response.proxy_status));
 }
 
 task<Engine::Flow> Engine::send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent) {
@@ -104,7 +124,10 @@ task<Engine::Flow> Engine::send_again(WorkflowRun& run, Vu& vu, PreparedStep& st
 
 bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed) {
   // What could not be put together or was broken off by us would be so again.
-  if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kInterrupted) return false;
+  if (response.error == ErrorKind::kTemplate || response.error == ErrorKind::kToken ||
+      response.error == ErrorKind::kInterrupted) {
+    return false;
+  }
   if (response.error != ErrorKind::kNone) return retry.on_error;
   if (retry.on_any_status && failed) return true;
   return std::find(retry.statuses.begin(), retry.statuses.end(), response.status) != retry.statuses.end();
@@ -210,7 +233,8 @@ inline void Engine::count(metrics::StepWindow& counts, const http1::Response& re
 }
 
 RenderContext Engine::context_for(const Vu& vu, bool with_time) {
-  return {vu.values, vu.number, vu.iteration, with_time ? runtime_.wall_now() : WallTime{}, runtime_.prng()};
+  return {vu.values,       vu.number,       vu.iteration, with_time ? runtime_.wall_now() : WallTime{},
+          runtime_.prng(), tokens_.values()};
 }
 
 }  // namespace bellwether::vuser

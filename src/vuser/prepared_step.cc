@@ -7,6 +7,7 @@ namespace {
 
 bool call_is_constant(const plan::HttpCall& call) {
   if (!call.url.constant() || (call.body && !call.body->constant())) return false;
+  if (call.token || call.files != nullptr) return false;
   for (const plan::Header& header : call.headers) {
     if (!header.value.constant()) return false;
   }
@@ -29,7 +30,8 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool measured
   if (call.url.constant()) {
     auto url = http1::parse_url(call.url.text());
     if (!url) return tl::unexpected(url.error());
-    auto origin = origins.find(url->tls, url->host, url->port, prepared.maker_->tls());
+    auto origin = origins.find(url->tls, url->host, url->port, prepared.maker_->tls(),
+                               prepared.maker_->proxy_to(url->tls, url->host));
     if (!origin) return tl::unexpected(origin.error());
   }
   if (call_is_constant(call)) {

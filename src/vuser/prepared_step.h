@@ -38,6 +38,8 @@ class PreparedStep {
   // Puts the request together in `text`, which the result refers to. False when a value is missing or the rendered URL
   // or a field cannot be sent.
   bool build(const RenderContext& context, http1::OriginTable& origins, RequestText& text, http1::Request& out) const;
+  // See RequestMaker. REQUIRES is_call().
+  void deal(uint32_t part, uint32_t parts) { maker_->deal(part, parts); }
   // REQUIRES is_call().
   bool mentions_time() const { return maker_->mentions_time(); }
 

@@ -7,7 +7,7 @@ namespace {
 
 // Whether what its requests begin with is the same in all iterations.
 bool is_constant(const plan::HttpCall& call) {
-  if (!call.url.constant()) return false;
+  if (!call.url.constant() || call.token) return false;
   for (const plan::Header& header : call.headers) {
     if (!header.value.constant()) return false;
   }
@@ -67,7 +67,8 @@ bool CodeRun::render_arguments() {
 
 RenderContext CodeRun::context(bool with_time) {
   runtime::Runtime& runtime = site_->thread().runtime;
-  return {*values_, vu_, iteration_, with_time ? runtime.wall_now() : WallTime{}, runtime.prng()};
+  return {
+      *values_, vu_, iteration_, with_time ? runtime.wall_now() : WallTime{}, runtime.prng(), site_->thread().tokens};
 }
 
 void CodeRun::send(const PreparedRequest& request, bool counted) {

@@ -73,6 +73,7 @@ struct CodeThread {
   BodyReaders& readers;
   metrics::Window*& window;
   MetricRecorder& recorder;
+  std::span<const std::string> tokens;  // see RenderContext
 };
 
 // One step whose work a program does, on one load thread.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 
 #include "base/prng.h"
@@ -18,6 +19,7 @@ struct RenderContext {
   uint64_t iteration = 0;
   WallTime now;
   Prng& prng;
+  std::span<const std::string> tokens = {};  // by plan::HttpCall::token; an empty one: there is none
 };
 
 // Appends the text to `out`. False when a value is missing or does not fit its surroundings (a line break in a header):

@@ -5,6 +5,7 @@
 
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "plan/body_files.h"
 #include "protocol/http1/url.h"
 
 namespace bellwether::vuser {
@@ -14,6 +15,9 @@ constexpr std::string_view kUserAgent = "bellwether/0.1";
 
 bool call_mentions_time(const plan::HttpCall& call) {
   if (mentions_time(call.url) || (call.body && mentions_time(*call.body))) return true;
+  if (call.files != nullptr && std::any_of(call.files->bodies.begin(), call.files->bodies.end(), mentions_time)) {
+    return true;
+  }
   for (const plan::Header& header : call.headers) {
     if (mentions_time(header.value)) return true;
   }
@@ -38,6 +42,15 @@ void append_field(std::string& out, std::string_view name, std::string_view valu
   out += "\r\n";
 }
 
+std::unique_ptr<const http1::Proxies> proxies_of(const plan::HttpCall& call) {
+  if (call.proxies == nullptr) return nullptr;
+  const auto one = [](const std::optional<plan::Proxy>& from) {
+    return from ? std::optional(http1::Proxy{from->host, from->port, from->authorization}) : std::nullopt;
+  };
+  return std::make_unique<const http1::Proxies>(
+      http1::Proxies{one(call.proxies->http), one(call.proxies->https), call.proxies->except});
+}
+
 // What HTTP calls a token, and a value without what would end its line.
 bool can_be_sent(std::string_view name, std::string_view value) {
   constexpr std::string_view kNoToken = "()<>@,;:\\\"/[]?={} \t";
@@ -50,6 +63,7 @@ bool can_be_sent(std::string_view name, std::string_view value) {
 
 RequestMaker::RequestMaker(const plan::HttpCall& call)
     : call_(&call),
+      proxies_(proxies_of(call)),
       limits_(std::make_unique<http1::CallLimits>()),
       tls_settings_{call.tls_verify, call.tls_ca, call.tls_ca_name},
       heads_(std::make_unique<http1::HeadMemory>()),
@@ -101,6 +115,12 @@ bool RequestMaker::put_fields(const RequestChange* change, const RenderContext& 
     }
     bytes += "\r\n";
   }
+  if (call_->token && !is_replaced(change, "Authorization")) {
+    if (*call_->token >= context.tokens.size() || context.tokens[*call_->token].empty()) return false;
+    bytes += "Authorization: Bearer ";
+    bytes += context.tokens[*call_->token];
+    bytes += "\r\n";
+  }
   if (change == nullptr) return true;
   for (const auto& [name, value] : change->headers) {
     if (!can_be_sent(name, value)) return false;
@@ -121,19 +141,31 @@ bool RequestMaker::put_credentials(const RenderContext& context, RequestText& te
   return true;
 }
 
+// nullptr: there is no body.
+const plan::Template* RequestMaker::next_body(const RenderContext& context) const {
+  if (call_->files == nullptr) return call_->body ? &*call_->body : nullptr;
+  const std::vector<plan::Template>& bodies = call_->files->bodies;
+  if (call_->files->pick == plan::BodyFiles::Pick::kRandom) return &bodies[context.prng.below(bodies.size())];
+  const plan::Template& body = bodies[next_file_ % bodies.size()];
+  next_file_ += file_step_;
+  return &body;
+}
+
 bool RequestMaker::make(const RequestChange* change, const RenderContext& context, http1::OriginTable& origins,
                         RequestText& text, http1::Request& out) const {
   const plan::HttpCall& call = *call_;
   if (!render_url(change, context, text.url)) return false;
   http1::UrlView url;
   if (http1::split_url(text.url, url) != Errc::kOk) return false;
-  auto origin = origins.find(url.tls, url.host, url.port, tls_settings_);
+  const http1::Proxy* const proxy = proxy_to(url.tls, url.host);
+  auto origin = origins.find(url.tls, url.host, url.port, tls_settings_, proxy);
   if (!origin) return false;
   text.body.clear();
   const bool own_body = change != nullptr && change->body;
+  const plan::Template* const body = own_body ? nullptr : next_body(context);
   if (own_body) {
     text.body = *change->body;
-  } else if (call.body && !render(*call.body, context, text.body)) {
+  } else if (body != nullptr && !render(*body, context, text.body)) {
     return false;
   }
 
@@ -142,19 +174,25 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   bytes.clear();
   bytes += method;
   bytes += ' ';
+  const bool absolute = proxy != nullptr && !url.tls;
+  if (absolute) {
+    bytes += "http://";
+    bytes += url.authority;
+  }
   const std::size_t target_at = bytes.size();
   if (url.target.empty() || url.target.front() != '/') bytes += '/';
   bytes += url.target;
   const std::size_t target_size = bytes.size() - target_at;
   bytes += " HTTP/1.1\r\n";
   if (!has_header(call, change, "host")) append_field(bytes, "Host", url.authority);
+  if (absolute && !proxy->authorization.empty()) append_field(bytes, "Proxy-Authorization", proxy->authorization);
   if (!put_fields(change, context, text)) return false;
   if (!has_header(call, change, "user-agent")) append_field(bytes, "User-Agent", kUserAgent);
   if (call.compressed && !has_header(call, change, "accept-encoding")) {
     append_field(bytes, "Accept-Encoding", "gzip, br, zstd");
   }
   const bool usually_has_body = method == "POST" || method == "PUT" || method == "PATCH";
-  if ((own_body || call.body || usually_has_body) && !has_header(call, change, "content-length")) {
+  if ((own_body || body != nullptr || usually_has_body) && !has_header(call, change, "content-length")) {
     char length[24];
     const auto end = std::to_chars(length, length + sizeof length, text.body.size()).ptr;
     append_field(bytes, "Content-Length", {length, static_cast<std::size_t>(end - length)});
@@ -172,6 +210,7 @@ bool RequestMaker::make(const RequestChange* change, const RenderContext& contex
   out.body = whole.substr(head_size + 2);
   out.whole = whole;
   out.limits = limits_.get();
+  out.proxies = proxies_.get();
   out.heads = heads_.get();
   return true;
 }

@@ -42,6 +42,15 @@ class RequestMaker {
   const http1::TlsSettings& tls() const { return tls_settings_; }
   bool mentions_time() const { return mentions_time_; }
   const http1::CallLimits& limits() const { return *limits_; }
+  // nullptr: requests go there straight.
+  const http1::Proxy* proxy_to(bool tls, std::string_view host) const {
+    return proxies_ == nullptr ? nullptr : proxies_->find(tls, host);
+  }
+  // Which part of how many it makes requests for: of files that are sent one after the other it takes every `parts`th.
+  void deal(uint32_t part, uint32_t parts) {
+    next_file_ = part;
+    file_step_ = parts;
+  }
 
   // Puts the request together in `text`, which the result refers to; `want_body` is left to the caller. False when a
   // value is missing, or the URL or a field cannot be sent.
@@ -57,7 +66,12 @@ class RequestMaker {
   bool make(const RequestChange* change, const RenderContext& context, http1::OriginTable& origins, RequestText& text,
             http1::Request& out) const;
 
+  const plan::Template* next_body(const RenderContext& context) const;
+
   const plan::HttpCall* call_;
+  mutable uint64_t next_file_ = 0;
+  uint64_t file_step_ = 1;
+  std::unique_ptr<const http1::Proxies> proxies_;  // null: none
   std::unique_ptr<http1::CallLimits> limits_;
   http1::TlsSettings tls_settings_;
   std::unique_ptr<http1::HeadMemory> heads_;

@@ -95,6 +95,23 @@ class Stopping(jobs.Test):
         self.assertEqual([one["state"] for one in status["workflows"]], ["timed_out"])
         cluster.all_free()
 
+    def test_a_workflow_that_takes_longer_than_its_timeout_is_ended_and_the_rest_goes_on(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        scenario = cluster.scenario(rate=20, seconds=60, path="/delay/1500ms", timeout="4s", graceful_stop="1m")
+        scenario["workflows"]["later"] = {**scenario["workflows"]["w"], "depends": "w"}
+        client = cluster.run(scenario)
+        code, result = client.finish()
+        self.assertEqual(code, 108)
+        self.assertIn("its timeout of 4s is over", result["run"]["reason"])
+        states = {one["name"]: one["status"] for one in result["workflows"]}
+        self.assertEqual(states, {"w": "timed_out", "later": "skipped"})
+        self.assertEqual(result["lost"], [])
+        self.assertGreater(result["totals"]["requests"], 0)
+        [event] = cluster.events(client.job, "workflow_timed_out")
+        self.assertEqual(event["detail"], "workflow 'w': its timeout of 4s is over")
+        cluster.all_free()
+
     def test_without_a_quorum_a_new_job_is_refused_by_name(self):
         cluster = self.cluster(3, workers=1)
         leader, _ = cluster.at_work()

@@ -143,6 +143,12 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
   } else if (sheet.state == JobState::kFailed && course.workers.empty()) {
     course.ending = aggregate::Ending::kNotRun;
     course.why = sheet.why;
+  } else {
+    for (const dispatch::WorkflowSheet& workflow : sheet.workflows) {
+      if (workflow.state != dispatch::WorkflowState::kTimedOut || !plan::is_timeout_text(workflow.why)) continue;
+      course.ending = aggregate::Ending::kWorkflowTimeout;
+      course.why = workflow.why;
+    }
   }
   return course;
 }

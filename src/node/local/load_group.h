@@ -45,6 +45,8 @@ class LoadGroup final : public LoadThread::Listener {
     virtual void aborted_by(const std::string& step) = 0;
     // What the program of a step says of itself: why it failed, say.
     virtual void noted(const std::string& text) = 0;
+    // The timeout of a workflow was over before all of it here had ended, which ends now. Once for each workflow.
+    virtual void timed_out(uint16_t workflow) = 0;
   };
 
   // All must outlive the group. REQUIRES at least one thread, and no part beyond `parts`.
@@ -87,6 +89,9 @@ class LoadGroup final : public LoadThread::Listener {
   void noted(const std::string& text) override {
     if (noted_.insert(text).second) listener_.noted(text);
   }
+  void timed_out(uint16_t workflow) override {
+    if (timed_out_.insert(workflow).second) listener_.timed_out(workflow);
+  }
   void thread_ended(LoadThread& thread) override;
   std::unique_ptr<metrics::Window> empty_window();
   void close_seconds(uint64_t complete_to);
@@ -101,6 +106,7 @@ class LoadGroup final : public LoadThread::Listener {
   std::map<uint64_t, std::unique_ptr<metrics::Window>> open_seconds_;  // merged so far
   std::vector<std::unique_ptr<metrics::Window>> spare_;
   std::set<std::string> noted_;
+  std::set<uint16_t> timed_out_;
   uint64_t next_second_ = 0;  // to be told
   uint64_t base_ = 0;
   runtime::Event all_ended_;

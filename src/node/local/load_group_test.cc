@@ -32,6 +32,7 @@ class Heard final : public LoadGroup::Listener {
   }
   void aborted_by(const std::string&) override {}
   void noted(const std::string&) override {}
+  void timed_out(uint16_t) override {}
 
   LoadGroup* group = nullptr;
   void (*hold_up)(Heard&) = nullptr;

@@ -102,6 +102,7 @@ void LoadThread::main() {
     engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, pool_, windows_.front().get(),
                                               options_.programs);
     prepared = engine_->prepare();
+    if (prepared) prepared = runtime_->run(engine_->obtain_tokens());
   } else {
     prepared = tl::unexpected(runtime.error());
   }
@@ -220,6 +221,19 @@ void LoadThread::note(std::string_view step, std::string_view text) {
     owned->thread->listener_.noted(owned->text);
   };
   if (!control_.post(tell, note)) delete note;
+}
+
+void LoadThread::timed_out(uint16_t workflow) {
+  struct Word {
+    LoadThread* thread;
+    uint16_t workflow;
+  };
+  auto* word = new Word{this, workflow};
+  const auto tell = [](void* one) {
+    const std::unique_ptr<Word> owned(static_cast<Word*>(one));
+    owned->thread->listener_.timed_out(owned->workflow);
+  };
+  while (!control_.post(tell, word)) std::this_thread::sleep_for(std::chrono::milliseconds(1));
 }
 
 void LoadThread::release(metrics::Window* window) {

@@ -54,6 +54,7 @@ class LoadThread final : public vuser::WindowSink {
     virtual void aborted_by(const std::string& step) = 0;
     // What a program says of itself.
     virtual void noted(const std::string& text) = 0;
+    virtual void timed_out(uint16_t workflow) = 0;
     virtual void thread_ended(LoadThread& thread) = 0;
   };
 
@@ -105,6 +106,7 @@ class LoadThread final : public vuser::WindowSink {
   metrics::Window* exchange(metrics::Window* full) override;
   void abort_run(std::string_view step) override;
   void note(std::string_view step, std::string_view text) override;
+  void timed_out(uint16_t workflow) override;
 
   const plan::Plan& plan_;
   Options options_;

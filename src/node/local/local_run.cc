@@ -89,10 +89,10 @@ runtime::task<void> LocalRun::run() {
   if (plan_.timeout) beside.spawn(watch_timeout(this, beside.cancellation()));
   for (Stage& stage : stages_) {
     if (interrupts_ > 0 && !runs_all_the_same(stage)) continue;
-    if (const Status given = give_values(stage); !given) {
-      interrupt(aggregate::Ending::kOnError, given.error().message);
-      continue;
-    }
+    Status ready = leave_out_skipped(stage);
+    if (ready && !stage.workflows.empty()) ready = give_values(stage);
+    if (!ready) interrupt(aggregate::Ending::kOnError, ready.error().message);
+    if (!ready || stage.workflows.empty()) continue;
     // Seconds of the series are whole, so a stage begins with one.
     const Duration past = control_.read_clock() + kHeadStart - start_;
     const uint64_t base = stage_ == nullptr ? 0 : seconds_up(past);
@@ -106,6 +106,11 @@ runtime::task<void> LocalRun::run() {
     end_stage(stage);
   }
   going_ = false;
+  for (std::size_t w = 0; w < workflows_.size() && ending_ == aggregate::Ending::kCompleted; ++w) {
+    if (!workflows_[w].timed_out) continue;
+    ending_ = aggregate::Ending::kWorkflowTimeout;
+    why_ = timeout_of(static_cast<uint16_t>(w));
+  }
   beside.cancel();
   co_await beside.join();
 }
@@ -117,6 +122,26 @@ runtime::task<void> LocalRun::watch_timeout(LocalRun* self, runtime::Cancellatio
   // Whatever is being stopped already has no longer either.
   if (self->interrupts_ == 0) self->interrupt(aggregate::Ending::kTimeout, plan::timeout_text(timeout));
   if (self->stage_ != nullptr) self->stage_->group->kill();
+}
+
+// What depends on a workflow that did not complete, unless it tidies up.
+bool LocalRun::is_skipped(uint16_t workflow) {
+  if (plan_.workflows[workflow].is_teardown) return false;
+  for (const uint16_t need : plan_.workflows[workflow].depends) {
+    const Ran& before = workflows_[need];
+    if (!before.timed_out && before.skipped_because.empty()) continue;
+    workflows_[workflow].skipped_because =
+        "'" + plan_.workflows[need].name + "' is " + (before.timed_out ? "timed_out" : "skipped");
+    return true;
+  }
+  return false;
+}
+
+Status LocalRun::leave_out_skipped(Stage& stage) {
+  const std::size_t skipped = std::erase_if(stage.workflows, [this](uint16_t w) { return is_skipped(w); });
+  if (skipped == 0 || stage.workflows.empty() || stage.group == nullptr) return {};
+  stage.group = group_for(stage, plan_);
+  return stage.group->prepare();
 }
 
 // What the workflows of a stage take from those before them is put into their plan, with which it is prepared.
@@ -262,6 +287,16 @@ void LocalRun::aborted_by(const std::string& step) {
 
 void LocalRun::noted(const std::string& text) { note("script", text); }
 
+std::string LocalRun::timeout_of(uint16_t workflow) const {
+  const plan::Workflow& one = plan_.workflows[workflow];
+  return "workflow '" + one.name + "': " + plan::timeout_text(*one.timeout);
+}
+
+void LocalRun::timed_out(uint16_t workflow) {
+  workflows_[workflow].timed_out = true;
+  note("workflow_timed_out", timeout_of(workflow));
+}
+
 void LocalRun::note(std::string kind, std::string detail) {
   events_.push_back({std::max(Duration::zero(), control_.now() - start_), std::move(kind), std::move(detail)});
   if (observer_ != nullptr) observer_->happened(events_.back());
@@ -272,9 +307,15 @@ std::vector<report::WorkflowState> LocalRun::workflow_states() const {
   for (std::size_t w = 0; w < workflows_.size(); ++w) {
     const Duration start = plan_.workflows[w].start_time;
     const Duration ran = workflows_[w].elapsed - start;
-    if (!workflows_[w].began) {
+    const bool by_itself = ending_ == aggregate::Ending::kCompleted || ending_ == aggregate::Ending::kWorkflowTimeout;
+    if (!workflows_[w].skipped_because.empty()) {
+      out.push_back({"skipped", workflows_[w].skipped_because, Duration::zero()});
+    } else if (!workflows_[w].began) {
       out.push_back({"skipped", "the run ended before what it depends on had", Duration::zero()});
-    } else if (ending_ == aggregate::Ending::kCompleted) {
+    } else if (workflows_[w].timed_out) {
+      const Duration most = std::max(*plan_.workflows[w].timeout - start, Duration::zero());
+      out.push_back({"timed_out", "", std::clamp(ran, Duration::zero(), most)});
+    } else if (by_itself) {
       out.push_back({"completed", "", std::max(ran, Duration::zero())});
     } else if (ran <= Duration::zero()) {
       out.push_back({"skipped", "the run ended before its start time", Duration::zero()});

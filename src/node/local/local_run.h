@@ -75,6 +75,8 @@ class LocalRun final : public LoadGroup::Listener {
   const aggregate::Totals& totals() const { return totals_; }
   // After run().
   aggregate::Ending ending() const { return ending_; }
+  // Of the ending, in words; may be empty.
+  const std::string& why() const { return why_; }
   const std::vector<report::Event>& events() const { return events_; }
   std::vector<report::WorkflowState> workflow_states() const;
   WallTime started_at() const { return started_at_; }
@@ -91,18 +93,24 @@ class LocalRun final : public LoadGroup::Listener {
   struct Ran {
     std::optional<Duration> began;  // since the start of the run
     Duration elapsed;
+    bool timed_out = false;
+    std::string skipped_because;
   };
 
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
   bool uses_values(const Stage& stage) const;
   bool runs_all_the_same(const Stage& stage) const;
+  bool is_skipped(uint16_t workflow);
+  Status leave_out_skipped(Stage& stage);
   Status give_values(Stage& stage);
   std::optional<plan::Given> given_for(uint16_t workflow, uint16_t use);
   void end_stage(const Stage& stage);
   void second_over(const metrics::Window& window, Duration covered) override;
   void aborted_by(const std::string& step) override;
   void noted(const std::string& text) override;
+  void timed_out(uint16_t workflow) override;
   void note(std::string kind, std::string detail);
+  std::string timeout_of(uint16_t workflow) const;
   Result<uint16_t> controlled(const std::string& workflow) const;
   static runtime::task<void> watch_timeout(LocalRun* self, runtime::Cancellation* cancel);
 
@@ -119,6 +127,7 @@ class LocalRun final : public LoadGroup::Listener {
   std::map<std::pair<uint16_t, uint16_t>, plan::Collection> lists_;
   std::vector<report::Event> events_;
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
+  std::string why_;
   std::map<uint16_t, uint32_t> wanted_;
   bool paused_ = false;
   bool going_ = false;

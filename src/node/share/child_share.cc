@@ -167,7 +167,7 @@ class ChildShare final : public ShareProcess {
     return true;
   }
   bool hear(ChildEnded& ended) {
-    static_assert(static_cast<int>(ShareEnd::How::kAborted) == static_cast<int>(ChildEnded::How::kAborted));
+    static_assert(static_cast<int>(ShareEnd::How::kTimedOut) == static_cast<int>(ChildEnded::How::kTimedOut));
     if (phase_ == Phase::kTold) return false;
     phase_ = Phase::kTold;
     told_ = {static_cast<ShareEnd::How>(ended.how), std::move(ended.step), ended.elapsed, std::move(ended.provided),
@@ -214,6 +214,7 @@ std::string_view to_string(ShareEnd::How how) {
     case ShareEnd::How::kCompleted: return "completed";
     case ShareEnd::How::kStopped: return "stopped";
     case ShareEnd::How::kAborted: return "aborted";
+    case ShareEnd::How::kTimedOut: return "timed out";
     case ShareEnd::How::kNotPrepared: return "not prepared";
     case ShareEnd::How::kCrashed: return "crashed";
     case ShareEnd::How::kKilled: return "killed";

@@ -154,7 +154,7 @@ Result<FromChild> take(const wire::FromShare::Counters& from) {
 }
 
 Result<FromChild> take(const wire::FromShare::Ended& from) {
-  if (from.how() > static_cast<uint32_t>(ChildEnded::How::kAborted)) return refuse("an end that does not exist");
+  if (from.how() > static_cast<uint32_t>(ChildEnded::How::kTimedOut)) return refuse("an end that does not exist");
   if (from.step().size() > kMostShareText) return refuse("too long a name");
   if (!is_span(from.elapsed_ns())) return refuse("a time that cannot be");
   ChildEnded to{static_cast<ChildEnded::How>(from.how()), from.step(), Duration::nanos(from.elapsed_ns()), {}};

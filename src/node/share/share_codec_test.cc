@@ -126,7 +126,7 @@ TEST(ShareCodec, what_cannot_be_is_refused) {
   EXPECT_THAT(refusal(from), HasSubstr("a length of a second"));
   from.mutable_second()->set_second(UINT64_MAX);
   EXPECT_THAT(refusal(from), HasSubstr("a second that cannot be"));
-  from.mutable_ended()->set_how(3);
+  from.mutable_ended()->set_how(4);
   EXPECT_THAT(refusal(from), HasSubstr("an end that does not exist"));
   from.mutable_ended()->set_how(0);
   from.mutable_ended()->set_step(std::string(kMostShareText + 1, 'x'));

@@ -124,8 +124,11 @@ class Share final : public LoadGroup::Listener {
     say(counters());
     const auto how = !aborted_by_.empty() ? ChildEnded::How::kAborted
                      : stopped_           ? ChildEnded::How::kStopped
+                     : timed_out_         ? ChildEnded::How::kTimedOut
                                           : ChildEnded::How::kCompleted;
-    say(ChildEnded{how, aborted_by_, group_->elapsed(), group_->provided(workflow_), notes_});
+    std::string why = aborted_by_;
+    if (how == ChildEnded::How::kTimedOut) why = plan::timeout_text(*plan_->workflows[workflow_].timeout);
+    say(ChildEnded{how, std::move(why), group_->elapsed(), group_->provided(workflow_), notes_});
   }
 
   task<void> obey(runtime::Cancellation* cancel) {
@@ -185,6 +188,8 @@ class Share final : public LoadGroup::Listener {
     notes_.push_back(text);
   }
 
+  void timed_out(uint16_t) override { timed_out_ = true; }
+
   script::Loader programs_;
   runtime::EpollRuntime& runtime_;
   std::unique_ptr<ShareSocket> socket_;
@@ -195,6 +200,7 @@ class Share final : public LoadGroup::Listener {
   std::string aborted_by_;
   std::vector<std::string> notes_;
   bool stopped_ = false;
+  bool timed_out_ = false;
 };
 
 }  // namespace

@@ -77,9 +77,9 @@ struct ChildCounters {
   bool operator==(const ChildCounters&) const = default;
 };
 struct ChildEnded {
-  enum class How : uint8_t { kCompleted, kStopped, kAborted };
+  enum class How : uint8_t { kCompleted, kStopped, kAborted, kTimedOut };
   How how = How::kCompleted;
-  std::string step;                           // kAborted: the one that failed
+  std::string step;                           // kAborted: the one that failed; kTimedOut: why, in words
   Duration elapsed;                           // from the start of the clock to the end
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // see dispatch::ShareEnd

@@ -18,13 +18,15 @@ struct ShareEnd {
     kCompleted,
     kStopped,      // it was asked to
     kAborted,      // a step with `on_error: abort` failed
+    kTimedOut,     // the timeout of its workflow was over
     kNotPrepared,  // it could not be started, or not prepared
     kCrashed,      // its process ended by itself, or said what makes no sense and was killed for it
     kKilled,       // by kill()
   };
   How how = How::kCompleted;
-  std::string detail;  // for people: the step of kAborted, what is wrong for kNotPrepared, how it ended for kCrashed
-  Duration elapsed;    // from the start of the clock to the end: of the first three
+  std::string detail;  // for people: the step of kAborted, the timeout of kTimedOut, what is wrong for kNotPrepared,
+                       // how it ended for kCrashed
+  Duration elapsed;    // from the start of the clock to the end: of the first four
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // see dispatch::ShareEnd
 };

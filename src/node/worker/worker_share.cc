@@ -33,6 +33,7 @@ dispatch::ShareOutcome outcome_of(ShareEnd::How how) {
     case ShareEnd::How::kCompleted: return dispatch::ShareOutcome::kCompleted;
     case ShareEnd::How::kStopped: return dispatch::ShareOutcome::kStopped;
     case ShareEnd::How::kAborted: return dispatch::ShareOutcome::kAborted;
+    case ShareEnd::How::kTimedOut: return dispatch::ShareOutcome::kTimedOut;
     case ShareEnd::How::kNotPrepared: return dispatch::ShareOutcome::kFailed;
     case ShareEnd::How::kCrashed: return dispatch::ShareOutcome::kCrashed;
     case ShareEnd::How::kKilled: return dispatch::ShareOutcome::kKilled;

@@ -18,6 +18,7 @@ class Sink final : public vuser::WindowSink {
   }
   void abort_run(std::string_view) override {}
   void note(std::string_view, std::string_view) override {}
+  void timed_out(uint16_t) override {}
 
  private:
   Load& load_;

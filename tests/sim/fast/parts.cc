@@ -72,6 +72,7 @@ class Sink final : public vuser::WindowSink {
       piece_.counted.iterations += full->workflows[i].iterations;
       piece_.counted.dropped += full->workflows[i].dropped;
       piece_.scheduled += full->workflows[i].scheduled;
+      piece_.interrupted += full->workflows[i].interrupted;
       piece_.users = std::max(piece_.users, full->workflows[i].vus_allocated);
       if (is_foreign(i)) piece_.foreign += full->workflows[i].scheduled + full->workflows[i].iterations;
     }
@@ -80,6 +81,7 @@ class Sink final : public vuser::WindowSink {
   }
   void abort_run(std::string_view) override {}
   void note(std::string_view, std::string_view) override {}
+  void timed_out(uint16_t workflow) override { piece_.timed_out.push_back(workflow); }
 
  private:
   bool is_foreign(std::size_t workflow) const {

@@ -37,6 +37,9 @@ struct Piece {
   vuser::Tally counted;  // in all windows
   vuser::Tally tally;    // as it says itself at its end
   Duration ended;        // since the start of the run
+  // Of those that were ended by their timeouts, each time that is said.
+  std::vector<uint16_t> timed_out = {};
+  uint64_t interrupted = 0;  // iterations
 };
 
 plan::Plan plan_of(const std::string& yaml);

@@ -80,6 +80,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
   }
   void abort_run(std::string_view) override {}
   void note(std::string_view, std::string_view) override {}
+  void timed_out(uint16_t) override {}
 
  private:
   task<void> live() {
