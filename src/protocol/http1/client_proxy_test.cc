@@ -84,6 +84,11 @@ TEST_F(ProxyTest, a_redirect_goes_through_it_too_and_tells_it_alone_who_asks) {
   ASSERT_EQ(server_->requests.size(), 2u);
   EXPECT_EQ(server_->requests[1].head,
             "GET http://two.test/next HTTP/1.1\r\nHost: two.test\r\nProxy-Authorization: Basic dTpw\r\n\r\n");
+  server_->answer("HTTP/1.1 302 Found\r\nLocation: /again\r\nContent-Length: 0\r\n\r\n");
+  EXPECT_EQ(call(what).status, 200);
+  const std::string& again = server_->requests.back().head;
+  EXPECT_NE(again.find("/again HTTP/1.1"), std::string::npos);
+  EXPECT_EQ(again.find("Proxy-Authorization"), again.rfind("Proxy-Authorization")) << "once: " << again;
   proxies_.except = {"127.0.0.1"};
   server_->answer("HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:" + std::to_string(server_->port()) +
                   "/direct\r\nContent-Length: 0\r\n\r\n");
