@@ -28,9 +28,7 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
   std::vector<Module> modules;
   if (text && language == Program::Language::kLua) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);
-    auto required = read_modules(*text, [&](const std::string& module) {
-      return compiling.sources.outside->read_file(folder + module, kProgramBytesMax);
-    });
+    auto required = read_modules(*text, folder, *compiling.sources.outside);
     if (required) {
       modules = std::move(*required);
     } else {

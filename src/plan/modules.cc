@@ -3,8 +3,12 @@
 #include <algorithm>
 #include <optional>
 
+#include "scenario/sources.h"
+
 namespace bellwether::plan {
 namespace {
+
+constexpr uint64_t kModuleBytesMax = 4u << 20;
 
 bool is_word(char c) { return c == '_' || (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') || (c >= 'a' && c <= 'z'); }
 
@@ -91,7 +95,8 @@ bool is_module_name(std::string_view name) {
 
 std::vector<std::string> required_names(std::string_view script) { return Scanner(script).required(); }
 
-Result<std::vector<Module>> read_modules(std::string_view script, const ReadModule& read) {
+Result<std::vector<Module>> read_modules(std::string_view script, const std::string& folder,
+                                         const scenario::Outside& outside) {
   std::vector<Module> out;
   std::vector<std::string> wanted = required_names(script);
   for (std::size_t next = 0; next < wanted.size(); ++next) {
@@ -105,7 +110,7 @@ Result<std::vector<Module>> read_modules(std::string_view script, const ReadModu
     std::string path = name;
     std::replace(path.begin(), path.end(), '.', '/');
     path += ".lua";
-    auto text = read(path);
+    auto text = outside.read_file(folder + path, kModuleBytesMax);
     if (!text) return fail(text.error().code, "the module '" + name + "': " + text.error().message);
     for (std::string& inner : required_names(*text)) {
       if (std::find(wanted.begin(), wanted.end(), inner) == wanted.end()) wanted.push_back(std::move(inner));

@@ -2,13 +2,16 @@
 // it runs, and goes with the scenario to wherever that runs.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "base/result.h"
+
+namespace bellwether::scenario {
+class Outside;
+}
 
 namespace bellwether::plan {
 
@@ -24,9 +27,9 @@ inline constexpr std::size_t kModulesMax = 100;  // of one script, with those th
 // are not looked at.
 std::vector<std::string> required_names(std::string_view script);
 
-// Those that `script` requires, and those that they require. kInvalid: a name that cannot be one, too many, or the
-// error of `read`, which gets a path relative to the folder of the script.
-using ReadModule = std::function<Result<std::string>(const std::string& path)>;
-Result<std::vector<Module>> read_modules(std::string_view script, const ReadModule& read);
+// Those that `script` requires, and those that they require, from `folder`, that of the script: empty, or with a slash
+// at its end. kInvalid: a name that cannot be one, or too many; or the error of reading.
+Result<std::vector<Module>> read_modules(std::string_view script, const std::string& folder,
+                                         const scenario::Outside& outside);
 
 }  // namespace bellwether::plan

@@ -26,12 +26,10 @@ TEST(Modules, are_found_where_they_are_required) {
   EXPECT_THAT(required_names("require 'broken"), ElementsAre("broken")) << "Lua will say what is wrong with it";
 }
 
-Result<std::vector<Module>> read(const std::string& script, const std::map<std::string, std::string>& files) {
-  return read_modules(script, [&](const std::string& path) -> Result<std::string> {
-    const auto found = files.find(path);
-    if (found == files.end()) return fail(Errc::kNotFound, "no such file");
-    return found->second;
-  });
+Result<std::vector<Module>> read(const std::string& script, std::map<std::string, std::string> files) {
+  FakeOutside outside;
+  outside.files = std::move(files);
+  return read_modules(script, "", outside);
 }
 
 TEST(Modules, come_with_those_that_they_require_each_once) {

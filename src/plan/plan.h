@@ -14,8 +14,8 @@
 #include "base/time.h"
 #include "plan/custom_metric.h"
 #include "plan/delay.h"
-#include "plan/modules.h"
 #include "plan/http_options.h"
+#include "plan/modules.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
 #include "plan/schedule.h"
@@ -402,7 +402,7 @@ struct Plan {
   std::optional<Duration> timeout;  // from the start of the run: then it is ended at once
   std::vector<Program> programs;
   std::vector<CustomMetric> metrics;
-  std::vector<Series> series;  // by step, in the order of the steps
+  std::vector<Series> series;    // by step, in the order of the steps
   std::vector<HttpCall> tokens;  // constant requests for access tokens (RFC 6749, section 4.4)
 };
 

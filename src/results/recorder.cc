@@ -91,7 +91,7 @@ struct Recorder::Work {
   }
 
   Status amend(Store& store, const Item& item) {
-    const account::Shape shape{plan.steps.size(), plan.workflows.size(), plan.checks.size()};
+    const metrics::Shape shape = aggregate::shape_of(plan);
     const auto part = account::decode_window(item.stretch.window, shape, nullptr);
     if (!part) return tl::unexpected(part.error());
     return store.amend(id, item.stretch.first, *part, item.figures);
@@ -172,7 +172,7 @@ plan::Plan outline(const plan::Plan& plan) {
 }  // namespace
 
 Recorder::Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores,
-                    Entry entry)
+                   Entry entry)
     : work_(std::make_unique<Work>()), scratch_(aggregate::shape_of(plan), nullptr) {
   work_->path = std::move(path);
   work_->id = std::move(id);

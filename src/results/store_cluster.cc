@@ -3,6 +3,7 @@
 #include <string_view>
 
 #include "account/window_codec.h"
+#include "aggregate/totals.h"
 #include "results/database.h"
 #include "results/process.h"
 #include "results/shape.h"
@@ -38,7 +39,7 @@ std::string sums_of(metrics::Window& window) {
 Result<bool> is_kept(Database& database, const std::string& id, const account::Shape& shape, const Stretch& whole) {
   auto want = account::decode_sum(whole.window, shape, nullptr);
   if (!want) return tl::unexpected(want.error());
-  metrics::Window kept(shape.steps, shape.workflows, shape.checks, nullptr);
+  metrics::Window kept(shape, nullptr);
   Statement select(database, "SELECT first, span, window FROM stretches WHERE run = ? AND first < ? ORDER BY first");
   select.text(id).number(static_cast<int64_t>(whole.span));
   for (;;) {
@@ -103,7 +104,7 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
   if (auto begun = transaction.begin(); !begun) return begun;
   if (auto set = set_figures(id, so_far); !set) return set;
   Stretch stretch{second, 1, Duration::seconds(1), {}};
-  metrics::Window sum(part.steps.size(), part.workflows.size(), part.checks.size(), nullptr);
+  metrics::Window sum(part.shape(), nullptr);
   {
     Statement select(*database_,
                      "SELECT first, span, covered, window FROM stretches WHERE run = ? AND first <= ? AND"
@@ -115,7 +116,7 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
       stretch.first = static_cast<uint64_t>(select.integer(0));
       stretch.span = static_cast<uint64_t>(select.integer(1));
       stretch.covered = Duration::nanos(select.integer(2));
-      auto kept = account::decode_sum(select.bytes(3), account::shape_of(part), nullptr);
+      auto kept = account::decode_sum(select.bytes(3), part.shape(), nullptr);
       if (!kept) return tl::unexpected(kept.error());
       sum = std::move(*kept);
     }
@@ -139,7 +140,7 @@ Result<bool> Store::settle(const std::string& id, const Stretch& whole, const Fi
   if (!found) return tl::unexpected(found.error());
   const auto plan = decode_shape(*found ? select.bytes(0) : "");
   if (!plan) return tl::unexpected(plan.error());
-  const account::Shape shape{plan->steps.size(), plan->workflows.size(), plan->checks.size()};
+  const metrics::Shape shape = aggregate::shape_of(*plan);
   const auto stays = is_kept(*database_, id, shape, whole);
   if (!stays) return stays;
   Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first >= ?");

@@ -171,7 +171,11 @@ end)
 
     def test_modules_come_from_the_folder_of_the_script(self):
         (self.folder / "lib").mkdir()
-        self.write("lib/paths.lua", "local m = require('base')\nfunction m.of(n) return m.root .. '/' .. n end\nreturn m")
+        self.write("lib/paths.lua", """
+local m = require('base')
+function m.of(n) return m.root .. '/' .. n end
+return m
+""")
         self.write("base.lua", "return {root = '/from'}")
         script = self.script("""
 local paths = require("lib.paths")

@@ -130,8 +130,7 @@ tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(co
   const std::string& file = sources.file_name;
   plan::Program script{plan::Program::Language::kLua, file.substr(file.rfind('/') + 1),
                        std::make_shared<const std::string>(sources.text)};
-  auto modules = plan::read_modules(
-      sources.text, [&](const std::string& path) { return machine.read_file(path, kScenarioBytesMax); });
+  auto modules = plan::read_modules(sources.text, "", machine);
   if (!modules) {
     scenario::Diagnostic wrong;
     wrong.file = file;
