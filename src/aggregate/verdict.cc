@@ -126,6 +126,22 @@ LossSum sum_of(std::span<const plan::Loss> losses) {
   return out;
 }
 
+namespace {
+
+// Of executors that do a number of iterations: all of them.
+uint64_t counted_iterations(const Totals& totals) {
+  uint64_t sum = 0;
+  const std::vector<plan::Workflow>& workflows = totals.plan().workflows;
+  for (std::size_t w = 0; w < workflows.size(); ++w) {
+    if (!std::holds_alternative<plan::Iterations>(workflows[w].executor)) continue;
+    const metrics::WorkflowWindow& counted = totals.sum().workflows[w];
+    sum += counted.iterations + counted.interrupted + counted.dropped;
+  }
+  return sum;
+}
+
+}  // namespace
+
 Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds, const Generator& generator,
                Ending ending, std::string why, std::span<const plan::Loss> losses) {
   const plan::Plan& plan = totals.plan();
@@ -143,7 +159,7 @@ Facts facts_of(const Totals& totals, std::span<const ThresholdResult> thresholds
   facts.measures = std::any_of(plan.steps.begin(), plan.steps.end(), [](const auto& step) { return step.measured; });
   facts.requests = counts.requests;
   facts.failed = counts.failed;
-  facts.scheduled = counts.scheduled;
+  facts.scheduled = counts.scheduled + counted_iterations(totals);
   facts.dropped = counts.dropped;
   facts.not_started = counts.scheduled - std::min(counts.scheduled, counts.on_time + counts.late + counts.dropped);
   facts.dropped_threshold =

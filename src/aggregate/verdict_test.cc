@@ -198,6 +198,21 @@ TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less
   EXPECT_FALSE(generator_check(Totals(plan), 1).saturated()) << "before anything was measured";
 }
 
+TEST(Verdict, of_a_number_of_iterations_all_are_scheduled) {
+  plan::Plan plan = one_step();
+  plan.workflows[0].executor = plan::Iterations{.vus = 2, .iterations = 100};
+  metrics::Window window({1, 1, 0}, nullptr);
+  window.steps[0].count = 7;
+  window.workflows[0].iterations = 6;
+  window.workflows[0].interrupted = 1;
+  window.workflows[0].dropped = 93;
+  Totals totals(plan);
+  totals.add(window);
+  const Verdict judged = verdict(facts_of(totals, {}, {.cores = 1}, Ending::kCompleted, "", {}));
+  EXPECT_EQ(judged.exit_code, kExitSchedule);
+  EXPECT_NE(judged.reason.find("93 of 100 iterations (93.0 %)"), std::string::npos) << judged.reason;
+}
+
 TEST(Verdict, facts_come_from_totals_plan_and_results) {
   plan::Plan plan = one_step();
   plan.thresholds.resize(3);

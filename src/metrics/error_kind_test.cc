@@ -21,7 +21,7 @@ TEST(ErrorKind, names_stand_beside_their_kinds) {
   EXPECT_EQ(to_string(ErrorKind::kExhausted), "exhausted");
   EXPECT_EQ(to_string(ErrorKind::kFirstByteTimeout), "first_byte_timeout");
   EXPECT_EQ(to_string(ErrorKind::kInterrupted), "interrupted");
-  EXPECT_EQ(static_cast<int>(ErrorKind::kScript), kErrorKinds - 1);
+  EXPECT_EQ(static_cast<int>(ErrorKind::kToken), kErrorKinds - 1);
 }
 
 }  // namespace

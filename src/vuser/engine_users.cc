@@ -79,7 +79,13 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
     const Flow flow = co_await iteration;
     vu.working = false;
     if (vu.leaving != nullptr) renew_leaving(run, vu);
-    if (flow == Flow::kEndVu || run.cancel.cancelled()) break;
+    if (flow == Flow::kEndVu) {
+      // What it alone would have done is not to be done: the scenario says so.
+      const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor);
+      if (counted != nullptr && !counted->shared) *left = 0;
+      break;
+    }
+    if (run.cancel.cancelled()) break;
     // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
     if (at_once) co_await runtime_.yield();
     if (pacing != nullptr) {
