@@ -3,16 +3,21 @@
 
 Memory is the resident set of the process; kernel memory of sockets is not in it. What a virtual user costs is the
 growth over a run with one, divided by their number. A long run does 20,000 requests a second on 200 virtual users.
+Statistics are kept for each step: what 1,000 of them cost is seen in a run with so many steps. What grows with time in
+it would grow with the length of a run.
 """
 
 import signal
+import tempfile
 import time
+from pathlib import Path
 
 from lib import clients, report, servers
 from lib.processes import Background, Failure, allow_descriptors
 
 SETTLED_S = 2  # the resident set has not grown by more than a page a second for so long
 SETTLE_LIMIT_S = 60
+RATE = 20000
 DESCRIPTORS_SPARE = 1000  # beside one for each connection
 
 
@@ -42,9 +47,20 @@ def waiting_kib(program, scenario, site, vus):
     return kib
 
 
-def long_run(program, site, minutes):
+def many_steps(folder, series):
+    """A scenario of so many steps, one after the other: each has statistics of its own."""
+    steps = "".join(f"      s{i}: {{{f'after: s{i - 1}, ' if i else ''}http: {{get: \"${{BASE}}/json\"}}}}\n"
+                    for i in range(series))
+    path = Path(folder, "steps.yaml")
+    path.write_text("env: {BASE: \"\", SECONDS: 10}\nworkflows:\n  w:\n    executor: constant-arrival-rate\n"
+                    f"    rate: {RATE // series}/s\n    duration: \"${{SECONDS}}s\"\n"
+                    f"    vus: {{preallocated: 200, max: 200}}\n    steps:\n{steps}", encoding="utf-8")
+    return path
+
+
+def long_run(program, site, minutes, scenario="arrival"):
     """[minute, KiB] after 10 s and then after each of the minutes."""
-    client = clients.Bellwether(program, "arrival", "bellwether")
+    client = clients.Bellwether(program, scenario, "bellwether")
     samples = []
     with Background(client.command(site, int(max(minutes) * 60) + 30), cpu=clients.GENERATOR_CPU) as process:
         began = time.monotonic()
@@ -58,6 +74,7 @@ def long_run(program, site, minutes):
 def compare(options, out):
     program = report.built(options.build, "src/cli/bellwether")
     minutes = [0.1, 0.2] if options.quick else options.minutes
+    series_minutes = minutes if options.quick else options.series_minutes
     allow_descriptors(max([*options.connected, servers.MOST_CONNECTIONS]) + DESCRIPTORS_SPARE)
     rows, figures = [], []
     with servers.nginx() as (site, _):
@@ -71,16 +88,25 @@ def compare(options, out):
                 rows.append([what, f"{vus:,}", f"{kib / 1024:.1f}", f"{figures[-1]['kib_per_vu']:.2f}"])
         out.table("Virtual users that wait", ["what", "virtual users", "process MiB", "KiB each"], rows)
         samples = long_run(program, site, minutes) if minutes else []
+        with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
+            series = [(count, long_run(program, site, series_minutes, many_steps(folder, count)))
+                      for count in options.series]
     if samples:
         out.table("A long run, 20,000 requests a second", ["after", "process MiB"],
                   [[f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"] for minute, kib in samples])
+    if series:
+        out.table(f"Statistics of many steps, {RATE:,} requests a second", ["steps", "after", "process MiB"],
+                  [[f"{count:,}", f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"]
+                   for count, points in series for minute, kib in points])
     largest = [figure for figure in figures if figure["what"] == "idle"][-1]
     goals = [(f"KiB for each of {largest['vus']:,} waiting virtual users", largest["kib_per_vu"], "<=", 4, "{:.2f}")]
     in_lua = [figure for figure in figures if figure["what"] == "waiting.lua"]
     if in_lua:
         goals.append((f"KiB for each of {in_lua[-1]['vus']:,} in Lua", in_lua[-1]["kib_per_vu"], "<=", 8, "{:.2f}"))
+    if series:
+        goals.append((f"MiB of a run with {series[-1][0]:,} steps", series[-1][1][-1][1] / 1024, "<=", 200, "{:.0f}"))
     out.goals(goals)
-    out.raw = {"waiting": figures, "long_run": samples}
+    out.raw = {"waiting": figures, "long_run": samples, "series": series}
 
 
 if __name__ == "__main__":
@@ -89,4 +115,8 @@ if __name__ == "__main__":
     arguments.add_argument("--connected", type=int, nargs="*", default=[10000], help="connected (default 10000)")
     arguments.add_argument("--minutes", type=float, nargs="*", default=[1, 10],
                            help="when to look at a long run (default 1 10; none: no long run)")
+    arguments.add_argument("--series", type=int, nargs="*", default=[1, 100, 1000],
+                           help="steps of a run with many of them (default 1 100 1000; none: no such run)")
+    arguments.add_argument("--series-minutes", type=float, nargs="+", default=[1, 3],
+                           help="when to look at them (default 1 3)")
     report.main("memory", arguments, compare)

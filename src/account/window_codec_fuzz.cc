@@ -8,7 +8,7 @@
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;
-  const account::Shape shape{3, 2, 2};
+  const account::Shape shape{3, 2, 2, 2};
   const std::string_view bytes(reinterpret_cast<const char*>(data), size);
   auto window = account::decode_window(bytes, shape, nullptr);
   check(account::check_window(bytes, shape).has_value() == window.has_value(), "both ways of reading agree");

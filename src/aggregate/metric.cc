@@ -152,10 +152,16 @@ std::optional<double> trend_value(const Histogram& trend, double scale, plan::Ag
                                   double percentile) {
   if (aggregation == plan::Aggregation::kCount) return static_cast<double>(trend.count());
   if (trend.empty()) return std::nullopt;
-  const auto in_units = [scale](Duration value) { return static_cast<double>(value.ns()) / scale; };
+  // Times exactly as all other figures say them.
+  const bool is_time = scale == kMillisecond;
+  const auto in_units = [&](Duration value) {
+    return is_time ? value.millis_f() : static_cast<double>(value.ns()) / scale;
+  };
   switch (aggregation) {
-    case plan::Aggregation::kAvg:
-      return static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count()) / scale;
+    case plan::Aggregation::kAvg: {
+      const double mean = static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count());
+      return is_time ? mean * 1e-6 : mean / scale;
+    }
     case plan::Aggregation::kMin: return in_units(trend.min());
     case plan::Aggregation::kMax: return in_units(trend.max());
     case plan::Aggregation::kMed: return in_units(trend.percentile(50));

@@ -25,18 +25,20 @@ struct Filter {
   std::span<const plan::Tag> tags = {};  // steps that have them all
 };
 
+inline constexpr double kMillisecond = 1e6;
+
 // What a metric has seen. Which members mean something depends on the kind.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;
-  double count = 0;          // kCounter: the count; kRate: observations that were true
-  uint64_t total = 0;        // kRate: all observations
-  double last = 0;           // kGauge
-  double greatest = 0;       // kGauge
-  metrics::Histogram trend;  // kTrend
-  double scale = 1e6;        // kTrend: how many of the histogram's units the metric's unit is; of milliseconds: 1e6
-  uint64_t refused = 0;      // values of the scenario's own metrics that were none
-  bool any = true;           // something was counted, of what is not counted all the time
-  Duration elapsed;          // measured time of the run
+  double count = 0;             // kCounter: the count; kRate: observations that were true
+  uint64_t total = 0;           // kRate: all observations
+  double last = 0;              // kGauge
+  double greatest = 0;          // kGauge
+  metrics::Histogram trend;     // kTrend
+  double scale = kMillisecond;  // kTrend: how many of the histogram's units are one of the metric's
+  uint64_t refused = 0;         // values of the scenario's own metrics that were none
+  bool any = true;              // something was counted, of what is not counted all the time
+  Duration elapsed;             // measured time of the run
 };
 // Nothing when there is no metric of that name, or the filter is none it can have. Of the product's own metrics and of
 // those of the scenario.

@@ -142,8 +142,8 @@ void add_results(CLI::App& app, int& exit_code) {
   CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
   command->require_subcommand(1);
   command->footer(
-      "Every `bellwether run` of this machine is stored, with --managers too, unless --no-store or "
-      "BELLWETHER_NO_STORE=1 says otherwise.\n"
+      "Every `bellwether run` of this machine is stored, with --managers too,\n"
+      "unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
       "Examples:\n"
       "  bellwether results list\n"
       "  bellwether results show last\n"

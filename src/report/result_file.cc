@@ -222,9 +222,11 @@ void read_lists(const Value& document, ResultFile& out) {
   document["checks"].each(kMost, [&](const Value& one) {
     out.checks.push_back({one["name"].text(), one["step"].text(), one["passes"].count(), one["fails"].count()});
   });
-  document["metrics"].each_member(kMost, [&](const std::string& name, const Value& one) {
-    if (auto metric = metric_of(name, one)) out.metrics.push_back(std::move(*metric));
-  });
+  if (document.has("metrics")) {
+    document["metrics"].each_member(kMost, [&](const std::string& name, const Value& one) {
+      if (auto metric = metric_of(name, one)) out.metrics.push_back(std::move(*metric));
+    });
+  }
   document["thresholds"].each(kMost, [&](const Value& one) {
     std::optional<double> value;
     if (!one["value"].null()) value = one["value"].number();
