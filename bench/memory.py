@@ -55,7 +55,7 @@ def many_steps(folder, series):
     path.write_text("env: {BASE: \"\", SECONDS: 10}\nworkflows:\n  w:\n    executor: constant-arrival-rate\n"
                     f"    rate: {RATE // series}/s\n    duration: \"${{SECONDS}}s\"\n"
                     f"    vus: {{preallocated: 200, max: 200}}\n    steps:\n{steps}", encoding="utf-8")
-    return path
+    return str(path)
 
 
 def long_run(program, site, minutes, scenario="arrival"):
