@@ -16,14 +16,12 @@ struct ResponseBuffer {
   static constexpr std::size_t kBytes = 16 * 1024;
   // Readable bytes behind what was received, for parsers that read in wide steps.
   static constexpr std::size_t kSlack = 64;
-  // What every response touches stands together, so that one that is kept while its user waits costs few pages: most of
-  // `bytes` and of the head's fields is never touched.
+  std::array<char, kBytes + kSlack> bytes;
+  ResponseHead head;
   std::string large_head;            // a head that does not fit into `bytes`
   std::string spill;                 // a body that does not fit behind its head
   std::string body;                  // a body that was encoded, decoded
   std::unique_ptr<Decoder> decoder;  // made at the first encoded body
-  std::array<char, kBytes + kSlack> bytes;
-  ResponseHead head;
 };
 
 class BufferPool {
