@@ -65,7 +65,7 @@ std::string text_of(const report::ResultFile& run) {
   if (run.metrics.empty()) return out;
   Table metrics({"METRIC", "KIND", "FIGURES"});
   for (const report::ResultMetric& one : run.metrics) {
-    metrics.add({one.unit.empty() ? one.name : one.name + ", " + one.unit, one.kind, figures_text(one)});
+    metrics.add({title_text(one), one.kind, figures_text(one)});
   }
   return out + "\n" + metrics.text();
 }

@@ -4,6 +4,7 @@
 #include "base/base64.h"
 #include "base/bytes.h"
 #include "base/host_port.h"
+#include "base/percent.h"
 #include "plan/compile_step.h"
 
 namespace bellwether::plan {
@@ -11,29 +12,6 @@ namespace {
 
 constexpr std::size_t kExceptMax = 1'000;
 constexpr std::string_view kExpected = "http://HOST:PORT, http://USER:PASSWORD@HOST:PORT, none, or environment";
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char low = ascii_lower(c);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
-// Nothing when it is not percent-encoded text.
-std::optional<std::string> decoded(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out += text[i];
-      continue;
-    }
-    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    out += static_cast<char>(high * 16 + low);
-    i += 2;
-  }
-  return out;
-}
 
 bool is_host(std::string_view host) {
   return !host.empty() && std::all_of(host.begin(), host.end(), [](char c) {
@@ -56,8 +34,8 @@ Result<Proxy> parse_proxy(std::string_view text) {
   if (const std::size_t at = text.rfind('@'); at != std::string_view::npos) {
     const std::string_view user = text.substr(0, at);
     const std::size_t colon = std::min(user.find(':'), user.size());
-    const auto name = decoded(user.substr(0, colon));
-    const auto password = decoded(user.substr(std::min(colon + 1, user.size())));
+    const auto name = percent_decoded(user.substr(0, colon));
+    const auto password = percent_decoded(user.substr(std::min(colon + 1, user.size())));
     if (!name || !password) return fail(Errc::kInvalid, "name or password are not percent-encoded as they should be");
     if (name->find(':') != std::string::npos) return fail(Errc::kInvalid, "the name has a colon, which ends it");
     out.authorization = "Basic ";

@@ -154,8 +154,7 @@ std::string checks(const ResultFile& run) {
 std::string metrics(const ResultFile& run) {
   Table table({{"Metric"}, {"Kind", "text"}, {"Figures", "text"}});
   for (const ResultMetric& one : run.metrics) {
-    table.add(
-        {{one.unit.empty() ? one.name : one.name + ", " + one.unit}, {one.kind, "text"}, {figures_text(one), "text"}});
+    table.add({{title_text(one)}, {one.kind, "text"}, {figures_text(one), "text"}});
   }
   return table.under("Own metrics");
 }

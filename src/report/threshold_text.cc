@@ -35,6 +35,10 @@ std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregatio
   return in_unit(metric, amount(value));
 }
 
+std::string title_text(const ResultMetric& metric) {
+  return metric.unit.empty() ? metric.name : metric.name + ", " + metric.unit;
+}
+
 std::string figures_text(const ResultMetric& metric) {
   std::string out;
   const auto add = [&](const std::string& text) { out += (out.empty() ? "" : ", ") + text; };

@@ -11,7 +11,8 @@ namespace bellwether::report {
 // Of a metric of the scenario's own.
 std::string metric_value_text(const plan::CustomMetric& metric, plan::Aggregation aggregation, double value);
 
-// Of one in a result file: all its figures, "count 10, avg 12.5".
+// Of one in a result file: "total, EUR"; and all its figures, "count 10, avg 12.5".
+std::string title_text(const ResultMetric& metric);
 std::string figures_text(const ResultMetric& metric);
 
 // In the unit that its metric has for people: "4.50ms", "0.02%", "1,234.5/s", "17". `value` as aggregate gives it:

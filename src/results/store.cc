@@ -62,10 +62,7 @@ Status Store::add(const std::string& id, const Stretch& second, const Figures& s
   if (auto added = put_stretch(*database_, id, second); !added) return added;
   if (auto set = set_figures(id, so_far); !set) return set;
   if (!folds.empty()) {
-    Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
-    const auto found = select.text(id).row();
-    if (!found) return tl::unexpected(found.error());
-    const auto plan = decode_shape(*found ? select.bytes(0) : "");
+    const auto plan = kept_plan(*database_, id);
     if (!plan) return tl::unexpected(plan.error());
     const metrics::Shape shape = aggregate::shape_of(*plan);
     for (const metrics::Fold& one : folds) {
@@ -139,12 +136,7 @@ Result<Run> Store::find(std::string_view name) {
   return (*runs)[*at];
 }
 
-Result<plan::Plan> Store::plan_of(const Run& run) {
-  Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
-  const auto found = select.text(run.id).row();
-  if (!found) return tl::unexpected(found.error());
-  return decode_shape(*found ? select.bytes(0) : "");
-}
+Result<plan::Plan> Store::plan_of(const Run& run) { return kept_plan(*database_, run.id); }
 
 Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visitor) {
   const metrics::Shape shape = aggregate::shape_of(plan);

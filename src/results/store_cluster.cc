@@ -135,10 +135,7 @@ Result<bool> Store::settle(const std::string& id, const Stretch& whole, const Fi
   Transaction transaction(*database_);
   if (auto begun = transaction.begin(); !begun) return tl::unexpected(begun.error());
   if (auto set = set_figures(id, so_far); !set) return tl::unexpected(set.error());
-  Statement select(*database_, "SELECT shape FROM runs WHERE id = ?");
-  const auto found = select.text(id).row();
-  if (!found) return tl::unexpected(found.error());
-  const auto plan = decode_shape(*found ? select.bytes(0) : "");
+  const auto plan = kept_plan(*database_, id);
   if (!plan) return tl::unexpected(plan.error());
   const metrics::Shape shape = aggregate::shape_of(*plan);
   const auto stays = is_kept(*database_, id, shape, whole);

@@ -3,7 +3,16 @@
 #include <optional>
 #include <utility>
 
+#include "results/shape.h"
+
 namespace bellwether::results {
+
+Result<plan::Plan> kept_plan(Database& database, const std::string& run) {
+  Statement select(database, "SELECT shape FROM runs WHERE id = ?");
+  const auto found = select.text(run).row();
+  if (!found) return tl::unexpected(found.error());
+  return decode_shape(*found ? select.bytes(0) : "");
+}
 
 Status put_stretch(Database& database, const std::string& run, const Stretch& stretch) {
   Statement insert(database, "INSERT INTO stretches(run, first, span, covered, window) VALUES(?, ?, ?, ?, ?)");

@@ -5,10 +5,13 @@
 
 #include "account/window_codec.h"
 #include "metrics/retention.h"
+#include "plan/plan.h"
 #include "results/database.h"
 
 namespace bellwether::results {
 
+// What is kept of the plan of a run, to read its stretches with.
+Result<plan::Plan> kept_plan(Database& database, const std::string& run);
 Status put_stretch(Database& database, const std::string& run, const Stretch& stretch);
 // All stretches that begin in the time of the fold become one.
 Status fold_stretches(Database& database, const std::string& run, const account::Shape& shape,

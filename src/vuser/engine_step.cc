@@ -147,7 +147,11 @@ Engine::Flow Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
 }
 
 void Engine::record_metrics(const PreparedStep& step, const Vu& vu) {
-  if (!step.step().records.empty()) recorder_.record(step.step().records, context_for(vu, true));
+  const std::vector<plan::Recording>& records = step.step().records;
+  if (records.empty()) return;
+  const bool with_time =
+      std::any_of(records.begin(), records.end(), [](const plan::Recording& one) { return mentions_time(one.value); });
+  recorder_.record(records, context_for(vu, with_time));
 }
 
 // What an iteration lacks of it, another one provided, or nobody.

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "base/bytes.h"
+#include "base/percent.h"
 #include "protocol/http1/request_head.h"
 #include "runtime/until.h"
 
@@ -50,12 +51,6 @@ std::string head_of(const Answer& answer) {
   text += "Connection: close\r\nX-Content-Type-Options: nosniff\r\n";
   for (const auto& [name, value] : answer.fields) text += name + ": " + value + "\r\n";
   return text + "\r\n";
-}
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char low = ascii_lower(c);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
 }
 
 std::string form_decoded(std::string_view text) {

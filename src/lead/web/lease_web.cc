@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/percent.h"
 #include "base/printable.h"
 #include "journal/journal.h"
 #include "lead/exit_codes.h"
@@ -72,7 +73,7 @@ struct Asked {
 
 Result<Asked> asked_by(const Fields& fields) {
   Asked asked{value_of(fields, "act"), {}, value_of(fields, "to"), value_of(fields, "by"), {}};
-  const auto key = store::percent_decoded(value_of(fields, "key"));
+  const auto key = percent_decoded(value_of(fields, "key"));
   const auto epoch = parse_u64(value_of(fields, "epoch"));
   if (!key || key->empty() || !epoch) return fail(Errc::kInvalid, "the form names no key and epoch");
   asked.key = *key;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "base/bytes.h"
 #include "store/disk/sha256.h"
 
 namespace bellwether::store {
@@ -19,12 +18,6 @@ bool is_plain(char c) {
 bool is_plain_name(std::string_view name) {
   return !name.empty() && name.front() != '.' && name.size() <= kLongestName &&
          std::all_of(name.begin(), name.end(), &is_plain);
-}
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c = ascii_lower(c);
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
 }
 
 }  // namespace
@@ -57,22 +50,6 @@ std::string percent_encoded(std::string_view bytes) {
     text += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
   }
   return text;
-}
-
-std::optional<std::string> percent_decoded(std::string_view text) {
-  std::string bytes;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      bytes.push_back(text[i]);
-      continue;
-    }
-    const int high = i + 2 < text.size() ? hex_value(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex_value(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return std::nullopt;
-    bytes.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return bytes;
 }
 
 }  // namespace bellwether::store

@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/percent.h"
+
 namespace bellwether::store {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "store/disk/key_ledger.h"
 
 #include "base/bytes.h"
+#include "base/percent.h"
 #include "store/disk/key_file.h"
 #include "store/disk/sha256.h"
 

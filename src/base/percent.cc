@@ -1,0 +1,29 @@
+#include "base/percent.h"
+
+#include "base/bytes.h"
+
+namespace bellwether {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  const char low = ascii_lower(c);
+  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
+}
+
+std::optional<std::string> percent_decoded(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      out += text[i];
+      continue;
+    }
+    const int high = i + 2 < text.size() ? hex_digit(text[i + 1]) : -1;
+    const int low = i + 2 < text.size() ? hex_digit(text[i + 2]) : -1;
+    if (high < 0 || low < 0) return std::nullopt;
+    out += static_cast<char>(high * 16 + low);
+    i += 2;
+  }
+  return out;
+}
+
+}  // namespace bellwether

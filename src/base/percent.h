@@ -1,0 +1,15 @@
+// Percent-encoding (RFC 3986, section 2.1).
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace bellwether {
+
+// 0 to 15; -1: no hexadecimal digit.
+int hex_digit(char c);
+// The bytes that a text stands for. Nothing when a '%' in it is not followed by two hexadecimal digits.
+std::optional<std::string> percent_decoded(std::string_view text);
+
+}  // namespace bellwether
