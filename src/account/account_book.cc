@@ -43,7 +43,7 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
   const uint64_t second = of.from + first - 1;
   if (second < closed_upto_) {
     BW_PROBE("account: a closed second is amended");
-    Closed late{metrics::Window(shape_, nullptr), true};
+    Closed late{metrics::Window(shape_), true};
     late.window.merge(window);
     late.window.second = second;
     ready_.push_back(std::move(late));
@@ -51,7 +51,7 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
   }
   auto at = open_.find(second);
   if (at == open_.end()) {
-    Open fresh{metrics::Window(shape_, nullptr), now};
+    Open fresh{metrics::Window(shape_), now};
     fresh.window.second = second;
     at = open_.emplace(second, std::move(fresh)).first;
   }

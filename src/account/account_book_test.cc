@@ -125,7 +125,7 @@ TEST_F(AccountBookTest, each_number_counts_once_and_in_its_order) {
   EXPECT_EQ(tell(kA, 7, 6).error().code, Errc::kProtocol);
   EXPECT_EQ(tell(kA, 0, 6).error().code, Errc::kProtocol);
   EXPECT_EQ(tell(kB, 1, 1).error().code, Errc::kNotFound);
-  EXPECT_EQ(book_.apply(now_, kA, 6, 6, metrics::Window({1, 1, 1}, nullptr)).error().code, Errc::kProtocol);
+  EXPECT_EQ(book_.apply(now_, kA, 6, 6, metrics::Window({1, 1, 1})).error().code, Errc::kProtocol);
   EXPECT_EQ(book_.applied(kA), 5u);
   EXPECT_THAT(take(), ElementsAre("0:1", "1:1"));
 }

@@ -89,8 +89,8 @@ bool AccountKeeper::can_merge(std::size_t at) const {
 void AccountKeeper::merge_at(std::size_t at) {
   Kept& left = kept_[at];
   Kept& right = kept_[at + 1];
-  auto first = decode_window(left.delta.window, shape_, nullptr);
-  const auto second = decode_window(right.delta.window, shape_, nullptr);
+  auto first = decode_window(left.delta.window, shape_);
+  const auto second = decode_window(right.delta.window, shape_);
   check(first.has_value() && second.has_value(), "what was encoded here can be decoded here");
   const uint64_t began = first->second;
   // Over time gauges do not add up: the later ones count, as in any series.

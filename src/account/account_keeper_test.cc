@@ -111,7 +111,7 @@ TEST(AccountKeeperMemory, stays_within_its_limit_and_loses_nothing) {
   while (const auto delta = keeper.next(1 + expected % 7)) {
     EXPECT_EQ(delta->first, expected);
     expected = delta->last + 1;
-    const auto window = decode_window(delta->window, kShape, nullptr);
+    const auto window = decode_window(delta->window, kShape);
     ASSERT_TRUE(window);
     EXPECT_EQ(window->second, delta->first - 1) << "it is that of its first second";
     back.merge(*window);

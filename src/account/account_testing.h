@@ -8,7 +8,7 @@ namespace bellwether::account {
 
 inline constexpr Shape kShape{2, 1, 1};
 
-inline metrics::Window empty_window() { return metrics::Window(kShape, nullptr); }
+inline metrics::Window empty_window() { return metrics::Window(kShape); }
 
 // A second with some requests in it.
 inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
@@ -26,7 +26,7 @@ inline metrics::Window random_window(Prng& prng, uint64_t second = 0) {
         ++step.errors[prng.below(metrics::kErrorKinds)];
         continue;
       }
-      ++step.status[prng.chance(0.9) ? 200 : 503];
+      step.status.add(prng.chance(0.9) ? 200 : 503, 1);
       step.service.record(took);
       step.response.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
       step.phases[prng.below(metrics::kPhases)].record(took / 2);

@@ -95,7 +95,7 @@ class Handover {
       const std::size_t at = lossy_ ? prng_.below(under_way_.size()) : 0;
       const auto [worker, delta] = under_way_[at];
       under_way_.erase(under_way_.begin() + static_cast<std::ptrdiff_t>(at));
-      const auto window = decode_window(delta.window, kShape, nullptr);
+      const auto window = decode_window(delta.window, kShape);
       RC_ASSERT(window.has_value());
       const auto verdict = book_->apply(now_, workers_[worker].stream, delta.first, delta.last, *window);
       RC_ASSERT(verdict.has_value());

@@ -29,7 +29,7 @@ void RunAccount::close(StreamId stream) {
 
 Result<RunAccount::Heard> RunAccount::hear(Instant now, StreamId stream, uint64_t first, uint64_t last,
                                            std::string_view window) {
-  const auto decoded = decode_window(window, shape_, pages_.get());
+  const auto decoded = decode_window(window, shape_);
   if (!decoded) return tl::unexpected(decoded.error());
   if (closed_.contains(stream)) {
     if (last <= book_.applied(stream)) return Heard::kKnown;
@@ -120,7 +120,7 @@ Result<RunAccount> RunAccount::restore(Instant now, const plan::Plan& plan, std:
   account.totals_ = aggregate::Totals::restore(plan, std::move(*totals));
   account.seconds_ = in.seconds();
   account.excess_ = in.excess();
-  const auto read = [&](const std::string& from) { return decode_window(from, account.shape_, nullptr); };
+  const auto read = [&](const std::string& from) { return decode_window(from, account.shape_); };
   std::vector<metrics::Window> open;
   for (const std::string& one : in.open()) {
     auto window = read(one);

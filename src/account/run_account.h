@@ -88,7 +88,6 @@ class RunAccount {
   uint64_t excess_ = 0;
   uint64_t seconds_ = 0;
   std::deque<Second> recent_;
-  std::unique_ptr<metrics::PagePool> pages_ = std::make_unique<metrics::PagePool>();  // of what is being heard
 };
 
 }  // namespace bellwether::account

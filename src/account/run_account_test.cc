@@ -87,7 +87,7 @@ TEST(RunAccount, AFollowerThatAddsTheNewsHasTheSameTotals) {
     account.settle(at(static_cast<int64_t>(number) * 3000 + 2000));
     ASSERT_TRUE(account.has_news_since(followed));
     for (const RunAccount::Second* one : account.news_since(followed)) {
-      const auto window = decode_window(one->window, kShape, nullptr);
+      const auto window = decode_window(one->window, kShape);
       ASSERT_TRUE(window);
       if (one->amends) {
         follower.amend(*window);

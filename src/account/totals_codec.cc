@@ -128,7 +128,7 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   if (bytes.size() > kMostTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kProtocol, "these bytes are no statistics of a run");
   }
-  auto sum = decode_sum(from.sum(), aggregate::shape_of(plan), nullptr);
+  auto sum = decode_sum(from.sum(), aggregate::shape_of(plan));
   if (!sum) return tl::unexpected(std::move(sum.error()));
   Reader reader;
   TotalsState out{.sum = std::move(*sum)};

@@ -20,7 +20,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const auto again = account::decode_totals(*bytes, plan);
   check(again.has_value() && *account::encode_totals(*again) == *bytes, "totals survive");
   aggregate::Totals totals = aggregate::Totals::restore(plan, std::move(*state));
-  metrics::Window window({3, 2, 2}, nullptr);
+  metrics::Window window({3, 2, 2});
   window.second = totals.sum().second;
   totals.add(window);
   totals.amend(window);

@@ -105,7 +105,7 @@ TEST(TotalsCodec, a_run_may_count_more_than_a_second) {
   totals.add(window);
   EXPECT_EQ(copied(totals).counts().requests, 2 * kMostCount);
   EXPECT_EQ(copied(totals).counts().bytes_received, uint64_t{1} << 51);
-  EXPECT_EQ(decode_window(encode_window(totals.sum()), kShape, nullptr).error().code, Errc::kProtocol);
+  EXPECT_EQ(decode_window(encode_window(totals.sum()), kShape).error().code, Errc::kProtocol);
 }
 
 // The bytes of some totals, changed, are refused for this reason.

@@ -18,15 +18,14 @@ inline constexpr uint64_t kMostCount = uint64_t{1} << 40;
 using metrics::Shape;
 
 std::string encode_window(const metrics::Window& window);
-// kProtocol, with what is wrong: not such bytes, another shape, or figures that contradict each other. Pages come from
-// `pool`, which may be null.
-Result<metrics::Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool);
+// kProtocol, with what is wrong: not such bytes, another shape, or figures that contradict each other.
+Result<metrics::Window> decode_window(std::string_view bytes, const Shape& shape);
 // The same for one who only wants to know whether it can be decoded, for half of what that costs.
 Status check_window(std::string_view bytes, const Shape& shape);
 
 // The same for the sum of a whole run, which may be larger in every respect.
 inline constexpr std::size_t kMostSumBytes = std::size_t{64} << 20;
 inline constexpr uint64_t kMostSumCount = uint64_t{1} << 48;
-Result<metrics::Window> decode_sum(std::string_view bytes, const Shape& shape, metrics::PagePool* pool);
+Result<metrics::Window> decode_sum(std::string_view bytes, const Shape& shape);
 
 }  // namespace bellwether::account

@@ -15,7 +15,7 @@ using testing::HasSubstr;
 
 std::string refusal(const wire::WindowDelta& delta) {
   const std::string bytes = delta.SerializeAsString();
-  const auto decoded = decode_window(bytes, kShape, nullptr);
+  const auto decoded = decode_window(bytes, kShape);
   const Status checked = check_window(bytes, kShape);
   EXPECT_EQ(checked ? "" : checked.error().message, decoded ? "" : decoded.error().message);
   return decoded ? "accepted" : decoded.error().message;
@@ -24,7 +24,7 @@ std::string refusal(const wire::WindowDelta& delta) {
 RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
   Prng prng(seed);
   const metrics::Window window = random_window(prng, 7);
-  const auto back = decode_window(encode_window(window), kShape, nullptr);
+  const auto back = decode_window(encode_window(window), kShape);
   RC_ASSERT(back.has_value());
   RC_ASSERT(back->second == 7u);
   RC_ASSERT(back->cpu == window.cpu);
@@ -48,7 +48,7 @@ RC_GTEST_PROP(WindowCodec, loses_nothing, (uint64_t seed)) {
 RC_GTEST_PROP(WindowCodec, loses_nothing_of_the_scenarios_own_metrics, (uint64_t seed)) {
   constexpr Shape kOwn{1, 1, 0, 3};
   Prng prng(seed);
-  metrics::Window window(kOwn, nullptr);
+  metrics::Window window(kOwn);
   for (metrics::MetricWindow& metric : window.series) {
     for (uint64_t i = prng.below(4); i > 0; --i) {
       const double value = static_cast<double>(prng.below(1'000'000'000'000'000)) / 16 - 10;
@@ -58,7 +58,7 @@ RC_GTEST_PROP(WindowCodec, loses_nothing_of_the_scenarios_own_metrics, (uint64_t
       metric.record(value, 1e3);
     }
   }
-  const auto back = decode_window(encode_window(window), kOwn, nullptr);
+  const auto back = decode_window(encode_window(window), kOwn);
   RC_ASSERT(back.has_value());
   for (std::size_t i = 0; i < kOwn.series; ++i) {
     const metrics::MetricWindow& was = window.series[i];
@@ -86,7 +86,7 @@ TEST(WindowCodec, a_metric_that_contradicts_itself_is_refused) {
     metric.set_last(1);
     metric.set_greatest(1);
     change(metric);
-    const auto decoded = decode_window(delta.SerializeAsString(), kOwn, nullptr);
+    const auto decoded = decode_window(delta.SerializeAsString(), kOwn);
     return decoded ? "accepted" : decoded.error().message;
   };
   EXPECT_EQ(with([](auto&) {}), "accepted");
@@ -104,7 +104,7 @@ TEST(WindowCodec, the_ends_of_the_range_survive) {
   window.steps[1].service.record(Duration::zero());
   window.steps[1].service.record(Duration::nanos(metrics::Histogram::kMaxTracked), 3);
   window.steps[1].service.record(Duration::hours(9));
-  const auto back = decode_window(encode_window(window), kShape, nullptr);
+  const auto back = decode_window(encode_window(window), kShape);
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_TRUE(back->steps[1].service == window.steps[1].service);
 }
@@ -114,8 +114,32 @@ TEST(WindowCodec, what_was_not_measured_costs_nothing) { EXPECT_LT(encode_window
 TEST(WindowCodec, another_plan_is_refused) {
   Prng prng(1);
   const std::string bytes = encode_window(random_window(prng));
-  EXPECT_THAT(decode_window(bytes, {1, 1, 1}, nullptr).error().message, HasSubstr("another plan"));
-  EXPECT_THAT(decode_window("\xff\xff", kShape, nullptr).error().message, HasSubstr("no window"));
+  EXPECT_THAT(decode_window(bytes, {1, 1, 1}).error().message, HasSubstr("another plan"));
+  EXPECT_THAT(decode_window("\xff\xff", kShape).error().message, HasSubstr("no window"));
+}
+
+TEST(WindowCodec, reads_what_any_writer_of_the_message_makes_in_any_order_and_with_fields_it_does_not_know) {
+  Prng prng(2);
+  const metrics::Window window = random_window(prng);
+  wire::WindowDelta whole;
+  ASSERT_TRUE(whole.ParseFromString(encode_window(window)));
+  EXPECT_EQ(whole.SerializeAsString(), encode_window(window)) << "its parts are the bytes of the whole";
+  const std::string later("\xf2\x01\x03new\xf8\x01\x07", 9);  // fields 30, a text, and 31, a number
+  wire::WindowDelta steps;
+  steps.mutable_steps()->Swap(whole.mutable_steps());
+  const auto back = decode_window(later + whole.SerializeAsString() + later + steps.SerializeAsString(), kShape);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(encode_window(*back), encode_window(window));
+}
+
+TEST(WindowCodec, what_is_cut_off_anywhere_is_refused_or_less_and_never_more) {
+  Prng prng(3);
+  const std::string bytes = encode_window(random_window(prng));
+  for (std::size_t size = 0; size < bytes.size(); ++size) {
+    wire::WindowDelta whole;
+    const bool is_message = whole.ParseFromString(bytes.substr(0, size));
+    EXPECT_EQ(decode_window(std::string_view(bytes).substr(0, size), kShape).has_value(), is_message) << size;
+  }
 }
 
 TEST(WindowCodec, the_same_step_twice_is_refused) {

@@ -23,7 +23,7 @@ plan::Plan shop() {
 
 // Ten seconds' worth in one window: known figures for every metric.
 Totals filled(const plan::Plan& plan) {
-  metrics::Window w(aggregate::shape_of(plan), nullptr);
+  metrics::Window w(aggregate::shape_of(plan));
   for (std::size_t s = 0; s < 4; ++s) {
     metrics::StepWindow& step = w.steps[s];
     const auto k = static_cast<uint64_t>(s) + 1;
@@ -85,7 +85,7 @@ TEST(Metric, gauges_have_their_last_and_highest_value) {
   const plan::Plan plan = shop();
   Totals totals = filled(plan);
   EXPECT_EQ(value(totals, "vus_max", Aggregation::kValue), 110);
-  totals.add(metrics::Window({4, 2, 2}, nullptr));
+  totals.add(metrics::Window({4, 2, 2}));
   EXPECT_EQ(value(totals, "vus", Aggregation::kValue), 0);
   EXPECT_EQ(value(totals, "vus", Aggregation::kMax), 11);
   EXPECT_EQ(value(totals, "vus", Aggregation::kMax, {.workflow = 1}), 6);
@@ -205,7 +205,7 @@ TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
                   {"sold", plan::MetricKind::kRate, ""},
                   {"queue", plan::MetricKind::kGauge, ""}};
   plan.series = {{0, 0}, {0, 3}, {1, 0}, {2, 0}, {3, 0}, {4, 0}};
-  metrics::Window w(shape_of(plan), nullptr);
+  metrics::Window w(shape_of(plan));
   w.series[0].add(4);
   w.series[1].add(0.5);
   for (const double price : {1.0, 2.0, 6.0}) w.series[2].record(price, plan.metrics[1].scale());
@@ -228,7 +228,7 @@ TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
   EXPECT_EQ(value("queue", Aggregation::kValue), std::nullopt) << "it was never set";
   EXPECT_FALSE(sample(totals, "orders", {.check = 0}));
 
-  metrics::Window later(shape_of(plan), nullptr);
+  metrics::Window later(shape_of(plan));
   later.series[5].set(-3, Duration::seconds(2));
   totals.add(later);
   EXPECT_EQ(value("queue", Aggregation::kValue), -3);

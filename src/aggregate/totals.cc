@@ -77,7 +77,7 @@ void Gauge::set(int64_t value) {
 }
 
 Totals::Totals(const plan::Plan& plan)
-    : plan_(&plan), sum_(aggregate::shape_of(plan), nullptr), workflow_vus_(plan.workflows.size()) {
+    : plan_(&plan), sum_(aggregate::shape_of(plan)), workflow_vus_(plan.workflows.size()) {
   series_.reserve(kSeriesMax + 1);
 }
 
@@ -119,7 +119,7 @@ void Totals::amend(const metrics::Window& part) {
 }
 
 TotalsState Totals::save() const {
-  TotalsState state{.sum = metrics::Window(aggregate::shape_of(*plan_), nullptr),
+  TotalsState state{.sum = metrics::Window(aggregate::shape_of(*plan_)),
                     .elapsed = elapsed_,
                     .all_vus = all_vus_,
                     .workflow_vus = workflow_vus_,

@@ -21,7 +21,7 @@ plan::Plan two_workflows() {
 }
 
 metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
-  metrics::Window window(aggregate::shape_of(plan), nullptr);
+  metrics::Window window(aggregate::shape_of(plan));
   window.second = second;
   return window;
 }

@@ -182,7 +182,7 @@ plan::Plan one_step() {
 TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less) {
   const plan::Plan plan = one_step();
   const auto check_of = [&](Duration cpu, Duration lag, uint32_t exhausted) {
-    metrics::Window window({1, 1, 0}, nullptr);
+    metrics::Window window({1, 1, 0});
     window.cpu = cpu;
     window.loop_lag.record(lag);
     window.steps[0].errors[static_cast<std::size_t>(metrics::ErrorKind::kExhausted)] = exhausted;
@@ -201,7 +201,7 @@ TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less
 TEST(Verdict, of_a_number_of_iterations_all_are_scheduled) {
   plan::Plan plan = one_step();
   plan.workflows[0].executor = plan::Iterations{.vus = 2, .iterations = 100};
-  metrics::Window window({1, 1, 0}, nullptr);
+  metrics::Window window({1, 1, 0});
   window.steps[0].count = 7;
   window.workflows[0].iterations = 6;
   window.workflows[0].interrupted = 1;
@@ -217,7 +217,7 @@ TEST(Verdict, facts_come_from_totals_plan_and_results) {
   plan::Plan plan = one_step();
   plan.thresholds.resize(3);
   plan.thresholds[1].metric = "dropped_iterations";
-  metrics::Window window({1, 1, 0}, nullptr);
+  metrics::Window window({1, 1, 0});
   window.steps[0].count = 10;
   window.steps[0].failed = 4;
   window.workflows[0].scheduled = 20;

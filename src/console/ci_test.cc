@@ -49,7 +49,7 @@ TEST(CiSnapshot, takes_rates_since_the_line_before_and_percentiles_of_the_last_s
   aggregate::Totals totals(plan);
   Snapshot before;
   for (uint64_t second = 0; second < 4; ++second) {
-    metrics::Window window({1, 1, 0}, nullptr);
+    metrics::Window window({1, 1, 0});
     window.second = second;
     window.steps[0].count = 100 * (second + 1);
     window.steps[0].failed = 1;

@@ -44,7 +44,7 @@ class ViewMakerTest : public testing::Test {
   }
 
   void second(uint64_t number, uint64_t requests, int64_t millis) {
-    metrics::Window window({plan_.steps.size(), plan_.workflows.size(), 0}, nullptr);
+    metrics::Window window({plan_.steps.size(), plan_.workflows.size(), 0});
     window.second = number;
     window.steps[0].count = requests;
     window.steps[0].failed = 1;
@@ -123,7 +123,7 @@ TEST_F(ViewMakerTest, with_many_steps_each_has_its_turn) {
   for (int i = 0; i < 200; ++i) add_step(1, "s" + std::to_string(i), "http://a/");
   maker_.begin(view_, plan_);
   totals_.emplace(plan_);
-  metrics::Window window({plan_.steps.size(), 2, 0}, nullptr);
+  metrics::Window window({plan_.steps.size(), 2, 0});
   for (metrics::StepWindow& step : window.steps) {
     step.count = 1;
     step.service.record(Duration::millis(5));
@@ -141,7 +141,7 @@ TEST_F(ViewMakerTest, counts_that_went_back_make_no_rate) {
   second(0, 100, 1);
   second(1, 100, 1);
   aggregate::Totals fewer(plan_);
-  metrics::Window window({plan_.steps.size(), 2, 0}, nullptr);
+  metrics::Window window({plan_.steps.size(), 2, 0});
   window.steps[0].count = 50;
   fewer.add(window, Duration::millis(2500));
   maker_.update(view_, fewer);

@@ -1,21 +1,23 @@
 #include "metrics/histogram.h"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdlib>
+#include <new>
 #include <utility>
 
-namespace bellwether::metrics {
+#include "metrics/piece_pool.h"
 
-Histogram::~Histogram() { release_pages(); }
+namespace bellwether::metrics {
 
 Histogram::Histogram(Histogram&& other) noexcept : pool_(other.pool_) { *this = std::move(other); }
 
 Histogram& Histogram::operator=(Histogram&& other) noexcept {
   if (this == &other) return *this;
-  release_pages();
+  release();
   pool_ = other.pool_;
-  pages_ = std::exchange(other.pages_, {});
+  blocks_ = std::exchange(other.blocks_, nullptr);
+  few_ = std::exchange(other.few_, nullptr);
+  few_count_ = std::exchange(other.few_count_, 0);
+  few_room_ = std::exchange(other.few_room_, 0);
   count_ = std::exchange(other.count_, 0);
   sum_ns_ = std::exchange(other.sum_ns_, 0);
   min_ns_ = std::exchange(other.min_ns_, INT64_MAX);
@@ -23,11 +25,67 @@ Histogram& Histogram::operator=(Histogram&& other) noexcept {
   return *this;
 }
 
+// --- counting --------------------------------------------------------------------------------------------------------
+
+void Histogram::add_slowly(uint32_t index, uint64_t times) {
+  if (blocks_ == nullptr) {
+    if (few_count_ + times <= kFewMost && few_count_ + times >= times) {
+      for (; times > 0; --times) {
+        if (few_count_ == few_room_) {
+          const uint32_t room = few_room_ == 0 ? kFewFirst : few_room_ * 2;
+          auto* larger = static_cast<uint16_t*>(take(room * sizeof(uint16_t)));
+          if (few_ != nullptr) {
+            std::copy_n(few_, few_count_, larger);
+            give_back(few_, few_room_ * sizeof(uint16_t));
+          }
+          few_ = larger;
+          few_room_ = room;
+        }
+        few_[few_count_++] = static_cast<uint16_t>(index);
+      }
+      return;
+    }
+    spread();
+  }
+  Block& block = blocks_[index / kBlockCounters];
+  const uint32_t at = index % kBlockCounters;
+  uint64_t now = times;
+  if (block != 0) now += with_counters(block, [at](const auto* counters) { return uint64_t{counters[at]}; });
+  const Block needed = now <= UINT8_MAX    ? kOneByte
+                       : now <= UINT16_MAX ? kTwoBytes
+                       : now <= UINT32_MAX ? kFourBytes
+                                           : kEightBytes;
+  if ((block & kWidth) < needed) widen(block, needed);
+  with_counters(
+      block, [at, now](auto* counters) { counters[at] = static_cast<std::remove_pointer_t<decltype(counters)>>(now); });
+}
+
+void Histogram::spread() {
+  blocks_ = static_cast<Block*>(take(kBlocks * sizeof(Block)));
+  for (uint32_t i = 0; i < few_count_; ++i) add(few_[i], 1);
+  if (few_ != nullptr) give_back(few_, few_room_ * sizeof(uint16_t));
+  few_ = nullptr;
+  few_count_ = few_room_ = 0;
+}
+
+void Histogram::widen(Block& block, Block width) {
+  const Block before = block;
+  const std::size_t bytes = bytes_of(width);
+  block = reinterpret_cast<Block>(take(bytes)) | width;
+  if (before == 0) return;
+  with_counters(before, [block](const auto* from) {
+    with_counters(block, [from](auto* to) {
+      for (uint32_t i = 0; i < kBlockCounters; ++i) to[i] = static_cast<std::remove_pointer_t<decltype(to)>>(from[i]);
+    });
+  });
+  give_back(counters<void>(before), bytes_of(before));
+}
+
 void Histogram::merge(const Histogram& other) {
-  for (uint32_t p = 0; p < kPages; ++p) {
-    if (other.pages_[p] == nullptr) continue;
-    if (pages_[p] == nullptr) pages_[p] = make_page();
-    for (uint32_t i = 0; i < kPageCounters; ++i) (*pages_[p])[i] += (*other.pages_[p])[i];
+  if (other.blocks_ == nullptr) {
+    for (uint32_t i = 0; i < other.few_count_; ++i) add(other.few_[i], 1);
+  } else {
+    other.each_bucket([this](uint32_t index, uint64_t count) { add(index, count); });
   }
   count_ += other.count_;
   sum_ns_ += other.sum_ns_;
@@ -35,15 +93,28 @@ void Histogram::merge(const Histogram& other) {
   max_ns_ = std::max(max_ns_, other.max_ns_);
 }
 
-void Histogram::clear() {
-  for (Page* page : pages_) {
-    if (page != nullptr) page->fill(0);
+void Histogram::assign(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns, int64_t max_ns) {
+  clear();
+  for (const Bucket& bucket : buckets) {
+    check(bucket.index < kBuckets, "a bucket that exists");
+    add(bucket.index, bucket.count);
+    count_ += bucket.count;
   }
+  if (count_ == 0) return;
+  sum_ns_ = sum_ns;
+  min_ns_ = min_ns;
+  max_ns_ = max_ns;
+}
+
+void Histogram::clear() {
+  release();
   count_ = 0;
   sum_ns_ = 0;
   min_ns_ = INT64_MAX;
   max_ns_ = 0;
 }
+
+// --- asking ----------------------------------------------------------------------------------------------------------
 
 Duration Histogram::mean() const {
   if (count_ == 0) return Duration::zero();
@@ -56,16 +127,14 @@ Duration Histogram::percentile(double percent) const {
   const double share = std::clamp(percent, 0.0, 100.0) / 100 * static_cast<double>(count_);
   const double rank = std::max(1.0, std::ceil(share * (1 - 1e-12)));
   uint64_t seen = 0;
-  for (uint32_t p = 0; p < kPages; ++p) {
-    if (pages_[p] == nullptr) continue;
-    for (uint32_t i = 0; i < kPageCounters; ++i) {
-      seen += (*pages_[p])[i];
-      if (static_cast<double>(seen) < rank) continue;
-      const int64_t middle = middle_of((p << kSubBucketBits) | i);
-      return Duration::nanos(std::min(std::max(middle, min_ns_), max_ns_));
-    }
-  }
-  return max();
+  Duration found = max();
+  each_bucket([&](uint32_t index, uint64_t count) {
+    seen += count;
+    if (static_cast<double>(seen) < rank) return true;
+    found = Duration::nanos(std::min(std::max(middle_of(index), min_ns_), max_ns_));
+    return false;
+  });
+  return found;
 }
 
 uint64_t Histogram::count_at_or_below(Duration value) const {
@@ -74,11 +143,11 @@ uint64_t Histogram::count_at_or_below(Duration value) const {
   // Only the bucket that holds value + 1 can reach beyond `value`; all before it end at or below.
   const uint32_t end = index_of(static_cast<uint64_t>(value.ns()) + 1);
   uint64_t seen = 0;
-  for (uint32_t p = 0; p <= (end >> kSubBucketBits); ++p) {
-    if (pages_[p] == nullptr) continue;
-    const uint32_t limit = std::min(kPageCounters, end - (p << kSubBucketBits));
-    for (uint32_t i = 0; i < limit; ++i) seen += (*pages_[p])[i];
-  }
+  each_bucket([&](uint32_t index, uint64_t count) {
+    if (index >= end) return false;
+    seen += count;
+    return true;
+  });
   return seen;
 }
 
@@ -88,95 +157,55 @@ std::vector<Histogram::Bucket> Histogram::buckets() const {
   return out;
 }
 
-Histogram Histogram::from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
-                                  int64_t max_ns, PagePool* pool) {
-  Histogram out(pool);
-  for (const Bucket& bucket : buckets) {
-    check(bucket.index < kPages * kPageCounters, "a bucket that exists");
-    Page*& page = out.pages_[bucket.index >> kSubBucketBits];
-    if (page == nullptr) page = out.make_page();
-    (*page)[bucket.index & (kPageCounters - 1)] += bucket.count;
-    out.count_ += bucket.count;
-  }
-  if (out.count_ == 0) return Histogram();
-  out.sum_ns_ = sum_ns;
-  out.min_ns_ = min_ns;
-  out.max_ns_ = max_ns;
-  return out;
-}
-
 bool Histogram::operator==(const Histogram& other) const {
-  static constexpr Page kEmptyPage{};
-  if (count_ != other.count_ || sum_ns_ != other.sum_ns_ || min_ns_ != other.min_ns_ || max_ns_ != other.max_ns_) {
-    return false;
-  }
-  for (uint32_t p = 0; p < kPages; ++p) {
-    const Page& mine = pages_[p] != nullptr ? *pages_[p] : kEmptyPage;
-    const Page& theirs = other.pages_[p] != nullptr ? *other.pages_[p] : kEmptyPage;
-    if (mine != theirs) return false;
-  }
-  return true;
-}
-
-std::size_t Histogram::memory_bytes() const {
-  const auto empty = std::count(pages_.begin(), pages_.end(), nullptr);
-  return (kPages - static_cast<std::size_t>(empty)) * sizeof(Page);
+  return count_ == other.count_ && sum_ns_ == other.sum_ns_ && min_ns_ == other.min_ns_ && max_ns_ == other.max_ns_ &&
+         buckets() == other.buckets();
 }
 
 int64_t Histogram::lowest_of(uint32_t index) {
-  if (index < kPageCounters) return index;
+  if (index < kSubBuckets) return index;
   const uint32_t shift = (index >> kSubBucketBits) - 1;
-  return static_cast<int64_t>(kPageCounters | (index & (kPageCounters - 1))) << shift;
+  return static_cast<int64_t>(kSubBuckets | (index & (kSubBuckets - 1))) << shift;
 }
 
 int64_t Histogram::middle_of(uint32_t index) {
-  const uint32_t page = index >> kSubBucketBits;
-  const int64_t width = page == 0 ? 1 : int64_t{1} << (page - 1);
+  const uint32_t magnitude = index >> kSubBucketBits;
+  const int64_t width = magnitude == 0 ? 1 : int64_t{1} << (magnitude - 1);
   return lowest_of(index) + (width - 1) / 2;
 }
 
-Histogram::Page* Histogram::make_page() { return pool_ != nullptr ? pool_->take() : new Page{}; }
+// --- memory ----------------------------------------------------------------------------------------------------------
 
-void Histogram::release_pages() {
-  for (Page*& page : pages_) {
-    if (page == nullptr) continue;
-    if (pool_ != nullptr) {
-      pool_->give_back(page);
-    } else {
-      delete page;
-    }
-    page = nullptr;
+std::size_t Histogram::memory_bytes() const {
+  std::size_t bytes = few_room_ * sizeof(uint16_t);
+  if (blocks_ == nullptr) return bytes;
+  bytes += kBlocks * sizeof(Block);
+  for (uint32_t b = 0; b < kBlocks; ++b) bytes += blocks_[b] == 0 ? 0 : bytes_of(blocks_[b]);
+  return bytes;
+}
+
+void* Histogram::take(std::size_t bytes) {
+  if (pool_ != nullptr) return pool_->take(bytes);
+  return std::memset(::operator new(bytes), 0, bytes);
+}
+
+void Histogram::give_back(void* piece, std::size_t bytes) {
+  if (pool_ != nullptr) {
+    pool_->give_back(piece, bytes);
+  } else {
+    ::operator delete(piece);
   }
 }
 
-PagePool::~PagePool() {
-  for (Histogram::Page* slab : slabs_) std::free(slab);
-}
-
-// Zeroed memory of this size comes fresh from the kernel, which gives a page of it when it is first touched.
-void PagePool::add_slab() {
-  returned_.reserve((slabs_.size() + 1) * kSlabPages);
-  for (; left_ > 0; --left_) returned_.push_back(next_++);
-  next_ = static_cast<Histogram::Page*>(std::calloc(kSlabPages, sizeof(Histogram::Page)));
-  check(next_ != nullptr, "memory for histograms");
-  left_ = kSlabPages;
-  slabs_.push_back(next_);
-}
-
-Histogram::Page* PagePool::take() {
-  if (!returned_.empty()) {
-    Histogram::Page* page = returned_.back();
-    returned_.pop_back();
-    return page;
+void Histogram::release() {
+  if (few_ != nullptr) give_back(few_, few_room_ * sizeof(uint16_t));
+  few_ = nullptr;
+  few_count_ = few_room_ = 0;
+  if (blocks_ == nullptr) return;
+  for (uint32_t b = 0; b < kBlocks; ++b) {
+    if (blocks_[b] != 0) give_back(counters<void>(blocks_[b]), bytes_of(blocks_[b]));
   }
-  if (left_ == 0) add_slab();
-  --left_;
-  return next_++;
-}
-
-void PagePool::give_back(Histogram::Page* page) {
-  page->fill(0);
-  returned_.push_back(page);
+  give_back(std::exchange(blocks_, nullptr), kBlocks * sizeof(Block));
 }
 
 }  // namespace bellwether::metrics

@@ -2,13 +2,17 @@
 // better than 0.1 % (three significant digits) from 1 ns to over an hour. Merging adds counters and so loses nothing:
 // the histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
 //
-// The layout follows the idea of HDR histograms (G. Tene). Counters live in pages of one power of two each, made at
-// first touch, so that a histogram costs memory only for the magnitudes it has seen. Not thread-safe: one writer.
+// The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with what was seen: the first values
+// are a list of their buckets; from kFewMost on there are counters, in blocks made at first touch, each as narrow as
+// its greatest count allows. So what a step did in a second takes little where it was little, and what it did in a day
+// is bounded by the magnitudes it has seen. Not thread-safe: one writer.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
-#include <memory>
+#include <cstring>
+#include <type_traits>
 #include <vector>
 
 #include "base/check.h"
@@ -16,19 +20,21 @@
 
 namespace bellwether::metrics {
 
-class PagePool;
+class PiecePool;
 
 class Histogram {
  public:
   static constexpr int kSubBucketBits = 10;
-  static constexpr uint32_t kPageCounters = 1u << kSubBucketBits;
+  static constexpr uint32_t kSubBuckets = 1u << kSubBucketBits;
   // Values from 0 to kMaxTracked (2^43 ns, 2 h 26 min) are tracked; longer ones count as kMaxTracked.
   static constexpr int64_t kMaxTracked = (int64_t{1} << 43) - 1;
-  static constexpr uint32_t kPages = 34;
+  static constexpr uint32_t kMagnitudes = 34;
+  static constexpr uint32_t kBuckets = kMagnitudes * kSubBuckets;
 
-  // Pages come from `pool` when one is given (it must outlive the histogram), else from the heap.
-  explicit Histogram(PagePool* pool = nullptr) : pool_(pool) {}
-  ~Histogram();
+  // Memory comes from `pool` when one is given (it must outlive the histogram), else from the heap.
+  explicit Histogram(PiecePool* pool = nullptr) : pool_(pool) {}
+  ~Histogram() { release(); }
+  // What is moved keeps its pool.
   Histogram(Histogram&& other) noexcept;
   Histogram& operator=(Histogram&& other) noexcept;
   Histogram(const Histogram&) = delete;
@@ -42,11 +48,7 @@ class Histogram {
       ns = 0;
     if (ns > kMaxTracked) [[unlikely]]
       ns = kMaxTracked;
-    const uint32_t index = index_of(static_cast<uint64_t>(ns));
-    Page*& page = pages_[index >> kSubBucketBits];
-    if (page == nullptr) [[unlikely]]
-      page = make_page();
-    (*page)[index & (kPageCounters - 1)] += times;
+    add(index_of(static_cast<uint64_t>(ns)), times);
     count_ += times;
     sum_ns_ += static_cast<unsigned __int128>(ns) * times;
     if (ns < min_ns_) min_ns_ = ns;
@@ -54,7 +56,7 @@ class Histogram {
   }
 
   void merge(const Histogram& other);
-  // Forgets all counts and keeps the pages.
+  // Forgets all counts and gives the memory back.
   void clear();
 
   uint64_t count() const { return count_; }
@@ -77,85 +79,137 @@ class Histogram {
     bool operator==(const Bucket&) const = default;
   };
   std::vector<Bucket> buckets() const;
-  // The same without a list of them: visit(index, count).
+  // The same without a list of them: visit(index, count). A visitor may return bool: false ends it.
   template <class Visit>
-  void each_bucket(Visit visit) const {
-    for (uint32_t p = 0; p < kPages; ++p) {
-      if (pages_[p] == nullptr) continue;
-      const uint64_t* const counts = pages_[p]->data();
-      for (uint32_t i = 0; i < kPageCounters; i += 4) {
-        // Most of a page is empty.
-        if ((counts[i] | counts[i + 1] | counts[i + 2] | counts[i + 3]) == 0) continue;
-        for (uint32_t k = i; k < i + 4; ++k) {
-          if (counts[k] != 0) visit((p << kSubBucketBits) | k, counts[k]);
-        }
-      }
-    }
-  }
+  void each_bucket(Visit visit) const;
   unsigned __int128 sum_ns() const { return sum_ns_; }
-  // Rebuilds a histogram from what buckets(), sum, min and max said. REQUIRES indices below kPages * kPageCounters.
-  static Histogram from_buckets(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns,
-                                int64_t max_ns, PagePool* pool = nullptr);
+  // Becomes what buckets(), sum, min and max said. REQUIRES indices below kBuckets.
+  void assign(const std::vector<Bucket>& buckets, unsigned __int128 sum_ns, int64_t min_ns, int64_t max_ns);
 
   bool operator==(const Histogram& other) const;
-  // Bytes of counters held.
+  // Bytes held beside the object itself.
   std::size_t memory_bytes() const;
 
-  using Page = std::array<uint64_t, kPageCounters>;
-
-  // Values below 2^10 are their own index; above, the ten bits after the leading one pick the counter in the page of
-  // the power of two.
+  // Values below 2^10 are their own index; above, the ten bits after the leading one pick the bucket in the power of
+  // two.
   static uint32_t index_of(uint64_t ns) {
-    if (ns < kPageCounters) return static_cast<uint32_t>(ns);
+    if (ns < kSubBuckets) return static_cast<uint32_t>(ns);
     const int shift = 63 - __builtin_clzll(ns) - kSubBucketBits;
     return (static_cast<uint32_t>(shift + 1) << kSubBucketBits) |
-           (static_cast<uint32_t>(ns >> shift) & (kPageCounters - 1));
+           (static_cast<uint32_t>(ns >> shift) & (kSubBuckets - 1));
   }
   // The least value of a bucket.
   static int64_t lowest_of(uint32_t index);
   static int64_t middle_of(uint32_t index);
 
- private:
-  Page* make_page();
-  void release_pages();
+  // So many values are kept as a list.
+  static constexpr uint32_t kFewMost = 256;
 
-  std::array<Page*, kPages> pages_{};
-  PagePool* pool_;
+ private:
+  static constexpr uint32_t kFewFirst = 64;
+  static constexpr uint32_t kBlockCounters = 128;
+  static constexpr uint32_t kBlocks = kBuckets / kBlockCounters;
+
+  // The address of a block's counters, with their width in the lowest bits; 0: nothing was counted there.
+  using Block = uintptr_t;
+  static constexpr Block kOneByte = 1;
+  static constexpr Block kTwoBytes = 2;
+  static constexpr Block kFourBytes = 3;
+  static constexpr Block kEightBytes = 4;
+  static constexpr Block kWidth = 7;
+  template <class Counter>
+  static Counter* counters(Block block) {
+    return reinterpret_cast<Counter*>(block & ~kWidth);
+  }
+  static std::size_t bytes_of(Block block) { return (kBlockCounters / 2) << (block & kWidth); }
+  // What `with(counters)` makes of them, with their type. REQUIRES a block.
+  template <class With>
+  static decltype(auto) with_counters(Block block, With with) {
+    switch (block & kWidth) {
+      case kOneByte: return with(counters<uint8_t>(block));
+      case kTwoBytes: return with(counters<uint16_t>(block));
+      case kFourBytes: return with(counters<uint32_t>(block));
+      default: return with(counters<uint64_t>(block));
+    }
+  }
+
+  void add(uint32_t index, uint64_t times) {
+    if (blocks_ != nullptr) [[likely]] {
+      const Block block = blocks_[index / kBlockCounters];
+      if ((block & kWidth) == kTwoBytes) [[likely]] {
+        uint16_t& counter = counters<uint16_t>(block)[index % kBlockCounters];
+        if (times <= static_cast<uint64_t>(UINT16_MAX - counter)) [[likely]] {
+          counter = static_cast<uint16_t>(counter + times);
+          return;
+        }
+      }
+    }
+    add_slowly(index, times);
+  }
+  void add_slowly(uint32_t index, uint64_t times);
+  // From a list to blocks.
+  void spread();
+  // Makes counters of this width of what is there.
+  void widen(Block& block, Block width);
+  template <class Counter, class Visit>
+  static bool each_counter(const Counter* counters, uint32_t first, Visit& visit);
+
+  void* take(std::size_t bytes);
+  void give_back(void* piece, std::size_t bytes);
+  void release();
+
+  PiecePool* pool_;
+  Block* blocks_ = nullptr;  // kBlocks of them, once there are many values
+  uint16_t* few_ = nullptr;  // before that: their buckets, in the order in which they came
+  uint32_t few_count_ = 0;
+  uint32_t few_room_ = 0;
   uint64_t count_ = 0;
   unsigned __int128 sum_ns_ = 0;
   int64_t min_ns_ = INT64_MAX;
   int64_t max_ns_ = 0;
 };
 
-// Pages for the histograms of one thread, made in slabs that cost no memory until they are used, so that a new
-// magnitude during a measurement costs no allocation. top_up() is called where time is cheap (once a second, between
-// windows). Not thread-safe.
-class PagePool {
- public:
-  static constexpr std::size_t kSlabPages = 1024;
-
-  PagePool() { add_slab(); }
-  ~PagePool();
-  PagePool(const PagePool&) = delete;
-  PagePool& operator=(const PagePool&) = delete;
-
-  Histogram::Page* take();                // zeroed; allocates only when all slabs are used up
-  void give_back(Histogram::Page* page);  // zeroes it
-  // How often memory was asked for.
-  std::size_t slabs() const { return slabs_.size(); }
-  // Makes sure that the next kLowWater pages come without an allocation.
-  void top_up() {
-    if (left_ + returned_.size() < kLowWater) add_slab();
+template <class Counter, class Visit>
+bool Histogram::each_counter(const Counter* counters, uint32_t first, Visit& visit) {
+  constexpr uint32_t kAtOnce = sizeof(uint64_t) / sizeof(Counter);
+  for (uint32_t i = 0; i < kBlockCounters; i += kAtOnce) {
+    uint64_t several = 0;
+    std::memcpy(&several, counters + i, sizeof several);
+    if (several == 0) continue;  // most of a block is empty
+    for (uint32_t k = i; k < i + kAtOnce; ++k) {
+      if (counters[k] != 0 && !visit(first + k, counters[k])) return false;
+    }
   }
+  return true;
+}
 
- private:
-  static constexpr std::size_t kLowWater = 128;
-  void add_slab();
-
-  std::vector<Histogram::Page*> slabs_;
-  std::vector<Histogram::Page*> returned_;
-  Histogram::Page* next_ = nullptr;  // of the newest slab
-  std::size_t left_ = 0;             // pages from there on
-};
+template <class Visit>
+void Histogram::each_bucket(Visit visit) const {
+  auto go_on = [&visit](uint32_t index, uint64_t count) {
+    if constexpr (std::is_same_v<decltype(visit(index, count)), bool>) {
+      return visit(index, count);
+    } else {
+      visit(index, count);
+      return true;
+    }
+  };
+  if (blocks_ == nullptr) {
+    std::array<uint16_t, kFewMost> sorted;
+    std::copy_n(few_, few_count_, sorted.begin());
+    std::sort(sorted.begin(), sorted.begin() + few_count_);
+    for (uint32_t i = 0, next = 0; i < few_count_; i = next) {
+      for (next = i + 1; next < few_count_ && sorted[next] == sorted[i]; ++next) {
+      }
+      if (!go_on(sorted[i], next - i)) return;
+    }
+    return;
+  }
+  for (uint32_t b = 0; b < kBlocks; ++b) {
+    const uint32_t first = b * kBlockCounters;
+    const Block block = blocks_[b];
+    if (block == 0) continue;
+    if (!with_counters(block, [&](auto* counters) { return each_counter(counters, first, go_on); })) return;
+  }
+}
 
 }  // namespace bellwether::metrics

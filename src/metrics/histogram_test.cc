@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <gtest/gtest.h>
+#include <map>
 #include <rapidcheck.h>
+
+#include "base/prng.h"
+#include "metrics/piece_pool.h"
 
 namespace bellwether::metrics {
 namespace {
@@ -25,10 +29,10 @@ rc::Gen<std::vector<int64_t>> durations() {
   return rc::gen::container<std::vector<int64_t>>(rc::gen::weightedOneOf<int64_t>({{8, any}, {1, border}}));
 }
 
-TEST(Histogram, indices_fill_the_pages_exactly_and_in_order) {
+TEST(Histogram, indices_fill_the_magnitudes_exactly_and_in_order) {
   EXPECT_EQ(Histogram::index_of(0), 0u);
-  EXPECT_EQ(Histogram::index_of(Histogram::kMaxTracked), Histogram::kPages * Histogram::kPageCounters - 1);
-  for (uint32_t index = 0; index < Histogram::kPages * Histogram::kPageCounters; ++index) {
+  EXPECT_EQ(Histogram::index_of(Histogram::kMaxTracked), Histogram::kBuckets - 1);
+  for (uint32_t index = 0; index < Histogram::kBuckets; ++index) {
     const int64_t low = Histogram::lowest_of(index);
     ASSERT_EQ(Histogram::index_of(static_cast<uint64_t>(low)), index);
     if (index > 0) {
@@ -132,7 +136,9 @@ TEST(Histogram, merging_is_commutative_and_associative) {
 TEST(Histogram, buckets_and_totals_rebuild_it_exactly) {
   EXPECT_TRUE(rc::check([] {
     const Histogram h = of(*durations());
-    RC_ASSERT(Histogram::from_buckets(h.buckets(), h.sum_ns(), h.min().ns(), h.max().ns()) == h);
+    Histogram again = of({7});
+    again.assign(h.buckets(), h.sum_ns(), h.min().ns(), h.max().ns());
+    RC_ASSERT(again == h);
   }));
 }
 
@@ -141,13 +147,91 @@ TEST(Histogram, one_differing_value_makes_it_unequal) {
   EXPECT_FALSE(of({1}) == of({1, 1}));
 }
 
-TEST(Histogram, clearing_forgets_the_counts_and_keeps_the_pages) {
-  Histogram h = of({5, 5'000, 5'000'000});
-  const std::size_t held = h.memory_bytes();
+// What is recorded, and how often at once: as few as stay a list, and as many as every width of counters holds.
+using Recorded = std::vector<std::pair<int64_t, uint64_t>>;
+
+rc::Gen<Recorded> recorded() {
+  const auto value = rc::gen::weightedOneOf<int64_t>(
+      {{3, rc::gen::inRange<int64_t>(1'000, 1'200)}, {1, rc::gen::inRange<int64_t>(0, 100'000'000)}});
+  const auto times = rc::gen::element<uint64_t>(1, 1, 1, 2, 200, 255, 256, 257, 300, UINT16_MAX - 1, UINT16_MAX,
+                                                UINT16_MAX + 1, UINT32_MAX, uint64_t{1} << 40);
+  return rc::gen::container<Recorded>(rc::gen::pair(value, times));
+}
+
+std::vector<Histogram::Bucket> counted(const Recorded& all) {
+  std::map<uint32_t, uint64_t> counts;
+  for (const auto& [ns, times] : all) counts[Histogram::index_of(static_cast<uint64_t>(ns))] += times;
+  std::vector<Histogram::Bucket> out;
+  for (const auto& [index, count] : counts) out.push_back({index, count});
+  return out;
+}
+
+TEST(Histogram, counts_are_kept_whatever_their_size) {
+  EXPECT_TRUE(rc::check([] {
+    const auto first = *recorded();
+    const auto second = *recorded();
+    PiecePool pool;
+    Histogram a(&pool);
+    Histogram b;
+    for (const auto& [ns, times] : first) a.record(Duration::nanos(ns), times);
+    for (const auto& [ns, times] : second) b.record(Duration::nanos(ns), times);
+    RC_ASSERT(a.buckets() == counted(first));
+    RC_ASSERT(b.buckets() == counted(second));
+    b.merge(a);
+    Recorded both = first;
+    both.insert(both.end(), second.begin(), second.end());
+    RC_ASSERT(b.buckets() == counted(both));
+    a.clear();
+    RC_ASSERT(a == Histogram());
+    RC_ASSERT(a.memory_bytes() == 0u);
+    for (const auto& [ns, times] : second) a.record(Duration::nanos(ns), times);
+    RC_ASSERT(a.buckets() == counted(second));
+  }));
+}
+
+TEST(Histogram, a_few_values_take_little_and_many_take_counters_as_narrow_as_can_be) {
+  Histogram h;
+  for (int64_t i = 0; i < 20; ++i) h.record(Duration::micros(100 + 37 * i));
+  EXPECT_EQ(h.memory_bytes(), 128u);
+  for (int64_t i = 20; i < Histogram::kFewMost; ++i) h.record(Duration::micros(100 + 37 * i));
+  EXPECT_EQ(h.memory_bytes(), 512u);
   h.clear();
-  EXPECT_EQ(h.memory_bytes(), held);
-  EXPECT_EQ(held, 3 * sizeof(Histogram::Page));
-  EXPECT_TRUE(h == Histogram());
+  // A second of 60,000 in one power of two: 1,024 counters of one byte, and where they are.
+  for (int64_t i = 0; i < 60'000; ++i) h.record(Duration::nanos((1 << 20) + i * 17));
+  EXPECT_EQ(h.memory_bytes(), 1'024u + 272 * 8);
+  h.record(Duration::nanos(1 << 20), UINT8_MAX);
+  EXPECT_EQ(h.memory_bytes(), 1'024u + 272 * 8 + 128) << "only a block of 128 became wider";
+}
+
+// A step that does a hundred requests a second for a day, most around 2 ms and one of a thousand up to half a minute.
+TEST(Histogram, a_day_of_a_step_stays_below_32_kib) {
+  Prng prng(1);
+  Histogram h;
+  for (int i = 0; i < 8'640'000; ++i) {
+    double ms = 0;
+    if (i % 1'000 == 0) {
+      ms = 30 * std::exp(prng.unit() * std::log(1'000));
+    } else {
+      double normal = -6;
+      for (int k = 0; k < 12; ++k) normal += prng.unit();
+      ms = 2 * std::exp(0.5 * normal);
+    }
+    h.record(Duration::from_seconds_f(ms / 1'000));
+  }
+  EXPECT_LT(h.memory_bytes(), 32u * 1'024);
+}
+
+TEST(Histogram, a_visitor_may_end_the_visit) {
+  for (const uint64_t times : {1, 1'000}) {
+    Histogram h;
+    for (const int64_t ns : {5, 6, 7'000}) h.record(Duration::nanos(ns), times);
+    std::vector<uint32_t> seen;
+    h.each_bucket([&](uint32_t index, uint64_t) {
+      seen.push_back(index);
+      return index < 6;
+    });
+    EXPECT_EQ(seen, (std::vector<uint32_t>{5, 6}));
+  }
 }
 
 TEST(Histogram, moving_leaves_an_empty_one_that_still_works) {
@@ -158,43 +242,6 @@ TEST(Histogram, moving_leaves_an_empty_one_that_still_works) {
   EXPECT_TRUE(from == of({3}));
   to = std::move(from);
   EXPECT_TRUE(to == of({3}));
-}
-
-// As many histograms as use up what is left of the pool's slab, with `pages_left` pages to spare.
-std::vector<Histogram> use_up(PagePool& pool, std::size_t pages_left) {
-  std::vector<Histogram> used;
-  for (std::size_t i = pages_left; i < PagePool::kSlabPages; ++i) {
-    used.emplace_back(&pool).record(Duration::nanos(1));
-  }
-  return used;
-}
-
-TEST(PagePool, hands_out_pages_of_its_slab_and_takes_them_back_zeroed) {
-  PagePool pool;
-  const std::vector<Histogram> used = use_up(pool, 3);
-  {
-    Histogram h(&pool);
-    for (const int64_t ns : {5, 5'000, 5'000'000}) h.record(Duration::nanos(ns));
-    EXPECT_EQ(pool.slabs(), 1u);
-  }
-  Histogram again(&pool);
-  for (const int64_t ns : {6, 6'000, 6'000'000}) again.record(Duration::nanos(ns));
-  EXPECT_EQ(pool.slabs(), 1u) << "the pages came back";
-  EXPECT_TRUE(again == of({6, 6'000, 6'000'000}));
-  again.record(Duration::seconds(5));
-  EXPECT_EQ(pool.slabs(), 2u) << "the first one is used up";
-}
-
-TEST(PagePool, topping_up_allocates_so_that_recording_need_not) {
-  PagePool pool;
-  pool.top_up();
-  EXPECT_EQ(pool.slabs(), 1u) << "there is enough";
-  const std::vector<Histogram> used = use_up(pool, 1);
-  Histogram h(&pool);
-  pool.top_up();
-  EXPECT_EQ(pool.slabs(), 2u);
-  for (const int64_t ns : {5, 5'000, 5'000'000}) h.record(Duration::nanos(ns));
-  EXPECT_EQ(pool.slabs(), 2u);
 }
 
 }  // namespace

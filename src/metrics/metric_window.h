@@ -13,7 +13,7 @@ struct MetricWindow {
   // Greater values, and smaller ones of what cannot be below 0, are no values of a metric.
   static constexpr double kMostValue = 1e12;
 
-  explicit MetricWindow(PagePool* pool) : trend(pool) {}
+  explicit MetricWindow(PiecePool* pool) : trend(pool) {}
 
   uint64_t count = 0;    // values
   uint64_t refused = 0;  // that were none: no number, or out of range

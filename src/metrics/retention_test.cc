@@ -128,8 +128,8 @@ TEST(Retention, what_was_kept_before_it_began_is_left_alone_until_it_is_archived
 }
 
 TEST(Retention, a_stretch_has_the_counts_of_both_and_the_most_users) {
-  Window a({1, 1, 1}, nullptr);
-  Window b({1, 1, 1}, nullptr);
+  Window a({1, 1, 1});
+  Window b({1, 1, 1});
   a.second = 4;
   b.second = 5;
   a.covered = b.covered = Duration::seconds(1);

@@ -1,12 +1,13 @@
 #include "metrics/window.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace bellwether::metrics {
 namespace {
 
 template <std::size_t N>
-std::array<Histogram, N> histograms(PagePool* pool) {
+std::array<Histogram, N> histograms(PiecePool* pool) {
   return [&]<std::size_t... I>(std::index_sequence<I...>) {
     return std::array<Histogram, N>{((void)I, Histogram(pool))...};
   }(std::make_index_sequence<N>{});
@@ -18,7 +19,7 @@ void add(Array& to, const Array& from) {
 }
 
 template <class Item>
-std::vector<Item> items(std::size_t count, PagePool* pool) {
+std::vector<Item> items(std::size_t count, PiecePool* pool) {
   std::vector<Item> out;
   out.reserve(count);
   for (std::size_t i = 0; i < count; ++i) out.emplace_back(pool);
@@ -32,7 +33,7 @@ void merge_each(std::vector<Item>& to, const std::vector<Item>& from) {
 
 }  // namespace
 
-StepWindow::StepWindow(PagePool* pool) : service(pool), response(pool), phases(histograms<kPhases>(pool)) {}
+StepWindow::StepWindow(PiecePool* pool) : service(pool), response(pool), phases(histograms<kPhases>(pool)) {}
 
 void StepWindow::merge(const StepWindow& other) {
   count += other.count;
@@ -43,7 +44,7 @@ void StepWindow::merge(const StepWindow& other) {
   service.merge(other.service);
   response.merge(other.response);
   for (std::size_t i = 0; i < kPhases; ++i) phases[i].merge(other.phases[i]);
-  add(status, other.status);
+  status.merge(other.status);
   add(errors, other.errors);
 }
 
@@ -52,11 +53,11 @@ void StepWindow::clear() {
   service.clear();
   response.clear();
   for (Histogram& phase : phases) phase.clear();
-  status.fill(0);
+  status.clear();
   errors.fill(0);
 }
 
-WorkflowWindow::WorkflowWindow(PagePool* pool) : iteration(pool), start_lag(pool) {}
+WorkflowWindow::WorkflowWindow(PiecePool* pool) : iteration(pool), start_lag(pool) {}
 
 void WorkflowWindow::merge(const WorkflowWindow& other) {
   iterations += other.iterations;
@@ -78,12 +79,20 @@ void WorkflowWindow::clear() {
   start_lag.clear();
 }
 
-Window::Window(const Shape& shape, PagePool* pool)
-    : steps(items<StepWindow>(shape.steps, pool)),
-      workflows(items<WorkflowWindow>(shape.workflows, pool)),
+Window::Window(const Shape& shape)
+    : pool(std::make_unique<PiecePool>()),
+      steps(items<StepWindow>(shape.steps, pool.get())),
+      workflows(items<WorkflowWindow>(shape.workflows, pool.get())),
       checks(shape.checks),
-      series(items<MetricWindow>(shape.series, pool)),
-      loop_lag(pool) {}
+      series(items<MetricWindow>(shape.series, pool.get())),
+      loop_lag(pool.get()) {}
+
+// Not member by member: what was there before gives its memory back to its own pool.
+Window& Window::operator=(Window&& other) noexcept {
+  if (this == &other) return *this;
+  std::destroy_at(this);
+  return *std::construct_at(this, std::move(other));
+}
 
 void Window::merge(const Window& other) {
   check(shape() == other.shape(), "windows of one plan are merged");
@@ -107,6 +116,7 @@ void Window::clear() {
   loop_lag.clear();
   cpu = covered = Duration::zero();
   second = 0;
+  make_room();
 }
 
 }  // namespace bellwether::metrics

@@ -5,21 +5,23 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "base/time.h"
 #include "metrics/error_kind.h"
 #include "metrics/histogram.h"
 #include "metrics/metric_window.h"
+#include "metrics/piece_pool.h"
+#include "metrics/status_counts.h"
 
 namespace bellwether::metrics {
 
 enum class Phase : uint8_t { kDns, kConnect, kTls, kSend, kWait, kReceive };
 inline constexpr int kPhases = 6;
-inline constexpr int kStatusMax = 600;  // statuses 0..599; anything else is a protocol error
 
 struct StepWindow {
-  explicit StepWindow(PagePool* pool);
+  explicit StepWindow(PiecePool* pool);
   uint64_t count = 0;   // exchanges ended: with a response or with an error
   uint64_t failed = 0;  // error, or status >= 400 without a status check that allows it
   uint64_t bytes_sent = 0;
@@ -28,7 +30,7 @@ struct StepWindow {
   Histogram service;                      // sent → done, of exchanges with a response
   Histogram response;                     // due → done, and censored samples
   std::array<Histogram, kPhases> phases;  // a phase that did not happen (a reused connection) adds nothing
-  std::array<uint64_t, kStatusMax> status{};
+  StatusCounts status;
   std::array<uint64_t, kErrorKinds> errors{};
 
   void merge(const StepWindow& other);
@@ -36,7 +38,7 @@ struct StepWindow {
 };
 
 struct WorkflowWindow {
-  explicit WorkflowWindow(PagePool* pool);
+  explicit WorkflowWindow(PiecePool* pool);
   uint64_t iterations = 0;    // completed
   uint64_t interrupted = 0;   // ended by the end of the run
   uint64_t scheduled = 0;     // open model: due so far; scheduled = on_time + late + dropped at the end
@@ -67,9 +69,12 @@ struct Shape {
 };
 
 struct Window {
-  Window(const Shape& shape, PagePool* pool);
+  explicit Window(const Shape& shape);
+  Window(Window&& other) noexcept = default;
+  Window& operator=(Window&& other) noexcept;
   Shape shape() const { return {steps.size(), workflows.size(), checks.size(), series.size()}; }
 
+  std::unique_ptr<PiecePool> pool;  // of all histograms below
   std::vector<StepWindow> steps;
   std::vector<WorkflowWindow> workflows;
   std::vector<CheckCount> checks;
@@ -79,6 +84,8 @@ struct Window {
   Duration covered;    // how much of the second the load has lived through, where somebody says; the most of all merged
   uint64_t second = 0;  // number of the window since the start of the run, from 0
 
+  // What is recorded next mostly needs no allocation, as after clear().
+  void make_room() { pool->top_up(); }
   void merge(const Window& other);  // gauges add up over threads: merge windows of one second, then of all
   void clear();
 };

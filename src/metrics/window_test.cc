@@ -15,7 +15,7 @@ void fill(Window& window, uint32_t k) {
   step.service.record(Duration::millis(k));
   step.response.record(Duration::millis(2 * k));
   for (Histogram& phase : step.phases) phase.record(Duration::micros(k));
-  step.status[200] += k;
+  step.status.add(200, k);
   step.errors[static_cast<std::size_t>(ErrorKind::kReset)] += k;
   WorkflowWindow& workflow = window.workflows[0];
   workflow.iterations += k;
@@ -72,32 +72,47 @@ void expect_equal(const Window& a, const Window& b) {
 }
 
 TEST(Window, merging_equals_filling_one_window_with_both) {
-  PagePool pool;
-  Window a({2, 1, 3}, &pool);
-  Window b({2, 1, 3}, &pool);
-  Window both({2, 1, 3}, nullptr);
+  Window a({2, 1, 3});
+  Window b({2, 1, 3});
+  Window both({2, 1, 3});
   fill(a, 3);
   fill(b, 11);
   fill(both, 3);
   fill(both, 11);
-  Window merged({2, 1, 3}, nullptr);
+  Window merged({2, 1, 3});
   merged.merge(a);
   merged.merge(b);
   expect_equal(merged, both);
 }
 
+TEST(Window, one_takes_the_place_of_another_with_all_its_memory) {
+  Window kept({2, 1, 3});
+  fill(kept, 3);
+  {
+    Window other({2, 1, 3});
+    fill(other, 7);
+    kept = std::move(other);
+  }
+  Window same({2, 1, 3});
+  fill(same, 7);
+  expect_equal(kept, same);
+  fill(kept, 11);
+  fill(same, 11);
+  expect_equal(kept, same);
+}
+
 TEST(Window, clearing_makes_it_as_new) {
-  Window used({2, 1, 3}, nullptr);
+  Window used({2, 1, 3});
   fill(used, 3);
   used.second = 9;
   used.clear();
-  expect_equal(used, Window({2, 1, 3}, nullptr));
+  expect_equal(used, Window({2, 1, 3}));
   EXPECT_EQ(used.second, 0u);
 }
 
 TEST(WindowDeathTest, windows_of_different_plans_are_not_merged) {
-  Window a({2, 1, 3}, nullptr);
-  EXPECT_DEATH(a.merge(Window({1, 1, 3}, nullptr)), "one plan");
+  Window a({2, 1, 3});
+  EXPECT_DEATH(a.merge(Window({1, 1, 3})), "one plan");
 }
 
 }  // namespace

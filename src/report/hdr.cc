@@ -52,8 +52,8 @@ std::string percentile_text(const metrics::Histogram& histogram) {
   std::snprintf(line, sizeof line, "#[Max     = %12.3f, Total count    = %12llu]\n", histogram.max().millis_f(),
                 static_cast<unsigned long long>(histogram.count()));
   out += line;
-  std::snprintf(line, sizeof line, "#[Buckets = %12u, SubBuckets     = %12u]\n", metrics::Histogram::kPages,
-                metrics::Histogram::kPageCounters);
+  std::snprintf(line, sizeof line, "#[Buckets = %12u, SubBuckets     = %12u]\n", metrics::Histogram::kMagnitudes,
+                metrics::Histogram::kSubBuckets);
   return out + line;
 }
 

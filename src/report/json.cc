@@ -85,9 +85,7 @@ Json step_json(const metrics::StepWindow& step, Duration elapsed) {
   Json phases = Json::object();
   for (std::size_t p = 0; p < kPhaseNames.size(); ++p) phases[kPhaseNames[p]] = stats_json(step.phases[p], false);
   Json status = Json::object();
-  for (std::size_t s = 0; s < step.status.size(); ++s) {
-    if (step.status[s] != 0) status[std::to_string(s)] = step.status[s];
-  }
+  for (const auto& [one, count] : step.status.entries()) status[std::to_string(one)] = count;
   Json errors = Json::object();
   for (std::size_t e = 0; e < step.errors.size(); ++e) {
     if (step.errors[e] != 0) errors[std::string(to_string(static_cast<metrics::ErrorKind>(e)))] = step.errors[e];

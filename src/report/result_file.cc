@@ -13,7 +13,7 @@ constexpr std::string_view kFormat = "bellwether.result/1";
 constexpr double kMostNumber = 1e15;
 constexpr uint64_t kMostResultCount = uint64_t{1} << 53;  // what every reader of JSON holds exactly
 constexpr uint64_t kMostInBuckets = uint64_t{1} << 50;    // so that the sum of all buckets cannot overflow
-constexpr uint32_t kBuckets = Histogram::kPages * Histogram::kPageCounters;
+constexpr uint32_t kBuckets = Histogram::kBuckets;
 
 // Thrown within this file only: what is wrong, and where.
 struct Wrong {
@@ -110,7 +110,9 @@ Histogram histogram_of(const Value& stats) {
       Histogram::index_of(static_cast<uint64_t>(max)) != buckets.back().index) {
     from.refuse("contradicts itself");
   }
-  return Histogram::from_buckets(buckets, static_cast<unsigned __int128>(sum), min, max);
+  Histogram out;
+  out.assign(buckets, static_cast<unsigned __int128>(sum), min, max);
+  return out;
 }
 
 Counted counted(const Value& from) {

@@ -50,7 +50,7 @@ inline std::unique_ptr<SampleRun> open_run() {
 
   run->totals = std::make_unique<aggregate::Totals>(plan);
   for (uint64_t second = 0; second < 10; ++second) {
-    metrics::Window w({3, 1, 3}, nullptr);
+    metrics::Window w({3, 1, 3});
     w.second = second;
     for (const std::size_t s : {0, 2}) {
       metrics::StepWindow& step = w.steps[s];
@@ -63,9 +63,9 @@ inline std::unique_ptr<SampleRun> open_run() {
         step.phases[3].record(Duration::zero());  // sent by one call
         step.phases[4].record(Duration::micros(400 + i));
       }
-      step.status[200] = s == 0 ? 900 : 985;
-      step.status[304] = s == 0 ? 90 : 0;
-      step.status[503] = s == 0 ? 0 : 5;
+      step.status.add(200, s == 0 ? 900 : 985);
+      step.status.add(304, s == 0 ? 90 : 0);
+      step.status.add(503, s == 0 ? 0 : 5);
       step.errors[static_cast<std::size_t>(metrics::ErrorKind::kReset)] = 9;
       step.errors[static_cast<std::size_t>(metrics::ErrorKind::kConnectRefused)] = 1;
       step.failed = s == 0 ? 10 : 15;
@@ -105,14 +105,14 @@ inline std::unique_ptr<SampleRun> closed_run() {
   plan.workflows[0].executor = plan::ConstantVus{};
   plan.steps = {{.workflow = 0, .index = 0, .name = "main.get", .measured = true, .open_model = false}};
   run->totals = std::make_unique<aggregate::Totals>(plan);
-  metrics::Window w({1, 1, 0}, nullptr);
+  metrics::Window w({1, 1, 0});
   w.steps[0].count = 123'456;
   w.steps[0].bytes_sent = 9'000'000;
   w.steps[0].bytes_received = 31'000'000;
   w.steps[0].service.record(Duration::micros(230), 123'000);
   w.steps[0].service.record(Duration::micros(2'300), 456);
   w.steps[0].response.record(Duration::micros(230), 123'456);
-  w.steps[0].status[200] = 123'456;
+  w.steps[0].status.add(200, 123'456);
   w.workflows[0].iterations = 123'456;
   w.workflows[0].iteration.record(Duration::micros(240), 123'456);
   w.workflows[0].vus_active = 50;

@@ -21,9 +21,9 @@ void write_more(Page& page, std::size_t left, const char* what) {
   if (left > 0) page.line("… and " + format_count(left, std::string("more ") + what) + ", all in the result file");
 }
 
-bool closed_model(const plan::Plan& plan) {
+bool hides_stalls(const plan::Plan& plan) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
-                     [](const plan::StepInfo& step) { return step.measured && !step.open_model; });
+                     [&plan](const plan::StepInfo& step) { return step.measured && !has_due_times(plan, step); });
 }
 
 void write_event(Page& page, const Event& event) {
@@ -60,14 +60,14 @@ void write_workers(Page& page, const RunReport& run) {
 }
 
 void write_notes(Page& page, const RunReport& run) {
-  const bool closed = closed_model(run.totals->plan()) && run.totals->counts().requests > 0;
+  const bool closed = hides_stalls(run.totals->plan()) && run.totals->counts().requests > 0;
   if (!closed && run.events.empty()) return;
   page.heading("NOTES");
   if (closed) {
     page.wrapped(
         "- ",
         "Closed model (fixed virtual users): a stalled target also stalls the requests that would have met the "
-        "stall, so the tail is understated (coordinated omission). An arrival rate measures it.",
+        "stall, so the tail is understated (coordinated omission). Rates and paces measure it.",
         2);
   }
   // Of many events the first ones and the last: how it began, and what it ended with.

@@ -31,6 +31,10 @@ class Page {
   std::size_t width_;
 };
 
+// Whether a step's requests are due at a time of their own, so that what was not asked in time counts too: those of
+// arrivals, and of users with a pace.
+bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step);
+
 void write_requests(Page& page, const RunReport& run);
 void write_iterations(Page& page, const RunReport& run);
 void write_metrics(Page& page, const RunReport& run);

@@ -30,19 +30,19 @@ Row latency_row(std::string name, const Histogram& histogram) {
   return row;
 }
 
-// Response time says more than service time where requests have a due time of their own.
-bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
-  const plan::Executor& executor = plan.workflows[step.workflow].executor;
-  const auto* constant = std::get_if<plan::ConstantVus>(&executor);
-  const auto* ramping = std::get_if<plan::RampingVus>(&executor);
-  const auto* external = std::get_if<plan::ExternallyControlled>(&executor);
-  if (external != nullptr && external->pacing) return true;
-  return step.open_model || (constant != nullptr && constant->pacing) || (ramping != nullptr && ramping->pacing);
-}
-
 bool open_model(const plan::Workflow& workflow) { return plan::facts_of(workflow.executor).open_model; }
 
 }  // namespace
+
+bool has_due_times(const plan::Plan& plan, const plan::StepInfo& step) {
+  if (step.open_model) return true;
+  return std::visit(
+      [](const auto& executor) {
+        if constexpr (requires { executor.pacing; }) return executor.pacing.has_value();
+        return false;
+      },
+      plan.workflows[step.workflow].executor);
+}
 
 void write_requests(Page& page, const RunReport& run) {
   const aggregate::Counts counts = run.totals->counts();
@@ -102,8 +102,10 @@ void write_latencies(Page& page, const RunReport& run) {
     if (has_due_times(plan, info) && !step.response.empty()) rows.push_back(latency_row("  response", step.response));
     if (!step.service.empty()) rows.push_back(latency_row("  service", step.service));
     if (step.censored > 0) {
-      rows.push_back(
-          {"  " + format_count(step.censored) + " of the response times are lower bounds: dropped or unfinished"});
+      const char* const why = info.open_model             ? "dropped or unfinished"
+                              : has_due_times(plan, info) ? "not asked in time, or unfinished"
+                                                          : "unfinished";
+      rows.push_back({"  " + format_count(step.censored) + " of the response times are lower bounds: " + why});
     }
   }
   if (rows.size() == 1) return;
@@ -164,14 +166,10 @@ void write_phases(Page& page, const RunReport& run) {
 }
 
 void write_statuses(Page& page, const RunReport& run) {
-  std::array<uint64_t, metrics::kStatusMax> counts{};
-  for (const metrics::StepWindow& step : run.totals->sum().steps) {
-    for (std::size_t s = 0; s < counts.size(); ++s) counts[s] += step.status[s];
-  }
+  metrics::StatusCounts all;
+  for (const metrics::StepWindow& step : run.totals->sum().steps) all.merge(step.status);
   std::vector<Row> rows;
-  for (std::size_t s = 0; s < counts.size(); ++s) {
-    if (counts[s] != 0) rows.push_back({std::to_string(s), format_count(counts[s])});
-  }
+  for (const auto& [status, count] : all.entries()) rows.push_back({std::to_string(status), format_count(count)});
   if (rows.empty()) return;
   page.heading("STATUS");
   page.rows(rows);

@@ -2,6 +2,7 @@
 
 #include <cstdlib>
 #include <fstream>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sstream>
 
@@ -10,6 +11,9 @@
 
 namespace bellwether::report {
 namespace {
+
+using testing::HasSubstr;
+using testing::Not;
 
 // Compares with src/report/testdata/NAME. BW_UPDATE_GOLDEN=1 writes the file instead, to be read before it is
 // committed.
@@ -54,6 +58,24 @@ std::vector<std::string> block(const std::string& text, const std::string& headi
     }
   }
   return out;
+}
+
+// With a pace they say what a stall took from those who were due meanwhile, and nothing is left to warn of.
+TEST(Summary, of_users_with_a_pace_shows_both_times) {
+  auto run = closed_run();
+  EXPECT_THAT(summary(run->report), HasSubstr("coordinated omission"));
+  EXPECT_TRUE(block(summary(run->report), "LATENCY").size() == 4) << "only the service time";
+  std::get<plan::ConstantVus>(run->plan.workflows[0].executor).pacing = plan::Delay::of(Duration::millis(5));
+  metrics::Window late({1, 1, 0});
+  late.second = 2;
+  late.steps[0].response.record(Duration::millis(700), 12);
+  late.steps[0].censored = 12;
+  run->totals->add(late);
+  const std::string text = summary(run->report);
+  EXPECT_THAT(text, Not(HasSubstr("coordinated omission")));
+  EXPECT_THAT(text, HasSubstr("  response  "));
+  EXPECT_THAT(text, HasSubstr("  service  "));
+  EXPECT_THAT(text, HasSubstr("12 of the response times are lower bounds: not asked in time, or unfinished"));
 }
 
 TEST(Summary, lists_are_short_however_much_happened) {

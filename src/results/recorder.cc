@@ -92,7 +92,7 @@ struct Recorder::Work {
 
   Status amend(Store& store, const Item& item) {
     const metrics::Shape shape = aggregate::shape_of(plan);
-    const auto part = account::decode_window(item.stretch.window, shape, nullptr);
+    const auto part = account::decode_window(item.stretch.window, shape);
     if (!part) return tl::unexpected(part.error());
     return store.amend(id, item.stretch.first, *part, item.figures);
   }
@@ -173,7 +173,7 @@ plan::Plan outline(const plan::Plan& plan) {
 
 Recorder::Recorder(std::string path, std::string id, const plan::Plan& plan, WallTime started_at, int cores,
                    Entry entry)
-    : work_(std::make_unique<Work>()), scratch_(aggregate::shape_of(plan), nullptr) {
+    : work_(std::make_unique<Work>()), scratch_(aggregate::shape_of(plan)) {
   work_->path = std::move(path);
   work_->id = std::move(id);
   work_->plan = outline(plan);

@@ -37,14 +37,14 @@ inline plan::Plan sample_plan() {
 }
 
 inline metrics::Window sample_second(uint64_t second, uint64_t requests = 10) {
-  metrics::Window window({2, 1, 1}, nullptr);
+  metrics::Window window({2, 1, 1});
   window.second = second;
   for (metrics::StepWindow& step : window.steps) {
     step.count = requests;
     step.service.record(Duration::micros(500 + static_cast<int64_t>(second)), requests);
     step.response.record(Duration::micros(700 + static_cast<int64_t>(second)), requests);
     step.phases[4].record(Duration::micros(300), requests);
-    step.status[200] = requests;
+    step.status.add(200, requests);
   }
   window.steps[1].failed = 1;
   window.workflows[0].iterations = requests;

@@ -146,7 +146,7 @@ Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visi
     const auto more = select.row();
     if (!more) return tl::unexpected(more.error());
     if (!*more) return {};
-    auto window = account::decode_sum(select.bytes(3), shape, nullptr);
+    auto window = account::decode_sum(select.bytes(3), shape);
     if (!window) {
       return fail(Errc::kInvalid, "run " + run.id + ": second " + std::to_string(select.integer(0)) +
                                       " is damaged: " + window.error().message);

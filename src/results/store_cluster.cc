@@ -37,9 +37,9 @@ std::string sums_of(metrics::Window& window) {
 
 // Whether what is kept until `whole` ends is the same as that.
 Result<bool> is_kept(Database& database, const std::string& id, const account::Shape& shape, const Stretch& whole) {
-  auto want = account::decode_sum(whole.window, shape, nullptr);
+  auto want = account::decode_sum(whole.window, shape);
   if (!want) return tl::unexpected(want.error());
-  metrics::Window kept(shape, nullptr);
+  metrics::Window kept(shape);
   Statement select(database, "SELECT first, span, window FROM stretches WHERE run = ? AND first < ? ORDER BY first");
   select.text(id).number(static_cast<int64_t>(whole.span));
   for (;;) {
@@ -47,7 +47,7 @@ Result<bool> is_kept(Database& database, const std::string& id, const account::S
     if (!more) return tl::unexpected(more.error());
     if (!*more) break;
     if (static_cast<uint64_t>(select.integer(0)) + static_cast<uint64_t>(select.integer(1)) > whole.span) return false;
-    const auto one = account::decode_sum(select.bytes(2), shape, nullptr);
+    const auto one = account::decode_sum(select.bytes(2), shape);
     if (!one) return tl::unexpected(one.error());
     metrics::append(kept, *one);
   }
@@ -104,7 +104,7 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
   if (auto begun = transaction.begin(); !begun) return begun;
   if (auto set = set_figures(id, so_far); !set) return set;
   Stretch stretch{second, 1, Duration::seconds(1), {}};
-  metrics::Window sum(part.shape(), nullptr);
+  metrics::Window sum(part.shape());
   {
     Statement select(*database_,
                      "SELECT first, span, covered, window FROM stretches WHERE run = ? AND first <= ? AND"
@@ -116,7 +116,7 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
       stretch.first = static_cast<uint64_t>(select.integer(0));
       stretch.span = static_cast<uint64_t>(select.integer(1));
       stretch.covered = Duration::nanos(select.integer(2));
-      auto kept = account::decode_sum(select.bytes(3), part.shape(), nullptr);
+      auto kept = account::decode_sum(select.bytes(3), part.shape());
       if (!kept) return tl::unexpected(kept.error());
       sum = std::move(*kept);
     }

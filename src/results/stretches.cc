@@ -30,7 +30,7 @@ Status fold_stretches(Database& database, const std::string& run, const account:
     const auto more = select.row();
     if (!more) return tl::unexpected(more.error());
     if (!*more) break;
-    auto one = account::decode_sum(select.bytes(0), shape, nullptr);
+    auto one = account::decode_sum(select.bytes(0), shape);
     if (!one) return tl::unexpected(one.error());
     one->covered = Duration::nanos(select.integer(1));
     if (sum) {

@@ -31,12 +31,11 @@ Headway& Headway::operator+=(const Headway& other) {
 }
 
 Engine::Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
-               metrics::PagePool& pool, metrics::Window* first, const ProgramLoader* programs)
+               metrics::Window* first, const ProgramLoader* programs)
     : runtime_(runtime),
       plan_(plan),
       share_(std::move(share)),
       sink_(sink),
-      pool_(pool),
       window_(first),
       stopped_(&killed_),
       recorder_(plan, runtime, window_, start_),
@@ -217,7 +216,6 @@ task<void> Engine::tick(Instant start, uint64_t second) {
       window_ = next;
       handed_over_ = so_far;
     }
-    pool_.top_up();
   }
 }
 

@@ -77,10 +77,10 @@ inline constexpr Duration kTurn = Duration::millis(100);
 
 class Engine final : private Tokens::Listener {
  public:
-  // Everything given must outlive it. `pool` feeds the windows' histograms; `first` is the window to start with.
+  // Everything given must outlive it. `first` is the window to start with.
   // `programs` may be nullptr for a plan without any. REQUIRES a part of its parts, and a workflow of the plan.
-  Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink,
-         metrics::PagePool& pool, metrics::Window* first, const ProgramLoader* programs = nullptr);
+  Engine(runtime::Runtime& runtime, const plan::Plan& plan, EngineShare share, WindowSink& sink, metrics::Window* first,
+         const ProgramLoader* programs = nullptr);
   ~Engine() override;
 
   // Prepares all steps. Fails on what only shows now: a constant URL that is wrong, an unreadable CA file, a program
@@ -139,6 +139,7 @@ class Engine final : private Tokens::Listener {
   runtime::task<void> iterations(WorkflowRun& run, const plan::Iterations& executor);
   runtime::task<void> live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left);
   runtime::task<void> vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left);
+  Instant next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began);
   runtime::task<void> ramping_vus(WorkflowRun& run, const plan::RampingVus& executor);
   runtime::task<void> externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor);
   void want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing, std::vector<runtime::task<void>>& loops);
@@ -152,7 +153,7 @@ class Engine final : private Tokens::Listener {
   void begin_arrival(WorkflowRun& run, Vu& vu, Instant due);
   void next_arrival_or_rest(WorkflowRun& run, Vu& vu);
   void drop_expired(WorkflowRun& run, bool all);
-  void charge_dropped(WorkflowRun& run, Duration waited);
+  void charge_dropped(WorkflowRun& run, Duration waited, uint64_t times = 1);
 
   runtime::task<Flow> run_iteration(WorkflowRun& run, Vu& vu, Instant due);
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
@@ -186,7 +187,6 @@ class Engine final : private Tokens::Listener {
   const plan::Plan& plan_;
   EngineShare share_;
   WindowSink& sink_;
-  metrics::PagePool& pool_;
   metrics::Window* window_;
   Instant start_;
   Tally handed_over_;                      // of all windows before

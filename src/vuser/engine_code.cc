@@ -16,6 +16,9 @@ namespace {
 // Of what programs say of themselves, so that none can flood those who listen; each once.
 constexpr std::size_t kNotesMost = 20;
 
+// From here on the memory of a response counts for more than what putting it away and back costs (under 1 µs).
+constexpr Duration kLongSleep = Duration::millis(10);
+
 // Borrows a run from the thread's free ones.
 class RunLease {
  public:
@@ -101,7 +104,10 @@ task<Engine::Flow> Engine::run_code(WorkflowRun& run, Vu& vu, PreparedStep& step
   program.begin(site.function, *vu.code[static_cast<std::size_t>(user)], code);
   while (code.want() == CodeRun::Want::kExchange || code.want() == CodeRun::Want::kSleep) {
     if (code.want() == CodeRun::Want::kSleep) {
+      const bool stows = code.span() >= kLongSleep && program.copies_responses();
+      if (stows) code.stow();
       co_await runtime_.sleep(code.span(), vu.cancel);
+      if (stows) code.unstow();
     } else {
       if (code.counted()) {
         if (code.has_response()) asked = runtime_.now();

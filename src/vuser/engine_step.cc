@@ -227,7 +227,7 @@ inline void Engine::count(metrics::StepWindow& counts, const http1::Response& re
     counts.phases[static_cast<int>(Phase::kSend)].record(response.sending);
     counts.phases[static_cast<int>(Phase::kWait)].record(response.first_byte - response.sent - response.sending);
     counts.phases[static_cast<int>(Phase::kReceive)].record(response.done - response.first_byte);
-    ++counts.status[static_cast<std::size_t>(response.status)];
+    counts.status.add(static_cast<uint16_t>(response.status), 1);
     return;
   }
   ++counts.errors[static_cast<std::size_t>(response.error)];

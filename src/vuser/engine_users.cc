@@ -1,6 +1,9 @@
 // Closed executors: each virtual user begins its next iteration when the last one has ended. Their number is constant,
 // follows a course, or a number of iterations is all that there is to do.
 
+#include <algorithm>
+#include <optional>
+
 #include "vuser/engine.h"
 #include "vuser/engine_state.h"
 
@@ -12,6 +15,10 @@ namespace {
 
 // Starting tens of thousands takes a while; those already started must not wait for the rest.
 constexpr uint32_t kAtOnce = 64;
+
+// So many of what nobody came for are charged one by one, and of more each group of so many parts of the time: the
+// error of a wait stays below a thousandth of the longest.
+constexpr int64_t kMissedApart = 1'000;
 
 // nullptr: none. The plan outlives all that runs.
 template <class Executor>
@@ -56,8 +63,10 @@ task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay*
 
 // `left`: of the iterations that it may begin; nullptr: as many as there is time for.
 task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, uint64_t* left) {
+  std::optional<Instant> due;  // of the next iteration, where a pace says
   while (!stopped_.cancelled() && runtime_.now() < run.last() && (left == nullptr || *left > 0) && !vu.dismissed) {
     if (!vu.wanted) {
+      due.reset();
       vu.session.close_idle();
       vu.called.reset();
       ++run.resting;
@@ -66,6 +75,7 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
       continue;
     }
     if (paused_) {
+      due.reset();
       ++run.resting;
       co_await runtime_.sleep_until(run.last(), run.change.now());
       --run.resting;
@@ -74,7 +84,7 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
     if (left != nullptr) --*left;
     const Instant began = runtime_.now();
     vu.working = true;
-    task<Flow> iteration = run_iteration(run, vu, began);
+    task<Flow> iteration = run_iteration(run, vu, std::min(due.value_or(began), began));
     const bool at_once = iteration.done();
     const Flow flow = co_await iteration;
     vu.working = false;
@@ -83,20 +93,44 @@ task<void> Engine::vu_loop(WorkflowRun& run, Vu& vu, const plan::Delay* pacing, 
       // What it alone would have done is not to be done: the scenario says so.
       const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor);
       if (counted != nullptr && !counted->shared) *left = 0;
+      due.reset();
       break;
     }
+    if (pacing != nullptr) due = next_by_pace(run, vu, *pacing, began);
     if (run.cancel.cancelled()) break;
     // An iteration that sent nothing (its templates failed, say) must not keep the loop from everything else.
     if (at_once) co_await runtime_.yield();
-    if (pacing != nullptr) {
-      const Instant next = began + plan::draw(*pacing, runtime_.prng());
+    if (due) {
       ++run.pausing;
-      co_await runtime_.sleep_until(std::min(next, run.end), &run.waiting);
+      co_await runtime_.sleep_until(std::min(*due, run.end), &run.waiting);
       --run.pausing;
     }
   }
+  // Nobody comes for it any more.
+  const Instant now = runtime_.now();
+  if (due && vu.wanted && *due < run.last() && *due <= now) charge_dropped(run, now - *due);
   ++run.left;
   vu.session.close_idle();
+}
+
+// When the next iteration is due, by the pace since the last one began. Where that one took longer than the pace,
+// others were due meanwhile, and there was no user for them: each is charged what it waited until now, as an arrival
+// that was dropped is, but the last of them, which begins now. What is sent does not depend on it.
+Instant Engine::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& pacing, Instant began) {
+  const auto draw = [&] { return std::max(plan::draw(pacing, runtime_.prng()), Duration::nanos(1)); };
+  const Instant now = runtime_.now();
+  Instant due = began + draw();
+  if (!vu.wanted || paused_) return due;
+  while (due <= now) {
+    const Duration pace = draw();
+    // Very many are charged in groups, each with the longest wait of its members.
+    const int64_t together = 1 + (now - due) / pace / kMissedApart;
+    const Instant next = due + pace * together;
+    if (next > now || next >= run.last()) break;
+    charge_dropped(run, now - due, static_cast<uint64_t>(together));
+    due = next;
+  }
+  return due;
 }
 
 // --- a number of users that follows a course -------------------------------------------------------------------------

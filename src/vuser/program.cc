@@ -131,6 +131,16 @@ http1::Response& CodeRun::begin_exchange() {
   return into;
 }
 
+void CodeRun::stow() {
+  stowed_measured_.take(measured_);
+  stowed_unmeasured_.take(unmeasured_);
+}
+
+void CodeRun::unstow() {
+  stowed_measured_.restore(measured_);
+  stowed_unmeasured_.restore(unmeasured_);
+}
+
 void CodeRun::let_go() {
   measured_ = {};
   unmeasured_ = {};

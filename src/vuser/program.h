@@ -19,6 +19,7 @@
 #include "metrics/window.h"
 #include "plan/plan.h"
 #include "protocol/http1/client.h"
+#include "protocol/http1/client_stowed.h"
 #include "runtime/runtime.h"
 #include "vuser/evaluate.h"
 #include "vuser/metric_recorder.h"
@@ -50,6 +51,8 @@ class Program {
   virtual void go_on(CodeRun& run) = 0;
   // Nothing will come of what it waits for; it ends here.
   virtual void abandon(CodeRun& run) = 0;
+  // Whether it copies what it wants of a response, and so holds no views of one while it waits.
+  virtual bool copies_responses() const = 0;
 };
 
 // Makes programs of what a plan holds.
@@ -164,6 +167,9 @@ class CodeRun {
   // Makes room for the next response, which goes into the result. The measured one stays while others come.
   http1::Response& begin_exchange();
   const http1::Response& measured() const { return measured_; }
+  // Before and after a long wait, of a program that copies responses: they take no buffers meanwhile.
+  void stow();
+  void unstow();
   void let_go();
 
  private:
@@ -177,6 +183,8 @@ class CodeRun {
   http1::Response measured_;    // the last that may be
   http1::Response unmeasured_;  // the last that is not to be
   const http1::Response* last_ = &measured_;
+  http1::StowedResponse stowed_measured_;
+  http1::StowedResponse stowed_unmeasured_;
   uint32_t exchanges_ = 0;
   Want want_ = Want::kEnd;
   http1::Request request_;

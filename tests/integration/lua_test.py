@@ -118,6 +118,21 @@ w:step("quick", function() sleep(0.1) http.get("/quick") end)
 """)
         self.assertEqual(self.paths(), ["/quick", "/slow"])
 
+    def test_a_response_is_there_after_a_long_wait_and_counts_for_the_step(self):
+        run = self.one("""
+w:step("a", {extract = {token = {json = "$.token"}}, checks = {"same"}}, function()
+  local res = http.get("/a")
+  local body, kind = res.body, res:header("Content-Type")
+  sleep("30ms")
+  check("same", res.body == body and #body > 0 and res:header("content-type") == kind and res:json("$.token") == "t-1")
+  sleep("20ms")
+end)
+w:step("b", {after = "a", http = {get = "/b/${token}"}})
+""", settings="vus = 3, iterations = 30")
+        self.assertEqual(run.result["steps"]["w.a"]["count"], 30)
+        self.assertEqual(self.paths().count("/b/t-1"), 30)
+        self.assertEqual([check["passes"] for check in run.result["checks"]], [30])
+
     def test_values_between_scripts_and_settings(self):
         self.one("""
 w:step("a", {extract = {token = {json = "$.token"}}}, function() http.get("/a") end)

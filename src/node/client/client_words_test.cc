@@ -22,7 +22,7 @@ workflows:
 }
 
 metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
-  metrics::Window out(aggregate::shape_of(plan), nullptr);
+  metrics::Window out(aggregate::shape_of(plan));
   out.second = second;
   for (std::size_t s = 0; s < out.steps.size(); ++s) {
     for (int64_t i = 1; i <= 100; ++i) out.steps[s].service.record(Duration::millis(i * static_cast<int64_t>(s + 1)));

@@ -57,7 +57,7 @@ Status JobFollower::add(const dispatch::Watched& watched) {
   }
   const metrics::Shape shape = aggregate::shape_of(plan_);
   for (const dispatch::SecondOver& second : watched.news) {
-    const auto window = account::decode_window(second.window, shape, nullptr);
+    const auto window = account::decode_window(second.window, shape);
     if (!window) return tl::unexpected(window.error());
     if (second.amends) {
       totals_.amend(*window);

@@ -138,7 +138,7 @@ void LoadGroup::window_ready(LoadThread& thread) {
 
 std::unique_ptr<metrics::Window> LoadGroup::empty_window() {
   if (spare_.empty()) {
-    return std::make_unique<metrics::Window>(aggregate::shape_of(plan_), nullptr);
+    return std::make_unique<metrics::Window>(aggregate::shape_of(plan_));
   }
   auto window = std::move(spare_.back());
   spare_.pop_back();

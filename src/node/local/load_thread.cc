@@ -96,10 +96,11 @@ void LoadThread::main() {
   if (runtime) {
     runtime_ = std::move(*runtime);
     for (std::size_t i = 0; i < kWindows; ++i) {
-      windows_.push_back(std::make_unique<metrics::Window>(aggregate::shape_of(plan_), &pool_));
+      windows_.push_back(std::make_unique<metrics::Window>(aggregate::shape_of(plan_)));
+      windows_.back()->make_room();
       if (i > 0) empty_.push(windows_.back().get());
     }
-    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, pool_, windows_.front().get(),
+    engine_ = std::make_unique<vuser::Engine>(*runtime_, plan_, options_.share, *this, windows_.front().get(),
                                               options_.programs);
     prepared = engine_->prepare();
     if (prepared) prepared = runtime_->run(engine_->obtain_tokens());

@@ -113,7 +113,6 @@ class LoadThread final : public vuser::WindowSink {
   runtime::EpollRuntime& control_;
   Listener& listener_;
   std::unique_ptr<runtime::EpollRuntime> runtime_;
-  metrics::PagePool pool_;
   std::vector<std::unique_ptr<metrics::Window>> windows_;
   std::unique_ptr<vuser::Engine> engine_;
   Handover<metrics::Window, 4> full_;

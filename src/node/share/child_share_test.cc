@@ -72,9 +72,9 @@ class ChildShareTest : public runtime::ChildTest {
   // Of all seconds that were told.
   metrics::Window sum() const {
     const account::Shape shape{2, 2, 0};
-    metrics::Window all(shape, nullptr);
+    metrics::Window all(shape);
     for (const ChildSecond& second : heard_.seconds) {
-      const auto window = account::decode_window(second.window, shape, nullptr);
+      const auto window = account::decode_window(second.window, shape);
       check(window.has_value() && window->second == second.second, "windows can be read");
       all.merge(*window);
     }

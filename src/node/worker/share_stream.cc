@@ -21,7 +21,7 @@ Status ShareStream::add(uint64_t second, std::string_view bytes) {
   }
   for (uint64_t missing = next; missing < number; ++missing) {
     BW_PROBE("worker: an empty second stands for one that was not lived through");
-    keeper_->add(account::encode_window(metrics::Window(shape_, nullptr)));
+    keeper_->add(account::encode_window(metrics::Window(shape_)));
   }
   keeper_->add(std::string(bytes));
   last_ = keeper_->last_number();

@@ -30,7 +30,7 @@ class ShareStreamTest : public testing::Test {
   bool says_nothing() { return std::holds_alternative<std::monostate>(stream_.next()); }
   bool says_the_end() { return std::holds_alternative<dispatch::ShareEnd>(stream_.next()); }
   static uint64_t iterations(const account::Delta& delta) {
-    return account::decode_window(delta.window, kShape, nullptr)->workflows[0].iterations;
+    return account::decode_window(delta.window, kShape)->workflows[0].iterations;
   }
   bool applied(const account::Delta& delta, uint64_t upto, uint64_t durable) {
     bool progress = false;
@@ -77,7 +77,7 @@ TEST_F(ShareStreamTest, a_second_from_before_the_begin_is_counted_all_the_same) 
 TEST_F(ShareStreamTest, what_is_no_second_of_the_plan_is_refused) {
   stream_.begin(0, 0);
   EXPECT_FALSE(stream_.add(0, "garbage"));
-  metrics::Window other({3, 1, 1}, nullptr);
+  metrics::Window other({3, 1, 1});
   other.steps[2].count = 1;
   EXPECT_FALSE(stream_.add(0, account::encode_window(other)));
   EXPECT_FALSE(stream_.add(ShareStream::kMostGap + 1, second(1)));

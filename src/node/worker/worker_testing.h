@@ -273,7 +273,7 @@ class FakeManager final : public cluster::Service {
       safe_.applied.emplace(share, 0);
       safe_.from[share] = told.from;
     }
-    const auto window = account::decode_window(told.window, account::kShape, nullptr);
+    const auto window = account::decode_window(told.window, account::kShape);
     check(window.has_value(), "a worker sends windows of its plan");
     const auto verdict = book_->apply(node_.runtime.now(), stream, told.first, told.last, *window);
     check(verdict.has_value(), "numbers come in order, or again as they came before");

@@ -6,7 +6,7 @@ namespace bellwether::results {
 namespace {
 
 metrics::Window stretch(uint64_t second, uint64_t span, uint64_t count = 10) {
-  metrics::Window window({3, 1, 0}, nullptr);
+  metrics::Window window({3, 1, 0});
   window.second = second;
   window.covered = Duration::seconds(static_cast<int64_t>(span));
   for (metrics::StepWindow& step : window.steps) {

@@ -128,6 +128,8 @@ class LuaProgram final : public vuser::Program {
     resume(strand, answers);
   }
 
+  bool copies_responses() const override { return true; }
+
   void abandon(vuser::CodeRun& run) override { drop(*static_cast<Strand*>(run.state)); }
 
  private:

@@ -92,6 +92,8 @@ class NativeProgram final : public vuser::Program {
     library_->program().go_on(strand.theirs);
     end_if_over(strand);
   }
+  bool copies_responses() const override { return false; }  // a coroutine may hold a view of a body
+
   void abandon(vuser::CodeRun& run) override {
     auto& strand = *static_cast<Strand*>(run.state);
     library_->program().abandon(strand.theirs);

@@ -32,7 +32,7 @@ bool overlap(const dispatch::PartRange& a, const dispatch::PartRange& b) {
 
 // What is a sum in it, as bytes.
 std::string sums_of(const metrics::Window& window, const account::Shape& shape) {
-  metrics::Window sums(shape, nullptr);
+  metrics::Window sums(shape);
   sums.merge(window);
   sums.second = 0;
   sums.covered = Duration::zero();
@@ -134,8 +134,8 @@ class JobJudge {
 
   // Where a share goes on in the middle of a second, that second is told by two.
   void take(const ShareStory& share, const Numbered& one, bool may_be_double) {
-    const auto window = account::decode_window(one.told->window, job_.shape, nullptr);
-    if (!sum_) sum_.emplace(job_.shape, nullptr);
+    const auto window = account::decode_window(one.told->window, job_.shape);
+    if (!sum_) sum_.emplace(job_.shape);
     sum_->merge(*window);
     if (job_.spec[share.workflow].length == Duration::zero()) return;
     for (uint32_t part = share.parts.first; part < share.parts.first + share.parts.count; ++part) {
@@ -152,7 +152,7 @@ class JobJudge {
   std::string compare(const std::string& bytes) const {
     auto state = account::decode_totals(bytes, *job_.plan);
     if (!state) return "the totals of job '" + job_.id + "' cannot be read: " + state.error().message;
-    const metrics::Window nothing(job_.shape, nullptr);
+    const metrics::Window nothing(job_.shape);
     const std::string told = sums_of(sum_ ? *sum_ : nothing, job_.shape);
     if (sums_of(state->sum, job_.shape) == told) return {};
     return "the totals of job '" + job_.id + "' are not the sum of the seconds that count";

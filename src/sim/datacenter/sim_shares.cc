@@ -22,7 +22,7 @@ constexpr int64_t kRequestsMost = 12;
 
 // What some parts have measured in a second.
 metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, uint32_t parts) {
-  metrics::Window window(job.shape, nullptr);
+  metrics::Window window(job.shape);
   for (std::size_t i = 0; i < job.plan->steps.size(); ++i) {
     if (job.plan->steps[i].workflow != workflow) continue;
     metrics::StepWindow& step = window.steps[i];
@@ -37,7 +37,7 @@ metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, 
         ++step.errors[prng.below(metrics::kErrorKinds)];
         continue;
       }
-      ++step.status[prng.chance(0.9) ? 200 : 503];
+      step.status.add(prng.chance(0.9) ? 200 : 503, 1);
       step.service.record(took);
       step.response.record(took + Duration::nanos(static_cast<int64_t>(prng.below(1000))));
       step.phases[prng.below(metrics::kPhases)].record(took / 2);

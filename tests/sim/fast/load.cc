@@ -26,14 +26,13 @@ class Sink final : public vuser::WindowSink {
 
 }  // namespace
 
-Load::Load(const plan::QuickRun& run) : plan(*plan::make_plan(run)), total({1, 1, 0}, nullptr) {}
+Load::Load(const plan::QuickRun& run) : plan(*plan::make_plan(run)), total({1, 1, 0}) {}
 
 runtime::task<void> generate_load(runtime::Runtime& runtime, void* context) {
   auto& load = *static_cast<Load*>(context);
-  metrics::PagePool pool;
-  Window window({1, 1, 0}, &pool);
+  Window window({1, 1, 0});
   Sink sink(load);
-  vuser::Engine engine(runtime, load.plan, {}, sink, pool, &window);
+  vuser::Engine engine(runtime, load.plan, {}, sink, &window);
   const Status prepared = engine.prepare();
   check(prepared.has_value(), "this plan is right");
   co_await engine.run(runtime.now());

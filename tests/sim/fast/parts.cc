@@ -120,10 +120,9 @@ task<void> live_piece(Runtime* runtime, const plan::Plan* plan, Piece* piece, In
   const Duration early = piece->hands_over_at ? Duration::zero() : piece->told;
   const bool time_came = co_await runtime->sleep_until(start + piece->resume_at - early);
   check(time_came, "nobody cancels that");
-  metrics::PagePool pool;
-  metrics::Window window(aggregate::shape_of(*plan), &pool);
+  metrics::Window window(aggregate::shape_of(*plan));
   Sink sink(*plan, *piece);
-  vuser::Engine engine(*runtime, *plan, piece->share, sink, pool, &window);
+  vuser::Engine engine(*runtime, *plan, piece->share, sink, &window);
   const Status prepared = engine.prepare();
   check(prepared.has_value(), "this plan is right");
   runtime::Scope killing;

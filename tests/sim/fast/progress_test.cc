@@ -52,10 +52,10 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
       : runtime_(runtime), stage_(stage), listener_(listener) {
     const auto bundle = dispatch::decode_bundle(order.bundle);
     plan_ = *plan::plan_of(*bundle);
-    window_ = std::make_unique<metrics::Window>(account::kShape, &pool_);
+    window_ = std::make_unique<metrics::Window>(account::kShape);
     engine_ = std::make_unique<vuser::Engine>(
         runtime_, plan_, vuser::EngineShare{.part = order.first, .parts = order.of, .workflows = {order.workflow}},
-        *this, pool_, window_.get());
+        *this, window_.get());
     life_ = live();
   }
   void begin(Instant start, Duration) override {
@@ -110,7 +110,6 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
   Stage& stage_;
   Listener& listener_;
   plan::Plan plan_;
-  metrics::PagePool pool_;
   std::unique_ptr<metrics::Window> window_;
   std::unique_ptr<vuser::Engine> engine_;
   Instant start_;

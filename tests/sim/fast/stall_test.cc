@@ -134,6 +134,63 @@ TEST_P(OneSecondInTen, gives_the_percentiles_of_arithmetic) {
 
 INSTANTIATE_TEST_SUITE_P(Stall, OneSecondInTen, testing::Values(1, 10, 100, 2000));
 
+// The same for users who each keep a pace. They ask nothing while they wait: what their pace says that they should have
+// asked is charged all the same.
+class PacedOneSecondInTen : public testing::TestWithParam<uint32_t> {};
+
+TEST_P(PacedOneSecondInTen, gives_the_percentiles_of_arithmetic) {
+  target::FaultOptions target_faults{.latency_low = Duration::millis(1),
+                                     .latency_high = Duration::millis(1),
+                                     .stall_every = Duration::seconds(10),
+                                     .stall_for = Duration::seconds(1)};
+  Load load({.url = "http://server/json", .vus = GetParam(), .duration = Duration::seconds(100)});
+  std::get<plan::ConstantVus>(load.plan.workflows[0].executor).pacing = plan::Delay::of(Duration::millis(GetParam()));
+  World world(GetParam());
+  world.network().set_links({.latency_min = Duration::micros(50), .latency_max = Duration::micros(100)});
+  world.add_node("server").start(&http_server, &target_faults);
+  world.run_for(Duration::millis(1));
+  world.add_node("generator").start(&generate_load, &load);
+  world.run_for(Duration::seconds(110));
+  ASSERT_TRUE(load.over);
+
+  const metrics::StepWindow& step = load.step();
+  EXPECT_EQ(step.response.count(), step.count + step.censored);
+  // After each stall a user's pace begins anew, less than one later than it would have been.
+  EXPECT_NEAR(static_cast<double>(step.response.count()), 100'000, 100 + 10.0 * GetParam());
+  // In each of the ten stalls a user waits for one answer, and what would have come in the meantime is not asked.
+  EXPECT_NEAR(static_cast<double>(step.censored), 10'000 - 20.0 * GetParam(), 300);
+  // All users began at once, so what is due comes in steps of the pace.
+  EXPECT_NEAR(step.response.percentile(95).millis_f(), 502, 502 * 0.02 + GetParam());
+  EXPECT_NEAR(step.response.percentile(99).millis_f(), 902, 902 * 0.02 + GetParam());
+  EXPECT_NEAR(step.response.percentile(99.9).millis_f(), 992, 992 * 0.02 + GetParam());
+  EXPECT_LT(step.service.percentile(95), Duration::millis(10));
+  EXPECT_EQ(load.workflow().dropped, 0u) << "there was no arrival";
+}
+
+INSTANTIATE_TEST_SUITE_P(Stall, PacedOneSecondInTen, testing::Values(5, 20));
+
+// A pace that nobody can keep: a million a second are due, and the wait of each is known to a thousandth.
+TEST(Stall, a_pace_far_too_short_is_charged_in_groups) {
+  Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
+  std::get<plan::ConstantVus>(load.plan.workflows[0].executor).pacing = plan::Delay::of(Duration::micros(1));
+  live(1, load, {"server", Duration::seconds(5), Duration::seconds(2)});
+  EXPECT_NEAR(static_cast<double>(load.step().response.count()), 10e6, 10e6 * 0.01);
+  EXPECT_NEAR(load.step().response.max().millis_f(), 2'000, 20);
+  EXPECT_NEAR(load.step().response.percentile(90).millis_f(), 1'000, 20) << "a fifth waited from 0 to 2 s";
+}
+
+// At the end of the time a user still waits: what its pace said until then was due.
+TEST(Stall, at_the_end_charges_what_the_pace_said_up_to_the_end_of_the_time) {
+  Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
+  load.plan.workflows[0].graceful_stop = Duration::seconds(2);
+  std::get<plan::ConstantVus>(load.plan.workflows[0].executor).pacing = plan::Delay::of(Duration::millis(100));
+  live(1, load, {"server", Duration::seconds(5), Duration::minutes(1)});
+  // 50 were answered, and the last 50 were not.
+  EXPECT_NEAR(static_cast<double>(load.step().censored), 50, 1);
+  EXPECT_NEAR(load.step().response.max().millis_f(), 7'000, 110);
+  EXPECT_NEAR(load.step().response.percentile(51).millis_f(), 2'000, 210);
+}
+
 // The server stands still from the fifth second on and for longer than anybody waits for it.
 TEST(Stall, at_the_end_charges_what_is_unanswered_with_the_time_that_it_waited) {
   Load load(open_model(/*vus=*/1000));

@@ -1,10 +1,13 @@
-#include "account/window_codec.h"
+// Reading windows of statistics, which may come from anybody.
 
 #include <algorithm>
 #include <array>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/wire_format_lite.h>
 #include <utility>
 #include <vector>
 
+#include "account/window_codec.h"
 #include "proto/stats.pb.h"
 
 namespace bellwether::account {
@@ -12,90 +15,6 @@ namespace {
 
 using metrics::Histogram;
 using metrics::Window;
-
-// --- writing ---------------------------------------------------------------------------------------------------------
-
-void put(const Histogram& from, wire::SparseHistogram& to) {
-  uint32_t last = 0;
-  from.each_bucket([&](uint32_t index, uint64_t count) {
-    to.add_gaps(index - last);
-    to.add_counts(count);
-    last = index;
-  });
-  to.set_sum_low(static_cast<uint64_t>(from.sum_ns()));
-  to.set_sum_high(static_cast<uint64_t>(from.sum_ns() >> 64));
-  to.set_min_ns(from.min().ns());
-  to.set_max_ns(from.max().ns());
-}
-
-// An empty one is not written, and so does not make its owner worth writing.
-template <class Get>
-bool put_unless_empty(const Histogram& from, Get get) {
-  if (from.empty()) return false;
-  put(from, *get());
-  return true;
-}
-
-bool put(const metrics::StepWindow& from, wire::StepDelta& to) {
-  bool any = (from.count | from.failed | from.bytes_sent | from.bytes_received | from.censored) != 0;
-  to.set_count(from.count);
-  to.set_failed(from.failed);
-  to.set_bytes_sent(from.bytes_sent);
-  to.set_bytes_received(from.bytes_received);
-  to.set_censored(from.censored);
-  any |= put_unless_empty(from.service, [&] { return to.mutable_service(); });
-  any |= put_unless_empty(from.response, [&] { return to.mutable_response(); });
-  for (uint32_t i = 0; i < metrics::kPhases; ++i) {
-    any |= put_unless_empty(from.phases[i], [&] {
-      wire::StepDelta::Phase* phase = to.add_phases();
-      phase->set_phase(i);
-      return phase->mutable_span();
-    });
-  }
-  const auto tally = [&](const auto& counts, auto* list) {
-    for (uint32_t i = 0; i < counts.size(); ++i) {
-      if (counts[i] == 0) continue;
-      wire::Tally* one = list->Add();
-      one->set_key(i);
-      one->set_count(counts[i]);
-      any = true;
-    }
-  };
-  tally(from.status, to.mutable_status());
-  tally(from.errors, to.mutable_errors());
-  return any;
-}
-
-bool put(const metrics::WorkflowWindow& from, wire::WorkflowDelta& to) {
-  to.set_iterations(from.iterations);
-  to.set_interrupted(from.interrupted);
-  to.set_scheduled(from.scheduled);
-  to.set_on_time(from.on_time);
-  to.set_late(from.late);
-  to.set_dropped(from.dropped);
-  to.set_vus_active(from.vus_active);
-  to.set_vus_allocated(from.vus_allocated);
-  bool any = (from.iterations | from.interrupted | from.scheduled | from.on_time | from.late | from.dropped) != 0 ||
-             from.vus_active != 0 || from.vus_allocated != 0;
-  any |= put_unless_empty(from.iteration, [&] { return to.mutable_iteration(); });
-  any |= put_unless_empty(from.start_lag, [&] { return to.mutable_start_lag(); });
-  return any;
-}
-
-void put(const metrics::MetricWindow& from, wire::MetricDelta& to) {
-  to.set_count(from.count);
-  to.set_refused(from.refused);
-  to.set_sum_low(static_cast<uint64_t>(from.sum));
-  to.set_sum_high(static_cast<uint64_t>(from.sum >> 64));
-  to.set_trues(from.trues);
-  to.set_last(from.last);
-  to.set_last_at_ns(from.last_at.ns());
-  to.set_least(from.least);
-  to.set_greatest(from.greatest);
-  put_unless_empty(from.trend, [&] { return to.mutable_trend(); });
-}
-
-// --- reading ---------------------------------------------------------------------------------------------------------
 
 // How much there can be.
 struct Limits {
@@ -109,7 +28,7 @@ constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
 // Reads parts, and remembers the first thing that was wrong.
 class Reader {
  public:
-  Reader(const Limits& limits, metrics::PagePool* pool, bool keeps) : limits_(limits), pool_(pool), keeps_(keeps) {}
+  Reader(const Limits& limits, bool keeps) : limits_(limits), keeps_(keeps) {}
   const char* wrong = nullptr;
 
   uint64_t count(uint64_t value) {
@@ -149,14 +68,14 @@ class Reader {
     const unsigned __int128 sum =
         (static_cast<unsigned __int128>(from.sum_high()) << 64) | static_cast<unsigned __int128>(from.sum_low());
     if (sum < least || sum > most) return fail("a histogram whose sum does not fit its buckets");
-    if (keeps_) to = Histogram::from_buckets(buckets_, sum, from.min_ns(), from.max_ns(), pool_);
+    if (keeps_) to.assign(buckets_, sum, from.min_ns(), from.max_ns());
   }
 
-  template <std::size_t N>
-  void tallies(const google::protobuf::RepeatedPtrField<wire::Tally>& from, std::array<uint64_t, N>& to) {
+  template <class Add>
+  void tallies(const google::protobuf::RepeatedPtrField<wire::Tally>& from, std::size_t end, Add add) {
     for (const wire::Tally& one : from) {
-      if (one.key() >= N) return fail("a status or an error that does not exist");
-      to[one.key()] += count(one.count());
+      if (one.key() >= end) return fail("a status or an error that does not exist");
+      add(one.key(), count(one.count()));
     }
   }
 
@@ -175,8 +94,9 @@ class Reader {
       }
       histogram(phase.span(), to.phases[phase.phase()]);
     }
-    tallies(from.status(), to.status);
-    tallies(from.errors(), to.errors);
+    tallies(from.status(), metrics::kStatusMax,
+            [&](uint32_t status, uint64_t count) { to.status.add(static_cast<uint16_t>(status), count); });
+    tallies(from.errors(), metrics::kErrorKinds, [&](uint32_t kind, uint64_t count) { to.errors[kind] += count; });
   }
 
   void workflow(const wire::WorkflowDelta& from, metrics::WorkflowWindow& to) {
@@ -224,45 +144,88 @@ class Reader {
     return value;
   }
 
-  static constexpr uint64_t kLastBucket = uint64_t{Histogram::kPages} * Histogram::kPageCounters - 1;
-  // Of the values in a bucket, which are as many in each bucket of a page.
+  static constexpr uint64_t kLastBucket = Histogram::kBuckets - 1;
+  // Of the values in a bucket, which are as many in each bucket of a power of two.
   static uint64_t greatest_of(int64_t low, uint64_t index) {
-    const uint64_t page = index >> Histogram::kSubBucketBits;
-    const uint64_t width = uint64_t{1} << (page == 0 ? 0 : page - 1);
+    const uint64_t magnitude = index >> Histogram::kSubBucketBits;
+    const uint64_t width = uint64_t{1} << (magnitude == 0 ? 0 : magnitude - 1);
     return static_cast<uint64_t>(low) + width - 1;
   }
 
   Limits limits_;
-  metrics::PagePool* pool_;
   bool keeps_;                              // histograms; else they are only looked at
   std::vector<Histogram::Bucket> buckets_;  // of the histogram that is being read
 };
 
-// Each at most once and within the shape.
+// Where each is at most once and within the shape.
+class Seen {
+ public:
+  explicit Seen(std::size_t size) : seen_(size) {}
+  bool takes(Reader& reader, std::size_t at) {
+    if (at < seen_.size() && !seen_[at]) return seen_[at] = true;
+    reader.fail("it belongs to another plan");
+    return false;
+  }
+
+ private:
+  std::vector<bool> seen_;
+};
+
 template <class From, class To, class Index, class Read>
 void read_each(Reader& reader, const From& from, std::vector<To>& to, Index index, Read read) {
-  std::vector<bool> seen(to.size());
+  Seen seen(to.size());
   for (const auto& one : from) {
     const std::size_t at = index(one);
-    if (at >= to.size() || seen[at]) return reader.fail("it belongs to another plan");
-    seen[at] = true;
+    if (!seen.takes(reader, at)) return;
     read(one, to[at]);
   }
 }
 
-Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, metrics::PagePool* pool,
-                      bool keeps = true) {
-  wire::WindowDelta from;
-  if (bytes.size() > limits.size || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return bellwether::fail(Errc::kProtocol, "these bytes are no window of statistics");
+constexpr const char* kNoWindow = "these bytes are no window of statistics";
+
+// Steps and metrics, of which there may be very many with very much in each, are read one by one, and everything else
+// at the end. False: the bytes are no window.
+template <class OnStep, class OnMetric, class OnRest>
+bool read_parts(std::string_view bytes, OnStep on_step, OnMetric on_metric, OnRest on_rest) {
+  using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::CodedInputStream in(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                            static_cast<int>(bytes.size()));
+  wire::StepDelta step;
+  wire::MetricDelta metric;
+  std::string rest;
+  const auto part = [&](auto& message, auto read) {
+    uint32_t size = 0;
+    if (!in.ReadVarint32(&size)) return false;
+    const auto begin = static_cast<std::size_t>(in.CurrentPosition());
+    if (size > bytes.size() - begin || !message.ParseFromArray(bytes.data() + begin, static_cast<int>(size))) {
+      return false;
+    }
+    read(message);
+    return in.Skip(static_cast<int>(size));
+  };
+  for (;;) {
+    const auto begin = static_cast<std::size_t>(in.CurrentPosition());
+    const uint32_t tag = in.ReadTag();
+    if (tag == 0) break;
+    constexpr auto kOfParts = WireFormatLite::WIRETYPE_LENGTH_DELIMITED;
+    if (tag == WireFormatLite::MakeTag(wire::WindowDelta::kStepsFieldNumber, kOfParts)) {
+      if (!part(step, on_step)) return false;
+    } else if (tag == WireFormatLite::MakeTag(wire::WindowDelta::kMetricsFieldNumber, kOfParts)) {
+      if (!part(metric, on_metric)) return false;
+    } else {
+      if (!WireFormatLite::SkipField(&in, tag)) return false;
+      rest.append(bytes.substr(begin, static_cast<std::size_t>(in.CurrentPosition()) - begin));
+    }
   }
-  Window out(shape, pool);
-  Reader reader(limits, pool, keeps);
+  wire::WindowDelta others;
+  if (!in.ConsumedEntireMessage() || !others.ParseFromString(rest)) return false;
+  on_rest(others);
+  return true;
+}
+
+void read_rest(Reader& reader, const wire::WindowDelta& from, Window& out) {
   out.second = from.second();
   if (from.second() > kMostCount) reader.fail("a second that cannot be");
-  read_each(
-      reader, from.steps(), out.steps, [](const auto& one) { return one.step(); },
-      [&](const auto& one, auto& to) { reader.step(one, to); });
   read_each(
       reader, from.workflows(), out.workflows, [](const auto& one) { return one.workflow(); },
       [&](const auto& one, auto& to) { reader.workflow(one, to); });
@@ -271,15 +234,31 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
       [&](const auto& one, auto& to) {
         to = {reader.count(one.passes()), reader.count(one.fails())};
       });
-  read_each(
-      reader, from.metrics(), out.series, [](const auto& one) { return one.series(); },
-      [&](const auto& one, auto& to) { reader.metric(one, to); });
   reader.histogram(from.loop_lag(), out.loop_lag);
-  if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62)
+  if (from.cpu_ns() < 0 || static_cast<uint64_t>(from.cpu_ns()) > uint64_t{1} << 62) {
     reader.fail("a time that cannot be");
+  }
   out.cpu = Duration::nanos(from.cpu_ns());
   if (from.covered_ns() < 0 || from.covered_ns() > 1'000'000'000) reader.fail("more than a second of a second");
   out.covered = Duration::nanos(from.covered_ns());
+}
+
+Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, bool keeps = true) {
+  if (bytes.size() > limits.size) return bellwether::fail(Errc::kProtocol, kNoWindow);
+  Window out(shape);
+  Reader reader(limits, keeps);
+  Seen steps(out.steps.size());
+  Seen series(out.series.size());
+  const bool is_window = read_parts(
+      bytes,
+      [&](const wire::StepDelta& one) {
+        if (steps.takes(reader, one.step())) reader.step(one, out.steps[one.step()]);
+      },
+      [&](const wire::MetricDelta& one) {
+        if (series.takes(reader, one.series())) reader.metric(one, out.series[one.series()]);
+      },
+      [&](const wire::WindowDelta& rest) { read_rest(reader, rest, out); });
+  if (!is_window) return bellwether::fail(Errc::kProtocol, kNoWindow);
   if (reader.wrong != nullptr) {
     return bellwether::fail(Errc::kProtocol, std::string("a window of statistics is refused: ") + reader.wrong);
   }
@@ -288,50 +267,14 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
 
 }  // namespace
 
-std::string encode_window(const Window& window) {
-  wire::WindowDelta to;
-  to.set_second(window.second);
-  for (uint32_t i = 0; i < window.steps.size(); ++i) {
-    wire::StepDelta* step = to.add_steps();
-    step->set_step(i);
-    if (!put(window.steps[i], *step)) to.mutable_steps()->RemoveLast();
-  }
-  for (uint32_t i = 0; i < window.workflows.size(); ++i) {
-    wire::WorkflowDelta* workflow = to.add_workflows();
-    workflow->set_workflow(i);
-    if (!put(window.workflows[i], *workflow)) to.mutable_workflows()->RemoveLast();
-  }
-  for (uint32_t i = 0; i < window.checks.size(); ++i) {
-    if (window.checks[i].passes == 0 && window.checks[i].fails == 0) continue;
-    wire::CheckDelta* check = to.add_checks();
-    check->set_check(i);
-    check->set_passes(window.checks[i].passes);
-    check->set_fails(window.checks[i].fails);
-  }
-  for (uint32_t i = 0; i < window.series.size(); ++i) {
-    if (window.series[i].empty()) continue;
-    wire::MetricDelta* metric = to.add_metrics();
-    metric->set_series(i);
-    put(window.series[i], *metric);
-  }
-  put_unless_empty(window.loop_lag, [&] { return to.mutable_loop_lag(); });
-  to.set_cpu_ns(window.cpu.ns());
-  to.set_covered_ns(window.covered.ns());
-  return to.SerializeAsString();
-}
-
-Result<Window> decode_window(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {
-  return decode(bytes, shape, kOfSecond, pool);
-}
+Result<Window> decode_window(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfSecond); }
 
 Status check_window(std::string_view bytes, const Shape& shape) {
-  const auto looked_at = decode(bytes, shape, kOfSecond, nullptr, false);
+  const auto looked_at = decode(bytes, shape, kOfSecond, false);
   if (!looked_at) return tl::unexpected(looked_at.error());
   return {};
 }
 
-Result<Window> decode_sum(std::string_view bytes, const Shape& shape, metrics::PagePool* pool) {
-  return decode(bytes, shape, kOfRun, pool);
-}
+Result<Window> decode_sum(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfRun); }
 
 }  // namespace bellwether::account
