@@ -169,6 +169,22 @@ TEST_P(PacedOneSecondInTen, gives_the_percentiles_of_arithmetic) {
 
 INSTANTIATE_TEST_SUITE_P(Stall, PacedOneSecondInTen, testing::Values(5, 20));
 
+// Each answer takes half as long again as the pace: each iteration but the first is due 50 ms before it can begin.
+TEST(Stall, of_each_answer_a_little_shows_in_the_next_one) {
+  target::FaultOptions target_faults{.latency_low = Duration::millis(150), .latency_high = Duration::millis(150)};
+  Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
+  std::get<plan::ConstantVus>(load.plan.workflows[0].executor).pacing = plan::Delay::of(Duration::millis(100));
+  World world(1);
+  world.add_node("server").start(&http_server, &target_faults);
+  world.run_for(Duration::millis(1));
+  world.add_node("generator").start(&generate_load, &load);
+  world.run_for(kRunsFor + Duration::seconds(5));
+  ASSERT_TRUE(load.over);
+  EXPECT_NEAR(load.step().service.percentile(50).millis_f(), 150, 5);
+  EXPECT_NEAR(load.step().response.percentile(50).millis_f(), 200, 5);
+  EXPECT_EQ(load.step().censored, 1u) << "the one that was due before the end and could not begin any more";
+}
+
 // A pace that nobody can keep: a million a second are due, and the wait of each is known to a thousandth.
 TEST(Stall, a_pace_far_too_short_is_charged_in_groups) {
   Load load({.url = "http://server/json", .vus = 1, .duration = kRunsFor});
