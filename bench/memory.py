@@ -3,10 +3,13 @@
 
 Memory is the resident set of the process; kernel memory of sockets is not in it. What a virtual user costs is the
 growth over a run with one, divided by their number. A long run does 20,000 requests a second on 200 virtual users.
-Statistics are kept for each step: what 1,000 of them cost is seen in a run with so many steps. What grows with time in
-it would grow with the length of a run.
+Statistics are kept for each step: what 1,000 of them cost is seen in a run with so many steps. It grows as values come
+that are in no bucket yet, which are ever fewer: about as many in each doubling of their number. So what a day of
+100,000 requests a second would take is extrapolated with the growth of the last doubling, or of the one before where
+that was more.
 """
 
+import math
 import signal
 import tempfile
 import time
@@ -47,13 +50,20 @@ def waiting_kib(program, scenario, site, vus):
     return kib
 
 
-def many_steps(folder, series):
+def after_a_day(points, rate):
+    """KiB after a day of 100,000 requests a second, of [minute, KiB] in rising order with so many a second."""
+    (a, of_a), (b, of_b), (c, of_c) = points[-3:]
+    for_a_doubling = max((of_b - of_a) / math.log2(b / a), (of_c - of_b) / math.log2(c / b), 0)
+    return of_c + for_a_doubling * math.log2(24 * 60 * 100_000 / (c * rate))
+
+
+def many_steps(folder, series, rate):
     """A scenario of so many steps, one after the other: each has statistics of its own."""
     steps = "".join(f"      s{i}: {{{f'after: s{i - 1}, ' if i else ''}http: {{get: \"${{BASE}}/json\"}}}}\n"
                     for i in range(series))
     path = Path(folder, "steps.yaml")
     path.write_text("env: {BASE: \"\", SECONDS: 10}\nworkflows:\n  w:\n    executor: constant-arrival-rate\n"
-                    f"    rate: {RATE // series}/s\n    duration: \"${{SECONDS}}s\"\n"
+                    f"    rate: {rate // series}/s\n    duration: \"${{SECONDS}}s\"\n"
                     f"    vus: {{preallocated: 200, max: 200}}\n    steps:\n{steps}", encoding="utf-8")
     return str(path)
 
@@ -73,7 +83,7 @@ def long_run(program, site, minutes, scenario="arrival"):
 
 def compare(options, out):
     program = report.built(options.build, "src/cli/bellwether")
-    minutes = [0.1, 0.2] if options.quick else options.minutes
+    minutes = [0.05, 0.1, 0.2] if options.quick else options.minutes
     series_minutes = minutes if options.quick else options.series_minutes
     allow_descriptors(max([*options.connected, servers.MOST_CONNECTIONS]) + DESCRIPTORS_SPARE)
     rows, figures = [], []
@@ -89,22 +99,26 @@ def compare(options, out):
         out.table("Virtual users that wait", ["what", "virtual users", "process MiB", "KiB each"], rows)
         samples = long_run(program, site, minutes) if minutes else []
         with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
-            series = [(count, long_run(program, site, series_minutes, many_steps(folder, count)))
+            series = [(count, long_run(program, site, series_minutes, many_steps(folder, count, options.series_rate)))
                       for count in options.series]
     if samples:
         out.table("A long run, 20,000 requests a second", ["after", "process MiB"],
                   [[f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"] for minute, kib in samples])
     if series:
-        out.table(f"Statistics of many steps, {RATE:,} requests a second", ["steps", "after", "process MiB"],
-                  [[f"{count:,}", f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"]
-                   for count, points in series for minute, kib in points])
+        rows = [[f"{count:,}", f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"]
+                for count, points in series for minute, kib in points]
+        rows += [[f"{count:,}", "24 h of 100,000/s, extrapolated",
+                  f"{after_a_day(points, options.series_rate) / 1024:.1f}"] for count, points in series]
+        out.table(f"Statistics of many steps, {options.series_rate:,} requests a second",
+                  ["steps", "after", "process MiB"], rows)
     largest = [figure for figure in figures if figure["what"] == "idle"][-1]
     goals = [(f"KiB for each of {largest['vus']:,} waiting virtual users", largest["kib_per_vu"], "<=", 4, "{:.2f}")]
     in_lua = [figure for figure in figures if figure["what"] == "waiting.lua"]
     if in_lua:
         goals.append((f"KiB for each of {in_lua[-1]['vus']:,} in Lua", in_lua[-1]["kib_per_vu"], "<=", 8, "{:.2f}"))
     if series:
-        goals.append((f"MiB of a run with {series[-1][0]:,} steps", series[-1][1][-1][1] / 1024, "<=", 200, "{:.0f}"))
+        day = after_a_day(series[-1][1], options.series_rate) / 1024
+        goals.append((f"MiB of a day with {series[-1][0]:,} steps, extrapolated", day, "<=", 200, "{:.0f}"))
     out.goals(goals)
     out.raw = {"waiting": figures, "long_run": samples, "series": series}
 
@@ -117,6 +131,7 @@ if __name__ == "__main__":
                            help="when to look at a long run (default 1 10; none: no long run)")
     arguments.add_argument("--series", type=int, nargs="*", default=[1, 100, 1000],
                            help="steps of a run with many of them (default 1 100 1000; none: no such run)")
-    arguments.add_argument("--series-minutes", type=float, nargs="+", default=[1, 3],
-                           help="when to look at them (default 1 3)")
+    arguments.add_argument("--series-minutes", type=float, nargs="+", default=[2, 4, 8],
+                           help="when to look at them (default 2 4 8)")
+    arguments.add_argument("--series-rate", type=int, default=RATE, help=f"requests a second in them (default {RATE})")
     report.main("memory", arguments, compare)

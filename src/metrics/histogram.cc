@@ -27,7 +27,17 @@ Histogram& Histogram::operator=(Histogram&& other) noexcept {
 
 // --- counting --------------------------------------------------------------------------------------------------------
 
-void Histogram::add_slowly(uint32_t index, uint64_t times) {
+void Histogram::record(Duration value, uint64_t times) {
+  if (times == 0) return;
+  const int64_t ns = tracked(value);
+  add(index_of(static_cast<uint64_t>(ns)), times);
+  count_ += times;
+  sum_ns_ += static_cast<unsigned __int128>(ns) * times;
+  min_ns_ = std::min(min_ns_, ns);
+  max_ns_ = std::max(max_ns_, ns);
+}
+
+void Histogram::add(uint32_t index, uint64_t times) {
   if (blocks_ == nullptr) {
     if (few_count_ + times <= kFewMost && few_count_ + times >= times) {
       for (; times > 0; --times) {
@@ -62,7 +72,7 @@ void Histogram::add_slowly(uint32_t index, uint64_t times) {
 
 void Histogram::spread() {
   blocks_ = static_cast<Block*>(take(kBlocks * sizeof(Block)));
-  for (uint32_t i = 0; i < few_count_; ++i) add(few_[i], 1);
+  for (uint32_t i = 0; i < few_count_; ++i) add_one(few_[i]);
   if (few_ != nullptr) give_back(few_, few_room_ * sizeof(uint16_t));
   few_ = nullptr;
   few_count_ = few_room_ = 0;
@@ -83,7 +93,7 @@ void Histogram::widen(Block& block, Block width) {
 
 void Histogram::merge(const Histogram& other) {
   if (other.blocks_ == nullptr) {
-    for (uint32_t i = 0; i < other.few_count_; ++i) add(other.few_[i], 1);
+    for (uint32_t i = 0; i < other.few_count_; ++i) add_one(other.few_[i]);
   } else {
     other.each_bucket([this](uint32_t index, uint64_t count) { add(index, count); });
   }

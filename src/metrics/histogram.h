@@ -12,6 +12,7 @@
 #include <array>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -41,19 +42,15 @@ class Histogram {
   Histogram& operator=(const Histogram&) = delete;
 
   // Negative values (a clock that stepped) count as 0.
-  void record(Duration value) { record(value, 1); }
-  void record(Duration value, uint64_t times) {
-    int64_t ns = value.ns();
-    if (ns < 0) [[unlikely]]
-      ns = 0;
-    if (ns > kMaxTracked) [[unlikely]]
-      ns = kMaxTracked;
-    add(index_of(static_cast<uint64_t>(ns)), times);
-    count_ += times;
-    sum_ns_ += static_cast<unsigned __int128>(ns) * times;
+  void record(Duration value) {
+    const int64_t ns = tracked(value);
+    add_one(index_of(static_cast<uint64_t>(ns)));
+    ++count_;
+    sum_ns_ += static_cast<uint64_t>(ns);
     if (ns < min_ns_) min_ns_ = ns;
     if (ns > max_ns_) max_ns_ = ns;
   }
+  void record(Duration value, uint64_t times);
 
   void merge(const Histogram& other);
   // Forgets all counts and gives the memory back.
@@ -133,20 +130,41 @@ class Histogram {
     }
   }
 
-  void add(uint32_t index, uint64_t times) {
+  static int64_t tracked(Duration value) {
+    const int64_t ns = value.ns();
+    if (ns < 0) [[unlikely]]
+      return 0;
+    return ns > kMaxTracked ? kMaxTracked : ns;
+  }
+  // False: the counter is at its end, and stays there.
+  template <class Counter>
+  static bool count_up(Block block, uint32_t at) {
+    Counter& counter = counters<Counter>(block)[at];
+    if (counter == std::numeric_limits<Counter>::max()) [[unlikely]]
+      return false;
+    ++counter;
+    return true;
+  }
+  void add_one(uint32_t index) {
     if (blocks_ != nullptr) [[likely]] {
       const Block block = blocks_[index / kBlockCounters];
-      if ((block & kWidth) == kTwoBytes) [[likely]] {
-        uint16_t& counter = counters<uint16_t>(block)[index % kBlockCounters];
-        if (times <= static_cast<uint64_t>(UINT16_MAX - counter)) [[likely]] {
-          counter = static_cast<uint16_t>(counter + times);
-          return;
-        }
+      const uint32_t at = index % kBlockCounters;
+      switch (block & kWidth) {
+        case kOneByte:
+          if (count_up<uint8_t>(block, at)) return;
+          break;
+        case kTwoBytes:
+          if (count_up<uint16_t>(block, at)) return;
+          break;
+        case kFourBytes:
+          if (count_up<uint32_t>(block, at)) return;
+          break;
+        default: break;
       }
     }
-    add_slowly(index, times);
+    add(index, 1);
   }
-  void add_slowly(uint32_t index, uint64_t times);
+  void add(uint32_t index, uint64_t times);
   // From a list to blocks.
   void spread();
   // Makes counters of this width of what is there.
