@@ -17,13 +17,14 @@ UP_TO_REPORT = "report aggregate script lua native vuser client codec plan scena
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
 UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster {UP_TO_CLUSTER} "
-               f"dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
+               f"signature dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
     ("src/base/*", "base", "", False),
     ("src/runtime/*", "runtime", "base", False),
     ("src/metrics/*", "metrics", "base", True),
+    ("src/signature/*", "signature", "base", True),
     ("src/account/*", "account", "proto aggregate plan metrics base", True),
     ("src/election/*", "election", "base", True),
     ("src/wire/link/*", "link", "wire proto runtime base", False),
@@ -44,14 +45,15 @@ ROOMS = [
     ("src/lead/*", "lead", "journal web store election yaml report client codec metrics runtime base", False),
     ("src/yaml/*", "yaml", "base", True),
     ("src/scenario/*", "scenario", "yaml base", True),
-    ("src/plan/*", "plan", "scenario base", True),
+    ("src/plan/*", "plan", "signature scenario base", True),
     ("src/protocol/*/client*", "client", "codec runtime metrics base", False),
     ("src/protocol/*/connection*", "client", "codec runtime metrics base", False),
     ("src/protocol/*", "codec", "base", True),
     ("src/vuser/*", "vuser", "client codec plan metrics runtime base", False),
     ("src/script/lua/*", "lua", "vuser client codec plan scenario yaml metrics runtime base", False),
     ("src/script/native/*", "native", "vuser client codec plan scenario yaml metrics runtime base", False),
-    ("src/script/*", "script", "lua native vuser client codec plan scenario yaml metrics runtime base", False),
+    ("src/script/*", "script", "lua native vuser client codec plan signature scenario yaml metrics runtime base",
+     False),
     ("src/aggregate/*", "aggregate", "metrics plan base", True),
     ("src/report/*", "report", "aggregate metrics plan runtime base", False),
     ("src/results/compare/*", "compare", "metrics base", True),
@@ -61,15 +63,15 @@ ROOMS = [
      f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
     ("src/node/client/*", "client_node",
-     f"node_cluster dispatch_codec account cluster lua native report aggregate scenario plan metrics "
+     f"node_cluster dispatch_codec account cluster lua native signature report aggregate scenario plan metrics "
      f"{UP_TO_CLUSTER}", False),
     ("src/node/cluster/*", "node_cluster",
-     f"manager_node worker_node share copies jobs dispatch_codec account cluster lead aggregate plan metrics "
+     f"manager_node worker_node share signature copies jobs dispatch_codec account cluster lead aggregate plan metrics "
      f"{UP_TO_CLUSTER}", False),
     ("src/node/share/*", "share",
-     "node dispatch_codec dispatch account wire proto script vuser plan metrics runtime base", False),
+     "node dispatch_codec dispatch account wire proto script signature vuser plan metrics runtime base", False),
     ("src/node/worker/*", "worker_node",
-     f"share dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
+     f"share signature dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate script vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", f"manager_node worker_node {UP_TO_NODES}", False),
     ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),

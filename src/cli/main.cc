@@ -4,6 +4,7 @@
 #include <csignal>
 #include <cstdio>
 
+#include "base/product.h"
 #include "cli/commands.h"
 #include "cli/slips.h"
 #include "lead/run/guardian.h"
@@ -29,7 +30,7 @@ int main(int argc, char** argv) {
       "Exit codes: 0 pass, 99 thresholds failed, 104 wrong scenario or command line, 105 ended by a signal,\n"
       "  108 aborted by a step, 110 every request failed, 121 schedule not achieved, 122 generator saturated,\n"
       "  123 no samples for a threshold. All of them: docs/formats/result.md. Those of other commands: their --help.");
-  app.set_version_flag("--version", "bellwether 0.1.0");
+  app.set_version_flag("--version", "bellwether " + std::string(bellwether::kProductVersion));
   app.require_subcommand(1);
 
   // A pipe whose reader went away must not end a run before its result file is written.

@@ -1,0 +1,10 @@
+// Which version of the product this is.
+#pragma once
+
+#include <string_view>
+
+namespace bellwether {
+
+inline constexpr std::string_view kProductVersion = "0.1.0";
+
+}  // namespace bellwether
