@@ -5,20 +5,23 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <memory>
+#include <optional>
 
+#include "base/product.h"
+#include "bellwether/workflow_abi.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "script/native/describe.h"
+#include "signature/signature.h"
 
 namespace bellwether::cli {
 namespace {
 
-constexpr uint64_t kArtifactBytesMax = 8ULL << 20;
-
 struct BuildArguments {
   script::native::BuildOptions build;
   std::string out;
+  std::string sign_key;
 };
 
 // "load/shop.cc" makes "load/shop.bw".
@@ -37,6 +40,12 @@ Status run_build(BuildArguments arguments) {
   if (!script::native::is_source(arguments.build.file)) {
     return fail(Errc::kInvalid, "'" + arguments.build.file + "' is no file in C++: FILE.cc, FILE.cpp or FILE.cxx");
   }
+  std::optional<signature::SigningKey> key;
+  if (!arguments.sign_key.empty()) {
+    auto read = read_signing_key(arguments.sign_key);
+    if (!read) return tl::unexpected(read.error());
+    key = std::move(*read);
+  }
   auto cache = script::native::cache_folder();
   if (!cache) return tl::unexpected(cache.error());
   arguments.build.cache = std::move(*cache);
@@ -46,14 +55,21 @@ Status run_build(BuildArguments arguments) {
     return fail(Errc::kInvalid, arguments.build.file + ": it does not compile");
   }
   if (!built) return tl::unexpected(built.error());
-  const auto bytes = read_whole_file(*built, kArtifactBytesMax);
+  auto bytes = read_whole_file(*built, signature::kProgramBytesMax);
   if (!bytes) return tl::unexpected(bytes.error());
   const std::string out = arguments.out.empty() ? artifact_beside(arguments.build.file) : arguments.out;
   if (const auto described = script::native::describe(*bytes, out); !described) {
     return tl::unexpected(described.error());
   }
+  if (key) *bytes = signature::sign(*bytes, {BELLWETHER_ABI_VERSION, std::string(kProductVersion)}, *key);
+  if (bytes->size() > signature::kProgramBytesMax) {
+    return fail(Errc::kTooLarge, "'" + out + "' would be larger than " +
+                                     std::to_string(signature::kProgramBytesMax >> 20) +
+                                     " MiB, and nothing could run it");
+  }
   if (Status written = write_artifact(*bytes, out); !written) return written;
-  std::printf("%s: built; run it with: bellwether run %s\n", out.c_str(), out.c_str());
+  const std::string by = key ? " and signed by key " + signature::name_of(key->public_key()) : "";
+  std::printf("%s: built%s; run it with: bellwether run %s\n", out.c_str(), by.c_str(), out.c_str());
   return {};
 }
 
@@ -66,11 +82,17 @@ void add_build(CLI::App& app, int& exit_code) {
   command->add_option("-o,--output", arguments->out, "The artifact (default: FILE.bw beside the source)");
   command->add_option("--compiler", arguments->build.compiler,
                       "Default: clang++-16, clang++ or g++, whichever is there");
+  add_sign_option(command, arguments->sign_key);
   command->add_flag("--verbose", arguments->build.verbose, "All that the compiler says, not just the first errors");
   command->footer(
       "`bellwether run FILE.cc` builds by itself; what is built once is kept in $XDG_CACHE_HOME/bellwether. How a\n"
       "workflow is written: docs/cpp.md. Exit codes: 0 built, 104 it cannot be.\n"
-      "Example:\n  bellwether build examples/shop.cc -o shop.bw");
+      "On clusters only what is signed runs, by a key that the workers trust: docs/cluster/programs.md.\n"
+      "Examples:\n"
+      "  bellwether build examples/shop.cc -o shop.bw\n"
+      "  openssl genpkey -algorithm ed25519 -out load.key\n"
+      "  openssl pkey -in load.key -pubout -out load.pub       for the workers\n"
+      "  bellwether build examples/shop.cc -o shop.bw --sign-key load.key");
   command->callback([arguments, &exit_code] {
     const Status built = run_build(*arguments);
     if (!built) std::fprintf(stderr, "bellwether build: %s\n", built.error().message.c_str());

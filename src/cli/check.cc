@@ -8,11 +8,13 @@
 #include <string>
 #include <vector>
 
+#include "base/printable.h"
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
 #include "scenario/schema.h"
+#include "signature/signature.h"
 
 namespace bellwether::cli {
 namespace {
@@ -78,6 +80,15 @@ std::vector<std::string> files_of(const std::string& scenario, const scenario::B
   return {out.begin(), out.end()};
 }
 
+// Who has signed a compiled program. What is compiled anew each time nobody has.
+std::string vouched_by(const plan::Program& program) {
+  if (program.language != plan::Program::Language::kNative || program.name.starts_with('/')) return {};
+  const auto read = signature::read(*program.text, program.name);
+  if (!read) return "  " + printable(program.name) + ": not signed, so it runs on this machine only\n";
+  return "  " + printable(program.name) + ": signed by key " + signature::name_of(read->key) + ", with bellwether " +
+         printable(read->versions.product) + "\n";
+}
+
 int run_check(const CheckOptions& options) {
   if (options.schema == !options.file.empty()) {
     std::fprintf(stderr, "bellwether check: %s\n  see 'bellwether check --help'\n",
@@ -108,6 +119,7 @@ int run_check(const CheckOptions& options) {
   std::printf("%s: ok\n", options.file.c_str());
   for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(plan, workflow).c_str());
   for (const std::string& file : files_of(options.file, bundled->bundle)) std::printf("  reads %s\n", file.c_str());
+  for (const plan::Program& program : plan.programs) std::fputs(vouched_by(program).c_str(), stdout);
   std::printf("  %s, %s\n", format_count(plan.checks.size(), "check").c_str(),
               format_count(plan.thresholds.size(), "threshold").c_str());
   return kExitOk;

@@ -30,6 +30,7 @@ struct Given {
   std::vector<std::string> workflows;
   std::string why;
   std::string timeout;
+  std::string sign_key;
   std::string ui;
   uint64_t seed = 0;
   std::string windows;
@@ -69,7 +70,9 @@ Result<plan::Bundled> bundle_of(const Given& given) {
   scenario.file = given.file;
   scenario.variables = std::move(*sets);
   if (*timeout) scenario.timeout = client::Span((*timeout)->ns());
-  return load_scenario(scenario);
+  const auto native = native_for_cluster(given.file, given.sign_key);
+  if (!native) return tl::unexpected(native.error());
+  return load_scenario(scenario, *native);
 }
 
 int submit(const Given& given) {
@@ -202,6 +205,7 @@ void add_job(CLI::App& app, int& exit_code) {
   submitting->add_option("-e,--set", given->sets, "NAME=VALUE: sets a variable of the scenario")
       ->take_all()
       ->allow_extra_args(false);
+  add_sign_option(submitting, given->sign_key);
   submitting->add_option("--timeout", given->timeout, "Ends the job when it has run for so long, for example 2h");
   submitting->add_option("--id", given->id, "The job's id: giving the same twice starts it once (usual: drawn)");
   submitting->add_option("--seed", given->seed, "Seed of everything random (default: from the system)");

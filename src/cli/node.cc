@@ -141,6 +141,12 @@ void add_worker(CLI::App& app, int& exit_code) {
   given->over = {"role=worker"};
   CLI::App* command = add_node_verb(app, given, "worker", "Be a worker: make load for the jobs of managers", exit_code);
   command->require_subcommand(0, 1);
+  command
+      ->add_option_function<std::string>(
+          "--trust-keys",
+          [given](const std::string& path) { given->settings.assignments.push_back("trust_keys=" + path); },
+          "As --set trust_keys=PATH: public keys, of a file or a folder; what they have signed may run as C++")
+      ->type_name("PATH");
   add_worker_drain(*command, exit_code);
   command->footer(
       std::string(
@@ -148,7 +154,8 @@ void add_worker(CLI::App& app, int& exit_code) {
           "Examples:\n"
           "  bellwether worker --config w1.yaml\n"
           "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
-          "      --set cores=3\n\n") +
+          "      --set cores=3\n"
+          "  bellwether worker --config w1.yaml --trust-keys load.pub\n\n") +
       kLeaving);
 }
 

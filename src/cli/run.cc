@@ -29,6 +29,7 @@ struct RunArguments {
   uint32_t cores = 0;
   uint64_t seed = 0;
   std::string store;
+  std::string sign_key;
   bool no_store = false;
   bool insecure = false;
   bool ignore_limits = false;
@@ -104,8 +105,13 @@ Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
   if (put) put = is_url(arguments.what) ? put_url(arguments, scenario) : put_file(arguments, scenario);
   if (!put) return tl::unexpected(put.error());
   client::detail::Native native;
-  if (!arguments.on_cluster() && scenario.url.empty()) {
-    auto allowed = native_of(arguments.what);
+  if (!arguments.sign_key.empty() && (!arguments.on_cluster() || !scenario.url.empty())) {
+    return fail(Errc::kInvalid,
+                "--sign-key is for a workflow in C++ that goes to a cluster; `bellwether build` signs a file");
+  }
+  if (scenario.url.empty()) {
+    auto allowed =
+        arguments.on_cluster() ? native_for_cluster(arguments.what, arguments.sign_key) : native_of(arguments.what);
     if (!allowed) return tl::unexpected(allowed.error());
     native = std::move(*allowed);
   }
@@ -197,6 +203,7 @@ void add_run(CLI::App& app, int& exit_code) {
   command->add_option("--seed", arguments->seed, "Seed of everything random (default: from the system)");
   command->add_flag("--allow-files", arguments->scripts.files, "Lua scripts may read and write files");
   command->add_flag("--allow-processes", arguments->scripts.processes, "Lua scripts may start other programs");
+  add_sign_option(command, arguments->sign_key);
   command->add_flag("--ignore-limits", arguments->ignore_limits, "Start although the limit of open files is too low");
   command->add_option("-H,--header", arguments->headers, "URL only: 'Name: value'")
       ->take_all()
@@ -209,6 +216,7 @@ void add_run(CLI::App& app, int& exit_code) {
   add_cluster_options(command, arguments->cluster);
   command->footer(
       "With --managers or --cluster-config the workers of a cluster run it; what is seen and written is the same.\n"
+      "A workflow in C++ is signed for that, with --sign-key or by `bellwether build` (docs/cluster/programs.md).\n"
       "Ctrl-C once: iterations that run may finish, then the summary. Twice: at once.\n"
       "On the screen: q stops the run after a question, n shows the next workflow, ? all keys.\n"
       "Examples:\n"

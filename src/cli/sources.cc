@@ -1,6 +1,8 @@
 #include "cli/sources.h"
 
+#include <CLI/CLI.hpp>
 #include <cstdio>
+#include <sys/stat.h>
 
 #include "base/units.h"
 #include "scenario/document.h"
@@ -56,6 +58,38 @@ Result<client::detail::Native> native_of(const std::string& file) {
   if (built.error().code != Errc::kInvalid) return tl::unexpected(built.error());
   std::fprintf(stderr, "%s\n", built.error().message.c_str());
   return fail(Errc::kInvalid, file + ": it does not compile; nothing was sent");
+}
+
+Result<client::detail::Native> native_for_cluster(const std::string& file, const std::string& sign_key) {
+  std::optional<signature::SigningKey> key;
+  if (!sign_key.empty()) {
+    auto read = read_signing_key(sign_key);
+    if (!read) return tl::unexpected(read.error());
+    key = std::move(*read);
+  } else if (script::native::is_source(file)) {
+    return fail(Errc::kInvalid, file + ": a cluster runs compiled workflows only when they are signed: --sign-key KEY");
+  }
+  auto native = native_of(file);
+  if (!native) return native;
+  native->travels = true;
+  native->sign = std::move(key);
+  return native;
+}
+
+Result<signature::SigningKey> read_signing_key(const std::string& path) {
+  const auto pem = read_whole_file(path, signature::kKeyFileBytesMax);
+  if (!pem) return fail(pem.error().code, "--sign-key: " + pem.error().message);
+  auto key = signature::SigningKey::read(*pem, path);
+  struct stat status {};
+  if (key && ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 077U) != 0) {
+    return fail(Errc::kInvalid, "the key in '" + path + "' can be read by others: chmod 600 '" + path + "'");
+  }
+  return key;
+}
+
+void add_sign_option(CLI::App* command, std::string& path) {
+  command->add_option("--sign-key", path, "A workflow in C++: sign it with this private key (Ed25519, PEM)")
+      ->type_name("KEY");
 }
 
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings) {

@@ -10,6 +10,11 @@
 #include "lead/policy/policy.h"
 #include "node/client/scenario_files.h"
 #include "plan/bundle.h"
+#include "signature/keys.h"
+
+namespace CLI {
+class App;
+}
 
 namespace bellwether::cli {
 
@@ -28,6 +33,12 @@ Result<plan::Bundled> load_scenario(const client::Scenario& scenario, const clie
 // Lets a scenario be a compiled program; one in C++ is compiled first, if it was not before. What the compiler has to
 // say against it goes to stderr, and the result is an Error that says so.
 Result<client::detail::Native> native_of(const std::string& file);
+// The same for a cluster, which runs only what is signed: with the key in that file, unless the name is empty.
+Result<client::detail::Native> native_for_cluster(const std::string& file, const std::string& sign_key);
+
+// What signs, of --sign-key. kInvalid too when others than its owner may read the file.
+Result<signature::SigningKey> read_signing_key(const std::string& path);
+void add_sign_option(CLI::App* command, std::string& path);
 
 // The policy sheet of a file. What is wrong with it goes to stderr as above; what to warn of goes to `warnings`.
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings);

@@ -46,6 +46,8 @@ constexpr std::array kSpecs{
     SettingSpec{"pin", "true", "Of a worker: its load threads stay on their cores", Kind::kFlag},
     SettingSpec{"hand_over", "10s", "Of a worker that leaves: it waits so long for others to go on with what it runs",
                 Kind::kDuration},
+    SettingSpec{"trust_keys", "",
+                "Of a worker: a file with public keys (PEM), or a folder of them; what they signed may run as C++"},
     SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
                 Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
     SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced", Kind::kText, "",
@@ -213,6 +215,7 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   config.cores = static_cast<uint32_t>(settings.number("cores"));
   config.pin = settings.flag("pin");
   config.hand_over = settings.duration("hand_over");
+  config.trust_keys = settings.text("trust_keys");
   config.secret_file = settings.text("secret.file");
   config.previous_secret_file = settings.text("secret.previous_file");
   config.certificate = settings.text("tls.certificate");

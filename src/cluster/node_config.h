@@ -40,9 +40,10 @@ struct NodeConfig {
   std::string profile;
   std::string data;  // a folder
 
-  uint32_t cores = 0;  // of a worker, for load; 0: all
-  bool pin = true;     // each of them is a processor of its own
-  Duration hand_over;  // of a worker that leaves: what it runs, to others, for so long at most
+  uint32_t cores = 0;      // of a worker, for load; 0: all
+  bool pin = true;         // each of them is a processor of its own
+  Duration hand_over;      // of a worker that leaves: what it runs, to others, for so long at most
+  std::string trust_keys;  // of a worker: a file or a folder; empty: it runs no compiled programs
 
   std::string secret_file;
   std::string previous_secret_file;

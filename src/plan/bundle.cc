@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "plan/load.h"
 #include "plan/quick.h"
+#include "signature/signature.h"
 
 namespace bellwether::plan {
 namespace {
@@ -11,11 +12,8 @@ Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {
   const scenario::ReplayingOutside outside(record);
   auto plan = load(scenario::sources_of(record, outside));
   if (plan) {
-    // Whoever runs what others send would run all that it can do.
-    for (const Program& program : plan->programs) {
-      if (program.language != Program::Language::kNative) continue;
-      return fail(Errc::kInvalid, record.file_name + ": '" + program.name +
-                                      "' is a compiled program without the signature of a key that is trusted here");
+    if (Status vouched = check_signatures(*plan); !vouched) {
+      return fail(Errc::kInvalid, record.file_name + ": " + vouched.error().message);
     }
     return std::move(*plan);
   }
@@ -27,6 +25,14 @@ Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {
 }
 
 }  // namespace
+
+Status check_signatures(const Plan& plan) {
+  for (const Program& program : plan.programs) {
+    if (program.language != Program::Language::kNative) continue;
+    if (auto read = signature::read(*program.text, program.name); !read) return tl::unexpected(read.error());
+  }
+  return {};
+}
 
 tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenario::Sources sources) {
   check(sources.outside != nullptr, "the scenario may ask for a file or a variable");

@@ -23,8 +23,11 @@ tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenari
 Result<Bundled> bundle_url(scenario::QuickRun run);
 
 // The plan with which the bundle was made. Fails only for a bundle that some other version made, or that was made up:
-// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds;
-// and for one with a compiled program, which is run only where its user started it.
+// kInvalid with one line for each thing that is wrong, which may quote what the bundle holds. A compiled program in it
+// has to be signed: by whom, is looked at where it is run.
 Result<Plan> plan_of(const scenario::Bundle& bundle);
+
+// Whether each compiled program of the plan has a signature, and is what was signed. Errors as signature::read().
+Status check_signatures(const Plan& plan);
 
 }  // namespace bellwether::plan

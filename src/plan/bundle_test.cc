@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "plan/load_testing.h"
+#include "signature/signature.h"
+#include "signature/signature_testing.h"
 
 namespace bellwether::plan {
 namespace {
@@ -156,6 +158,28 @@ TEST(Certificates, are_shared_by_the_steps_that_trust_them) {
   ASSERT_TRUE(plan);
   const auto& steps = plan->workflows[0].steps;
   EXPECT_EQ(std::get<HttpCall>(steps[0].work).tls_ca, std::get<HttpCall>(steps[1].work).tls_ca);
+}
+
+// Empty: there is a plan.
+std::string why_not_with_program(const std::string& bytes) {
+  TestSources shop("workflows: {w: {vus: 1, duration: 1s, steps: {s: {native: {file: shop.bw, call: w.s}}}}}");
+  shop.world.files = {{"shop.bw", bytes}};
+  shop.outside = &shop.world;
+  const auto made = bundle_scenario(shop);
+  if (!made) return "no bundle";
+  const auto plan = plan_of(made->bundle);
+  EXPECT_EQ(plan.has_value(), check_signatures(made->plan).has_value());
+  return plan ? std::string() : plan.error().message;
+}
+
+// The user who makes the bundle may have an unsigned one; nobody takes it from there.
+TEST(Bundle, a_compiled_program_travels_with_a_signature_of_its_bytes) {
+  std::string bytes =
+      signature::sign("\x7f\x45LF", {1, "0.1.0"}, *signature::SigningKey::read(signature::kTestKey, "k"));
+  EXPECT_EQ(why_not_with_program(bytes), "");
+  EXPECT_THAT(why_not_with_program("\x7f\x45LF"), HasSubstr("'shop.bw' is a compiled program without a signature"));
+  bytes[3] = 'f';
+  EXPECT_THAT(why_not_with_program(bytes), HasSubstr("it was changed after it was signed"));
 }
 
 }  // namespace

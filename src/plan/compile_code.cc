@@ -1,9 +1,9 @@
 #include "plan/compile_step.h"
+#include "signature/signature.h"
 
 namespace bellwether::plan {
 namespace {
 
-constexpr uint64_t kProgramBytesMax = 8u << 20;
 constexpr std::size_t kProgramsMax = 100;
 
 Program::Language language_of(scenario::Code::Language language) {
@@ -24,7 +24,7 @@ uint16_t program_of(const scenario::Code& code, Compiling& compiling, Plan& plan
                                      .expected = "at most " + std::to_string(kProgramsMax) + " programs"});
     return 0;
   }
-  auto text = compiling.sources.outside->read_file(path, kProgramBytesMax);
+  auto text = compiling.sources.outside->read_file(path, signature::kProgramBytesMax);
   std::vector<Module> modules;
   if (text && language == Program::Language::kLua) {
     const std::string folder = path.substr(0, path.rfind('/') + 1);

@@ -90,9 +90,10 @@ TEST(Errors, an_empty_file_is_one) {
 
 TEST(Errors, a_compiled_program_is_no_scenario_and_neither_are_bytes) {
   const std::string told =
-      "shop.yaml:1:1: this is a compiled program without the signature of a key that is trusted here\n"
+      "shop.yaml:1:1: this is a compiled program\n"
       "  expected: a scenario as text (YAML)\n"
-      "  only text is read, and nothing that comes with it is executed\n";
+      "  only text is read here, and nothing is executed: `bellwether run` and `bellwether job submit` ask a program "
+      "what its scenario is\n";
   EXPECT_EQ(TestSources(std::string("\x7f\x45LF\x02\x01\x01\x00", 8)).errors(), told);
   EXPECT_EQ(TestSources("!<arch>\nwf.o/").errors(), told);
   EXPECT_EQ(TestSources(std::string("a: 1\nbc\0", 8)).errors(),

@@ -45,7 +45,7 @@ void check_sets(const scenario::Sources& sources, const std::vector<std::string>
   }
 }
 
-// A program, a library or an archive of them. Nobody vouches for one, and what nobody vouches for is not run.
+// A program, a library or an archive of them. What it would do as a scenario, only running it could tell.
 bool is_compiled(std::string_view text) { return text.starts_with("\x7f\x45LF") || text.starts_with("!<arch>\n"); }
 
 }  // namespace
@@ -55,9 +55,10 @@ tl::expected<Plan, std::vector<scenario::Diagnostic>> load(const scenario::Sourc
   scenario::Diagnostics diagnostics(sources.file_name);
   if (is_compiled(sources.text)) {
     diagnostics.add({1, 1},
-                    {.message = "this is a compiled program without the signature of a key that is trusted here",
+                    {.message = "this is a compiled program",
                      .expected = "a scenario as text (YAML)",
-                     .hint = "only text is read, and nothing that comes with it is executed"});
+                     .hint = "only text is read here, and nothing is executed: `bellwether run` and `bellwether job "
+                             "submit` ask a program what its scenario is"});
     return tl::unexpected(diagnostics.take());
   }
   const auto whole = scenario::read_with_includes(sources, diagnostics);

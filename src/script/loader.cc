@@ -1,7 +1,9 @@
 #include "script/loader.h"
 
+#include "bellwether/workflow_abi.h"
 #include "script/lua/lua_program.h"
 #include "script/native/native_program.h"
+#include "signature/signature.h"
 
 namespace bellwether::script {
 
@@ -10,9 +12,16 @@ Result<std::unique_ptr<vuser::Program>> Loader::load(const plan::Program& progra
     case plan::Program::Language::kLua: return lua::load(program, may_);
     case plan::Program::Language::kNative: break;
   }
-  if (compiled_ == Compiled::kRun) return native::load(program);
-  return fail(Errc::kUnsupported,
-              "'" + program.name + "' is a compiled program without the signature of a key that is trusted here");
+  const std::string& bytes = *program.text;
+  if (compiled_ == Compiled::kTrusted) {
+    const auto admitted = signature::admit(bytes, program.name, trusted_, BELLWETHER_ABI_VERSION);
+    if (!admitted) return tl::unexpected(admitted.error());
+  } else if (signature::is_signed(bytes)) {
+    // Who signed it meant other bytes than these.
+    const auto intact = signature::read(bytes, program.name);
+    if (!intact) return tl::unexpected(intact.error());
+  }
+  return native::load(program);
 }
 
 }  // namespace bellwether::script

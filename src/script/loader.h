@@ -3,27 +3,34 @@
 
 #include <cstdint>
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "base/result.h"
 #include "plan/plan.h"
 #include "script/lua/state.h"
+#include "signature/keys.h"
 #include "vuser/program.h"
 
 namespace bellwether::script {
 
-// Compiled programs can do whatever this process can. They are run for the user of this machine, and refused when they
-// come from elsewhere.
-enum class Compiled : uint8_t { kRefused, kRun };
+// Compiled programs can do whatever this process can. The user's own are run on the user's machine; those that come
+// from elsewhere only when one of the trusted keys has signed them, for the interface of this product.
+enum class Compiled : uint8_t { kTrusted, kRun };
 
 // One for all load threads.
 class Loader final : public vuser::ProgramLoader {
  public:
-  explicit Loader(Compiled compiled = Compiled::kRefused, lua::Permissions may = {}) : compiled_(compiled), may_(may) {}
+  explicit Loader(Compiled compiled = Compiled::kTrusted, lua::Permissions may = {},
+                  std::vector<signature::PublicKey> trusted = {})
+      : compiled_(compiled), may_(may), trusted_(std::move(trusted)) {}
+  // Of a compiled program: errors as signature::admit() too.
   Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program) const override;
 
  private:
   Compiled compiled_;
   lua::Permissions may_;  // of scripts
+  std::vector<signature::PublicKey> trusted_;
 };
 
 }  // namespace bellwether::script

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 """Workflows in C++: built, run, and refused with few words."""
 
+import hashlib
 import re
 import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 
@@ -183,7 +185,42 @@ class Cpp(product.Test):
         for what in ("shop.cc", "shop.bw"):
             run = self.bellwether("run", what, "--managers", "127.0.0.1:1")
             self.assertEqual(run.code, product.WRONG, run)
+            self.assertIn("--sign-key", run.err)
             self.assertNotIn("127.0.0.1:1", run.err, "nobody was asked")
+
+    def test_a_signature_is_told_and_counts_here_too(self):
+        for words in (["genpkey", "-algorithm", "ed25519", "-out", "load.key"],
+                      ["pkey", "-in", "load.key", "-pubout", "-out", "load.pub"]):
+            subprocess.run(["openssl", *words], check=True, cwd=self.folder, capture_output=True)
+        der = subprocess.run(["openssl", "pkey", "-pubin", "-in", "load.pub", "-outform", "DER"], check=True,
+                             cwd=self.folder, capture_output=True).stdout
+        name = hashlib.sha256(der).hexdigest()[:16]
+        file = self.put(LOOK)
+        built = self.bellwether("build", file, "--sign-key", "load.key")
+        self.assertEqual(built.code, 0, built)
+        self.assertIn(f"signed by key {name}", built.out)
+        self.assertIn(f"shop.bw: signed by key {name}, with bellwether 0.", self.bellwether("check", "shop.bw").out)
+        self.load(self.folder / "shop.bw")
+        self.assertEqual(self.paths(), ["/look"] * 4)
+        artifact = self.folder / "shop.bw"
+        whole = artifact.read_bytes()
+        artifact.write_bytes(whole[:5000] + bytes([whole[5000] ^ 1]) + whole[5001:])
+        for verb in ("check", "run"):
+            self.assert_refused(self.bellwether(verb, "shop.bw"), "it was changed after it was signed")
+        self.assertEqual(self.bellwether("build", file).code, 0)
+        self.assertIn("not signed, so it runs on this machine only", self.bellwether("check", "shop.bw").out)
+
+    def test_a_key_that_cannot_sign_is_refused_before_anything_is_compiled(self):
+        file = self.put(LOOK)
+        self.write("no.key", "nothing\n")
+        self.assert_refused(self.bellwether("build", file, "--sign-key", "no.key"), "no private key in PEM")
+        self.assert_refused(self.bellwether("build", file, "--sign-key", "none.key"), "none.key")
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", "open.key"], check=True,
+                       cwd=self.folder, capture_output=True)
+        (self.folder / "open.key").chmod(0o644)
+        self.assert_refused(self.bellwether("build", file, "--sign-key", "open.key"), "chmod 600 'open.key'")
+        self.assertFalse((self.folder / "shop.bw").exists())
+        self.assert_refused(self.bellwether("run", file, "--sign-key", "open.key"), "goes to a cluster")
 
 
 if __name__ == "__main__":

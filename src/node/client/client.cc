@@ -227,6 +227,7 @@ Outcome<Job> Inside::submit(Client& client, const plan::Bundled& bundled, const 
                             Listener* listener, TotalsListener* totals) {
   const std::shared_ptr<Engine>& engine = client.engine_;
   if (engine->on_own_thread()) return in_callback();
+  if (const auto vouched = plan::check_signatures(bundled.plan); !vouched) return error_of(vouched.error());
   auto bytes = dispatch::encode_bundle(bundled.bundle);
   if (!bytes) return Error{Code::kInvalid, bytes.error().message, {}};
   dispatch::Submit letter;

@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <utility>
 
+#include "base/product.h"
 #include "base/units.h"
+#include "bellwether/workflow_abi.h"
 #include "node/client/client_words.h"
 #include "node/client/file_view.h"
 #include "node/client/folder_names.h"
@@ -15,13 +17,13 @@
 #include "script/native/build.h"
 #include "script/native/describe.h"
 #include "script/native/library.h"
+#include "signature/signature.h"
 #include "store/environment.h"
 
 namespace bellwether::client::detail {
 namespace {
 
 constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
-constexpr uint64_t kArtifactBytesMax = 8ULL << 20;
 constexpr uint64_t kCaBytesMax = 4ULL << 20;
 constexpr uint32_t kVusMost = 10'000'000;
 constexpr uint32_t kHands = 100;  // of an open model: unused ones cost nothing
@@ -40,6 +42,7 @@ class Machine final : public scenario::Outside {
     return value == nullptr ? std::nullopt : std::optional<std::string>(value);
   }
   bellwether::Result<std::string> read_file(const std::string& path, uint64_t bytes_max) const override {
+    if (path == held_path_ && held_.size() <= bytes_max) return held_;
     return read_whole_file(place_of(path), bytes_max);
   }
   bellwether::Result<scenario::FileView> view_file(const std::string& path, uint64_t bytes_max) const override {
@@ -48,13 +51,23 @@ class Machine final : public scenario::Outside {
   bellwether::Result<std::vector<std::string>> list_folder(const std::string& path, std::size_t most) const override {
     return names_in_folder(place_of(path), most);
   }
+  // In place of whatever stands there on the disk.
+  void hold(std::string path, std::string bytes) {
+    held_path_ = std::move(path);
+    held_ = std::move(bytes);
+  }
 
  private:
   std::string place_of(const std::string& path) const { return path.starts_with('/') ? path : folder_ + path; }
 
   const std::vector<std::pair<std::string, std::string>>& variables_;
   std::string folder_;
+  std::string held_path_, held_;
 };
+
+bellwether::Error too_large(const std::string& file, uint64_t bytes_max) {
+  return {Errc::kTooLarge, "'" + file + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB"};
+}
 
 tl::unexpected<ScenarioTrouble> trouble(bellwether::Error error) {
   return tl::unexpected<ScenarioTrouble>(ScenarioTrouble{std::move(error), {}});
@@ -142,19 +155,37 @@ tl::expected<std::string, std::vector<scenario::Diagnostic>> described_script(co
 }
 
 // Puts what a compiled program declares in place of its bytes, or of its source. False: it is none.
-bellwether::Result<bool> put_declarations(const Scenario& from, const Native& native, scenario::Sources& sources) {
+bellwether::Result<bool> put_declarations(const Scenario& from, const Native& native, scenario::Sources& sources,
+                                          Machine& machine) {
   const bool built = !native.artifact.empty();
-  if (!built && !script::native::is_artifact(sources.text)) return false;
+  if (!built && !script::native::is_artifact(sources.text)) {
+    if (!native.sign) return false;
+    return fail(Errc::kInvalid, "'" + from.file + "' is no workflow in C++: there is nothing to sign");
+  }
   // Beside the scenario, which it is itself.
-  std::string file = built ? native.artifact : from.file.substr(from.file.rfind('/') + 1);
+  std::string file = from.file.substr(from.file.rfind('/') + 1);
   if (built) {
-    auto bytes = read_whole_file(native.artifact, kArtifactBytesMax);
+    auto bytes = read_whole_file(native.artifact, signature::kProgramBytesMax);
     if (!bytes) return tl::unexpected(bytes.error());
     sources.text = std::move(*bytes);
+    // Where it goes, the folders of this machine are nobody's business.
+    file = native.sign ? file.substr(0, file.rfind('.')) + ".bw" : native.artifact;
+  }
+  if (signature::is_signed(sources.text)) {
+    const auto intact = signature::read(sources.text, file);
+    if (!intact) return tl::unexpected(intact.error());
   }
   auto described = script::native::describe(sources.text, file);
   if (!described) return tl::unexpected(described.error());
-  sources.text = std::move(described->text);
+  if (native.sign) {
+    // It fits the version of here, or it could not have been described.
+    const signature::Versions versions{BELLWETHER_ABI_VERSION, std::string(bellwether::kProductVersion)};
+    sources.text = signature::sign(sources.text, versions, *native.sign);
+  }
+  if (sources.text.size() > signature::kProgramBytesMax) {
+    return tl::unexpected(too_large(file, signature::kProgramBytesMax));
+  }
+  machine.hold(file, std::exchange(sources.text, std::move(described->text)));
   if (!built) sources.file_name = std::move(described->source);
   return true;
 }
@@ -173,7 +204,7 @@ bellwether::Result<std::string> read_whole_file(const std::string& path, uint64_
   while (const std::size_t n = std::fread(piece, 1, sizeof piece, file.get())) {
     text.append(piece, n);
     if (text.size() > bytes_max) {
-      return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");
+      return tl::unexpected(too_large(path, bytes_max));
     }
   }
   if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
@@ -192,21 +223,22 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
   sources.file_name = from.file.empty() ? "scenario" : from.file;
   sources.text = from.text;
   if (from.text.empty() && script::native::is_source(from.file) && !native.allowed) {
-    return trouble({Errc::kInvalid, from.file + ": a workflow in C++ is run on the machine of its user only: " +
-                                        "bellwether run " + from.file});
+    return trouble({Errc::kInvalid, from.file + ": a workflow in C++ is compiled, and signed for a cluster, by " +
+                                        "`bellwether run` and `bellwether job submit`"});
   }
   if (from.text.empty()) {
-    auto text = read_whole_file(from.file, kScenarioBytesMax);
+    auto text = read_whole_file(from.file, native.allowed ? signature::kProgramBytesMax : kScenarioBytesMax);
     if (!text) return trouble(text.error());
     sources.text = std::move(*text);
   }
+  Machine machine(from);
   bool described = false;
   if (native.allowed && from.text.empty()) {
-    auto changed = put_declarations(from, native, sources);
+    auto changed = put_declarations(from, native, sources, machine);
     if (!changed) return trouble(changed.error());
     described = *changed;
+    if (sources.text.size() > kScenarioBytesMax) return trouble(too_large(from.file, kScenarioBytesMax));
   }
-  const Machine machine(from);
   sources.sets = from.variables;
   sources.outside = &machine;
   sources.overrides.vus = from.vus;
@@ -225,6 +257,9 @@ tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& from, con
     // What a program declares knows its line, and no more.
     for (scenario::Diagnostic& one : bundled.error()) one.column = described ? 0 : one.column;
     return wrong_scenario(name, std::move(bundled.error()));
+  }
+  if (native.travels) {
+    if (auto vouched = plan::check_signatures(bundled->plan); !vouched) return trouble(vouched.error());
   }
   auto missing = missing_functions(bundled->plan, name, may);
   if (!missing.empty()) return wrong_scenario(name, std::move(missing));

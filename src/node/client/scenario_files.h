@@ -2,6 +2,7 @@
 // environment.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <tl/expected.hpp>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "bellwether/client.h"
 #include "plan/bundle.h"
 #include "script/lua/state.h"
+#include "signature/keys.h"
 
 namespace bellwether::client::detail {
 
@@ -21,8 +23,10 @@ struct ScenarioTrouble {
 };
 // What becomes of a scenario that is a compiled program. It is loaded into this process to be asked what it declares.
 struct Native {
-  bool allowed = false;  // by the user of this machine, for a run on it
+  bool allowed = false;  // by the user of this machine
   std::string artifact;  // absolute path, when the scenario's file is the source that it was made from
+  bool travels = false;  // to a cluster, which takes only what is signed
+  std::optional<signature::SigningKey> sign = {};  // with this, if it is not signed already, or by another
 };
 // The plan of a scenario, with all that it was made from. A script is read with the permissions `may`.
 tl::expected<plan::Bundled, ScenarioTrouble> bundle_of(const Scenario& scenario, const Native& native = {},

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/units.h"
+#include "node/cluster/keyring.h"
 
 namespace bellwether::node {
 namespace {
@@ -38,6 +39,11 @@ Result<std::unique_ptr<WorkerRole>> WorkerRole::make(runtime::Runtime& runtime, 
     return fail(Errc::kInvalid, "'cores' is " + std::to_string(config.cores) + ", but this process may use " +
                                     format_count(settings.cpus.size(), "processor") +
                                     ": say fewer, or leave it out to use all of them");
+  }
+  if (!config.trust_keys.empty()) {
+    auto keys = read_keyring(config.trust_keys);
+    if (!keys) return fail(keys.error().code, "'trust_keys': " + keys.error().message);
+    settings.trusted = std::move(*keys);
   }
   return std::unique_ptr<WorkerRole>(
       new WorkerRole(runtime, links, switchboard, managers, std::move(settings), listener));

@@ -13,7 +13,7 @@ namespace bellwether::node {
 
 class WorkerRole final : public NodeRole {
  public:
-  // All must outlive it. kInvalid: more cores than this process may use.
+  // All must outlive it. kInvalid: more cores than this process may use; errors of read_keyring().
   static Result<std::unique_ptr<WorkerRole>> make(runtime::Runtime& runtime, cluster::PeerLinks& links,
                                                   cluster::Switchboard& switchboard, const Managers& managers,
                                                   const cluster::NodeConfig& config, WorkerService::Listener& listener);

@@ -10,6 +10,7 @@
 #include "cluster/jobs/quorum_job_store.h"
 #include "node/worker/worker_testing.h"
 #include "runtime/stream_testing.h"
+#include "signature/signature.h"
 
 namespace bellwether::node {
 namespace {
@@ -220,7 +221,20 @@ TEST_F(ManagerServiceTest, a_compiled_program_in_place_of_a_scenario_is_refused)
   std::get<scenario::RecordedScenario>(bundle).text = std::string("\x7f\x45LF\x02\x01\x01\x00", 8);
   const dispatch::Refusal refused = refusal_of(submit("j1", *dispatch::encode_bundle(bundle)));
   EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBroken);
-  EXPECT_THAT(refused.why, testing::HasSubstr("without the signature of a key"));
+  EXPECT_THAT(refused.why, testing::HasSubstr("this is a compiled program"));
+  EXPECT_EQ(service_->jobs(), 0u);
+}
+
+TEST_F(ManagerServiceTest, a_compiled_program_that_nobody_has_signed_is_refused_before_it_is_kept) {
+  start({});
+  scenario::RecordedScenario record;
+  record.file_name = "shop.yaml";
+  record.text = "workflows: {w: {vus: 1, duration: 1s, steps: {s: {native: {file: shop.bw, call: w.s}}}}}";
+  record.files.emplace(scenario::RecordedScenario::FileQuestion{"shop.bw", signature::kProgramBytesMax},
+                       Result<std::string>("\x7f\x45LF"));
+  const dispatch::Refusal refused = refusal_of(submit("j1", *dispatch::encode_bundle(record)));
+  EXPECT_EQ(refused.kind, dispatch::Refusal::Kind::kBroken);
+  EXPECT_THAT(refused.why, testing::HasSubstr("without a signature"));
   EXPECT_EQ(service_->jobs(), 0u);
 }
 

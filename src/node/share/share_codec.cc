@@ -1,5 +1,6 @@
 #include "node/share/share_codec.h"
 
+#include <algorithm>
 #include <limits>
 
 #include "account/window_codec.h"
@@ -36,6 +37,7 @@ void put(const ChildOrder& from, wire::ToShare& to) {
   for (const int cpu : from.cpus) order->add_cpus(static_cast<uint32_t>(cpu));
   order->set_seed(from.seed);
   for (const plan::Given& one : from.given) dispatch::put(one, *order->add_given());
+  for (const signature::PublicKey& key : from.trusted) order->add_trusted(key.data(), key.size());
 }
 
 void put(const ChildBegin& from, wire::ToShare& to) {
@@ -70,6 +72,12 @@ Result<ToChild> take(const wire::ToShare::Order& from) {
   if (static_cast<std::size_t>(from.given_size()) > plan::kMostProvided) return refuse("too many values");
   for (const auto& one : from.given()) {
     if (!dispatch::read(one, to.given.emplace_back())) return refuse("a value that cannot be");
+  }
+  if (static_cast<std::size_t>(from.trusted_size()) > signature::kKeysMost) return refuse("too many keys");
+  for (const std::string& key : from.trusted()) {
+    signature::PublicKey& out = to.trusted.emplace_back();
+    if (key.size() != out.size()) return refuse("a key that cannot be");
+    std::copy(key.begin(), key.end(), out.begin());
   }
   return ToChild(std::move(to));
 }

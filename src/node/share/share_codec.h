@@ -11,7 +11,7 @@
 namespace bellwether::node {
 
 // Of one frame, either way: the largest bundle or window, and what stands around it.
-inline constexpr std::size_t kMostShareFrame = (std::size_t{16} << 20) + (64 << 10);
+inline constexpr std::size_t kMostShareFrame = (std::size_t{16} << 20) + (128 << 10);
 
 std::string encode(const ToChild& message);
 std::string encode(const FromChild& message);

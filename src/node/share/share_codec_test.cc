@@ -37,6 +37,8 @@ TEST(ShareCodec, messages_arrive_as_they_were_sent) {
     order.cpus = *rc::gen::container<std::vector<int>>(rc::gen::inRange(0, 1024));
     order.seed = *rc::gen::arbitrary<uint64_t>();
     order.given = {{99, *rc::gen::string<std::string>()}, {0, ""}, {1, "", {"a", *rc::gen::string<std::string>()}}};
+    for (int i = *rc::gen::inRange(0, 3); i > 0; --i)
+      order.trusted.push_back(*rc::gen::arbitrary<signature::PublicKey>());
     travels(order);
     const auto span = rc::gen::inRange<int64_t>(0, int64_t{1} << 60);
     travels(ChildBegin{Instant::from_ns(*span), Duration::nanos(*span)});
@@ -109,6 +111,12 @@ TEST(ShareCodec, what_cannot_be_is_refused) {
   wire::ToShare message = order_of_parts(0, 1, 1);
   message.mutable_order()->set_workflow(70'000);
   EXPECT_THAT(refusal(message), HasSubstr("a workflow that cannot be"));
+  message = order_of_parts(0, 1, 1);
+  message.mutable_order()->add_trusted(std::string(31, 'k'));
+  EXPECT_THAT(refusal(message), HasSubstr("a key that cannot be"));
+  message = order_of_parts(0, 1, 1);
+  for (std::size_t i = 0; i <= signature::kKeysMost; ++i) message.mutable_order()->add_trusted(std::string(32, 'k'));
+  EXPECT_THAT(refusal(message), HasSubstr("too many keys"));
   message = order_of_parts(0, 1, 1);
   message.mutable_order()->add_cpus(1 << 30);
   EXPECT_THAT(refusal(message), HasSubstr("a processor that cannot be"));

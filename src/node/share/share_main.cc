@@ -100,6 +100,7 @@ class Share final : public LoadGroup::Listener {
     }
     plan_ = plan::with_given(std::move(*plan_), order.workflow, order.given);
     workflow_ = order.workflow;
+    programs_ = script::Loader(script::Compiled::kTrusted, {}, order.trusted);
     if (auto there = stay_on(order.cpus); !there) return there;
     group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
                                          GroupOptions{.first = order.first,

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "plan/context.h"
+#include "signature/keys.h"
 #include "vuser/engine.h"
 
 namespace bellwether::node {
@@ -34,6 +35,7 @@ struct ChildOrder {
   std::vector<int> cpus;                // processors to stay on, dealt to the threads in turn; empty: anywhere
   uint64_t seed = 0;                    // of the whole run
   std::vector<plan::Given> given = {};  // what the workflow uses of others
+  std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run
   bool operator==(const ChildOrder&) const = default;
 };
 // See vuser::Engine::run().

@@ -164,6 +164,7 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
   order.of = from.parts.of;
   order.seed = from.seed;
   order.given = from.given;
+  order.trusted = settings_.trusted;
   if (!settings_.pin) return order;
   for (const uint32_t core : effect.core_of_part) order.cpus.push_back(settings_.cpus[core % settings_.cpus.size()]);
   return order;

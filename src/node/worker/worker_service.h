@@ -20,6 +20,7 @@
 #include "node/worker/report_round.h"
 #include "node/worker/worker_share.h"
 #include "runtime/scope.h"
+#include "signature/keys.h"
 
 namespace bellwether::node {
 
@@ -31,6 +32,7 @@ struct WorkerSettings {
   Duration hand_over = Duration::seconds(10);             // what runs when it leaves, to others, before it is stopped
   // A worker that no manager has heard of for so long counts as unknown.
   Duration unknown_after = Duration::seconds(10);
+  std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run here; empty: nobody
 };
 
 class WorkerService final : public cluster::Service,
