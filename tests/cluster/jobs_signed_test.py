@@ -14,6 +14,7 @@ from lib.world import until
 SOURCE = """\
 #include <bellwether/workflow.h>
 #include <csignal>
+#include <unistd.h>
 using namespace bellwether::workflow;
 class Shop : public Workflow {
  public:
@@ -36,7 +37,12 @@ class Shop : public Workflow {
 };
 BELLWETHER_WORKFLOWS(Shop)
 """
-CRASH = "if (iteration() >= 3) { std::signal(SIGSEGV, SIG_DFL); std::raise(SIGSEGV); }"
+# With a process of its own, which has all that the one that crashes had open.
+CRASH = """if (iteration() >= 3) {
+      if (::fork() == 0) while (true) ::pause();
+      std::signal(SIGSEGV, SIG_DFL);
+      std::raise(SIGSEGV);
+    }"""
 CIRCLE = "for (volatile bool ever = true; ever;) {}"
 
 

@@ -33,11 +33,20 @@ std::string framed(const FromChild& message) {
   say_and_wait(framed(ChildSecond{4, Duration::seconds(1), {}}) + framed(ChildSecond{6, Duration::seconds(1), {}}));
 }
 
+// With all that this process has open. Should nobody end it, it does not stay for ever.
+std::string number_of_twin() {
+  const pid_t twin = ::fork();
+  if (twin == 0) ::alarm(60);
+  while (twin == 0) ::pause();
+  return std::to_string(twin);
+}
+
 Result<plan::Plan> plan_of_test(std::string_view bundle) {
   if (bundle == kExit) ::_exit(3);
   if (bundle == kSayGarbage) say_and_wait("GET / HTTP/1.1\r\n");
   if (bundle == kSayTooEarly) say_and_wait(std::string_view("\0\0\0\7\x12\5\x10\1\x1a\1x", 11));
   if (bundle == kLeaveOut) leave_out_a_second();
+  if (bundle == kLeaveBehind) return fail(Errc::kInvalid, number_of_twin());
   return plan_of_text(bundle);
 }
 

@@ -47,7 +47,11 @@ runtime::task<void> start_process(runtime::Runtime* runtime, std::shared_ptr<Sta
 class ChildShare final : public ShareProcess {
  public:
   ChildShare(runtime::Runtime& runtime, runtime::Scope& starting, ChildOrder order, Listener& listener)
-      : runtime_(runtime), starting_(starting), listener_(listener), tell_end_(&ChildShare::ended, this) {
+      : runtime_(runtime),
+        starting_(starting),
+        listener_(listener),
+        overdue_(&ChildShare::overdue, this),
+        tell_end_(&ChildShare::ended, this) {
     life_ = live(std::move(order));
   }
   ~ChildShare() override {
@@ -74,7 +78,7 @@ class ChildShare final : public ShareProcess {
   void kill() override {
     if (phase_ == Phase::kOver) return;
     killed_ = true;
-    if (child_ != nullptr) (void)child_->signal(SIGKILL);
+    kill_all();
   }
 
   int64_t pid() const override { return child_ == nullptr ? 0 : child_->pid(); }
@@ -85,6 +89,13 @@ class ChildShare final : public ShareProcess {
   static void ended(void* self) {
     auto* share = static_cast<ChildShare*>(self);
     share->listener_.on_ended(share->end_);
+  }
+
+  static void overdue(void* self) { static_cast<ChildShare*>(self)->kill_all(); }
+
+  // With whatever it has started itself.
+  void kill_all() {
+    if (child_ != nullptr) (void)child_->signal_group(SIGKILL);
   }
 
   void say(const ToChild& message) {
@@ -99,20 +110,19 @@ class ChildShare final : public ShareProcess {
       conclude(ShareEnd::How::kNotPrepared, started.error().message);
       co_return;
     }
-    if (killed_) (void)child_->signal(SIGKILL);
+    if (killed_) kill_all();
+    const runtime::task<void> watching = watch_process();
     const Status heard = co_await listen();
-    if (!heard) (void)child_->signal(SIGKILL);
-    auto exit = co_await child_->wait(runtime_.read_clock() + kExitMost, nullptr);
-    if (!exit) {
-      (void)child_->signal(SIGKILL);
-      exit = co_await child_->wait(Instant::never(), nullptr);
-    }
+    if (!heard) kill_all();
+    runtime_.timers().arm(overdue_, runtime_.read_clock() + kExitMost);
+    co_await exited_.wait();
+    overdue_.disarm();
     if (told_) {
       conclude(told_->how, told_->detail);
     } else if (killed_) {
       conclude(ShareEnd::How::kKilled, {});
     } else {
-      conclude(ShareEnd::How::kCrashed, heard ? how_it_ended(exit) : heard.error().message);
+      conclude(ShareEnd::How::kCrashed, heard ? how_it_ended(exit_) : heard.error().message);
     }
   }
 
@@ -132,6 +142,13 @@ class ChildShare final : public ShareProcess {
     if (!child) co_return fail(child.error().code, "a process for a share: " + child.error().message);
     child_ = std::move(*child);
     co_return Status{};
+  }
+
+  // What a program has started there ends with it: it may hold the socket open, and nobody else would end it.
+  runtime::task<void> watch_process() {
+    exit_ = co_await child_->wait(Instant::never(), nullptr);
+    kill_all();
+    exited_.set();
   }
 
   // To the end of what it says; an error is something that makes no sense.
@@ -199,6 +216,9 @@ class ChildShare final : public ShareProcess {
   std::optional<uint64_t> last_second_;
   std::optional<ShareEnd> told_;
   ShareEnd end_;
+  Result<runtime::ChildEnd> exit_;
+  runtime::Event exited_;
+  runtime::Timer overdue_;
   runtime::Timer tell_end_;
   runtime::task<void> life_;
 };

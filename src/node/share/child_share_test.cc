@@ -7,6 +7,7 @@
 #include <map>
 #include <sched.h>
 
+#include "base/bytes.h"
 #include "node/share/share_testing.h"
 #include "runtime/child_testing.h"
 #include "runtime/scope.h"
@@ -248,6 +249,14 @@ TEST_F(ChildShareTest, one_that_exits_has_crashed) {
   EXPECT_EQ(wait_for_end().how, How::kCrashed);
   EXPECT_EQ(heard_.end->detail, "its process ended with exit code 3");
   EXPECT_FALSE(heard_.prepared);
+}
+
+TEST_F(ChildShareTest, what_it_has_started_ends_with_it) {
+  start(order(std::string(kLeaveBehind)));
+  EXPECT_EQ(wait_for_end().how, How::kNotPrepared);
+  const auto number = parse_u64(heard_.prepared->error().message);
+  ASSERT_TRUE(number);
+  wait_until_dead(static_cast<int64_t>(*number));
 }
 
 TEST_F(ChildShareTest, one_that_says_what_makes_no_sense_is_ended) {

@@ -22,6 +22,7 @@ inline constexpr std::string_view kSayGarbage = "say garbage";
 inline constexpr std::string_view kSayTooEarly = "say a second too early";
 inline constexpr std::string_view kLeaveOut = "leave out a second";
 inline constexpr std::string_view kExit = "exit";
+inline constexpr std::string_view kLeaveBehind = "leave a process behind";  // whose number is told as what is wrong
 
 inline Result<plan::Plan> plan_of_text(std::string_view text) {
   plan::TestSources sources{std::string(text)};
