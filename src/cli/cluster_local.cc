@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <unistd.h>
@@ -12,6 +13,7 @@
 #include "cli/durations.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "node/cluster/keyring.h"
 #include "node/local_cluster/local_cluster.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
@@ -32,6 +34,7 @@ struct Given {
   local_cluster::DownOptions down;
   std::string folder;
   bool no_tls = false;
+  std::string trust_keys;
   bool json = false;
 };
 
@@ -149,6 +152,12 @@ int up(Given& given) {
   given.up.folder = folder_of(given);
   given.up.program = std::move(*program);
   if (given.no_tls) given.up.shape.tls = false;
+  if (!given.trust_keys.empty()) {
+    // Before there is a folder that says so.
+    const auto keys = node::read_keyring(given.trust_keys);
+    if (!keys) return complain(keys.error());
+    given.up.shape.trust_keys = std::filesystem::absolute(given.trust_keys).lexically_normal().string();
+  }
   Progress progress;
   const auto sight = (*runtime)->run(bring_up(runtime->get(), signals->get(), given.up, &progress));
   if (!sight) return complain(sight.error());
@@ -238,6 +247,10 @@ void add_local_cluster(CLI::App& cluster, int& exit_code) {
   start->add_option("--base-port", given->up.base_port, "The first of two ports a node (default: any that are free)")
       ->type_name("PORT");
   start->add_flag("--no-tls", given->no_tls, "Without certificates: a role is what any holder of the secret says");
+  start
+      ->add_option("--trust-keys", given->trust_keys,
+                   "Public keys, of a file or a folder: workers run C++ that they have signed (default: none)")
+      ->type_name("PATH");
   add_duration(start, "--timeout", given->up.limit, "Give up when it is not complete by then (default 60s)");
   start->footer(
       "What runs already is left alone, what does not is started, with its data. Ctrl-C while it waits ends what it\n"

@@ -105,9 +105,10 @@ std::string settings_of(const Layout& layout, const LocalNode& node, const std::
       if (one.role == wire::Role::kManager) voters += (voters.empty() ? "" : ", ") + one.name;
     }
     text += "voters: [" + voters + "]\ndata: " + quoted(folder + "/" + node.name) + "\n";
-  } else if (layout.shape.cores > 0) {
-    text += "cores: " + std::to_string(layout.shape.cores) + "\n";
+    return text;
   }
+  if (layout.shape.cores > 0) text += "cores: " + std::to_string(layout.shape.cores) + "\n";
+  if (!layout.shape.trust_keys.empty()) text += "trust_keys: " + quoted(layout.shape.trust_keys) + "\n";
   return text;
 }
 
@@ -134,6 +135,7 @@ std::string encode_layout(const Layout& layout) {
                     {"cores", layout.shape.cores},
                     {"datacenters", layout.shape.datacenters},
                     {"tls", layout.shape.tls},
+                    {"trust_keys", layout.shape.trust_keys},
                     {"formed", layout.formed},
                     {"nodes", std::move(nodes)}};
   return out.dump(2) + "\n";
@@ -147,7 +149,8 @@ Result<Layout> decode_layout(std::string_view text) {
       return fail(Errc::kUnsupported, "it has format " + in.at("format").dump() + ", and this version knows 1");
     }
     Layout layout;
-    layout.shape = {in.at("managers"), in.at("workers"), in.at("cores"), in.at("datacenters"), in.at("tls")};
+    layout.shape = {in.at("managers"),    in.at("workers"), in.at("cores"),
+                    in.at("datacenters"), in.at("tls"),     in.value("trust_keys", std::string())};
     layout.formed = in.at("formed");
     for (const Json& node : in.at("nodes")) layout.nodes.push_back(node_from(node));
     const Status good = check_shape(layout.shape);

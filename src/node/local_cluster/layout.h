@@ -26,6 +26,7 @@ struct Shape {
   unsigned cores = 0;  // of each worker; 0: all that it may use
   unsigned datacenters = 1;
   bool tls = true;
+  std::string trust_keys;  // of each worker; empty: it runs no compiled programs
   bool operator==(const Shape&) const = default;
 };
 // kInvalid says which number is out of its bounds.

@@ -46,6 +46,15 @@ TEST(Layout, nodes_have_names_places_and_settings_that_a_node_reads) {
   EXPECT_EQ(w1.datacenter, "dc1");
   EXPECT_FALSE(w1.votes());
   EXPECT_EQ(w1.secret_file, "/f/secret");
+  EXPECT_EQ(w1.trust_keys, "");
+}
+
+TEST(Layout, the_keys_of_programs_are_for_workers) {
+  Shape trusting = shape(1, 1);
+  trusting.trust_keys = "/k/load: \"ours\".pub";
+  const Layout layout = make_layout(trusting, 20'000);
+  EXPECT_EQ(read(settings_of(layout, layout.nodes[1], "/f")).trust_keys, trusting.trust_keys);
+  EXPECT_EQ(read(settings_of(layout, layout.nodes[0], "/f")).trust_keys, "");
 }
 
 TEST(Layout, without_certificates_there_is_no_word_of_them) {
@@ -68,6 +77,7 @@ TEST(Layout, what_is_remembered_is_read_again) {
   Layout layout = make_layout(shape(3, 2, 2), 20'000);
   layout.formed = true;
   layout.shape.cores = 2;
+  layout.shape.trust_keys = "/k/load.pub";
   layout.nodes[1].process = {17, 4711, "a boot", "pid:[1]"};
   const auto again = decode_layout(encode_layout(layout));
   ASSERT_TRUE(again) << again.error().message;

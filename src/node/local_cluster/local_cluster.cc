@@ -74,15 +74,17 @@ Status check_wanted(const WantedShape& wanted, const Shape& has, const std::stri
   const bool fits =
       wanted.managers.value_or(has.managers) == has.managers && wanted.workers.value_or(has.workers) == has.workers &&
       wanted.cores.value_or(has.cores) == has.cores &&
-      wanted.datacenters.value_or(has.datacenters) == has.datacenters && wanted.tls.value_or(has.tls) == has.tls;
+      wanted.datacenters.value_or(has.datacenters) == has.datacenters && wanted.tls.value_or(has.tls) == has.tls &&
+      wanted.trust_keys.value_or(has.trust_keys) == has.trust_keys;
   if (fits) return {};
-  return fail(Errc::kInvalid, "the cluster in '" + folder + "' has " + to_string(has) + " in " +
-                                  std::to_string(has.datacenters) +
-                                  (has.datacenters == 1 ? " datacenter, " : " datacenters, ") +
-                                  (has.cores == 0 ? "all" : std::to_string(has.cores)) + " cores a worker, " +
-                                  (has.tls ? "with" : "without") +
-                                  " certificates, and that is not what the options say. End it with `bellwether "
-                                  "cluster down --purge`, or name another folder with --dir");
+  return fail(Errc::kInvalid,
+              "the cluster in '" + folder + "' has " + to_string(has) + " in " + std::to_string(has.datacenters) +
+                  (has.datacenters == 1 ? " datacenter, " : " datacenters, ") +
+                  (has.cores == 0 ? "all" : std::to_string(has.cores)) + " cores a worker, " +
+                  (has.tls ? "with" : "without") + " certificates, " +
+                  (has.trust_keys.empty() ? "no keys of programs" : "keys of programs in '" + has.trust_keys + "'") +
+                  ", and that is not what the options say. End it with `bellwether "
+                  "cluster down --purge`, or name another folder with --dir");
 }
 
 Shape shape_of(const WantedShape& wanted) {
@@ -92,6 +94,7 @@ Shape shape_of(const WantedShape& wanted) {
   shape.cores = wanted.cores.value_or(shape.cores);
   shape.datacenters = wanted.datacenters.value_or(shape.datacenters);
   shape.tls = wanted.tls.value_or(shape.tls);
+  shape.trust_keys = wanted.trust_keys.value_or(shape.trust_keys);
   return shape;
 }
 

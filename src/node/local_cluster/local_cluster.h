@@ -18,6 +18,7 @@ struct WantedShape {
   std::optional<unsigned> cores;
   std::optional<unsigned> datacenters;
   std::optional<bool> tls;
+  std::optional<std::string> trust_keys;  // absolute
 };
 
 struct UpOptions {
