@@ -61,7 +61,7 @@ std::string with_why(std::string text, const std::string& why) { return why.empt
 
 }  // namespace
 
-Generator generator_check(const Totals& totals, int cores) {
+Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings) {
   check(cores > 0, "a generator has cores");
   Generator out;
   out.cores = cores;
@@ -70,13 +70,28 @@ Generator generator_check(const Totals& totals, int cores) {
   for (const metrics::StepWindow& step : totals.sum().steps) {
     out.exhausted += step.errors[static_cast<std::size_t>(metrics::ErrorKind::kExhausted)];
   }
-  const auto because = [&out](const std::string& reason) {
+  const auto because = [&out](Strain strain, const std::string& reason) {
     out.saturation += (out.saturation.empty() ? "" : "; ") + reason;
+    out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(remedy(strain));
   };
-  if (out.cpu_cores >= kSaturatedShare * cores) because("its CPU was fully used");
-  if (out.loop_lag_p99 > kSaturatedLag) because("its event loop lagged by " + format_duration(out.loop_lag_p99));
-  if (out.exhausted > 0)
-    because(format_count(out.exhausted, "request") + " found no free port or descriptor on this machine");
+  if (out.cpu_cores >= kSaturatedShare * cores) because(Strain::kCpu, "its CPU was fully used");
+  if (out.loop_lag_p99 > kSaturatedLag) {
+    because(Strain::kLoopLag, "its event loop lagged by " + format_duration(out.loop_lag_p99));
+  }
+  if (out.exhausted > 0) {
+    because(Strain::kExhausted,
+            format_count(out.exhausted, "request") + " found no free port or descriptor on this machine");
+  }
+  for (const Strain strain : {Strain::kDescriptors, Strain::kThrottled, Strain::kStolen, Strain::kMemory}) {
+    const Duration time = lasted(findings, strain);
+    if (time <= Duration::zero() || time.seconds_f() < kStrainedShare * totals.elapsed().seconds_f()) continue;
+    Finding worst{.strain = strain};
+    for (const Finding& one : findings) {
+      if (one.strain == strain) worst.worst = std::max(worst.worst, one.worst);
+    }
+    because(strain, text_of(worst) + " (at worst; " + format_duration(time) + " in all)");
+  }
+  out.findings = std::move(findings);
   return out;
 }
 

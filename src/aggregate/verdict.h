@@ -6,7 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
+#include "aggregate/strain.h"
 #include "aggregate/thresholds.h"
 #include "aggregate/totals.h"
 #include "base/time.h"
@@ -28,17 +30,20 @@ inline constexpr int kExitNoSamples = 123;
 
 // How the load generator itself fared.
 struct Generator {
-  int cores = 0;           // load threads
-  double cpu_cores = 0;    // CPU time they used, per second of the run
-  Duration loop_lag_p99;   // how long an event that was ready waited for its turn
-  uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors on this machine
-  std::string saturation;  // why the generator was a bottleneck, in words; empty: it was not
+  int cores = 0;                  // load threads
+  double cpu_cores = 0;           // CPU time they used, per second of the run
+  Duration loop_lag_p99;          // how long an event that was ready waited for its turn
+  uint64_t exhausted = 0;         // requests that failed for want of ports or descriptors on this machine
+  std::string saturation;         // why the generator was a bottleneck, in words; empty: it was not
+  std::string remedy;             // of all of that, in words; empty with saturation
+  std::vector<Finding> findings;  // what it noticed of itself while it ran, in the order in which that began
   bool saturated() const { return !saturation.empty(); }
 };
 inline constexpr double kSaturatedShare = 0.95;
 inline constexpr Duration kSaturatedLag = Duration::millis(50);
-// REQUIRES cores > 0.
-Generator generator_check(const Totals& totals, int cores);
+// REQUIRES cores > 0. Of the findings those about the machine count here, when they lasted (kStrainedShare); the others
+// are judged by the run as a whole.
+Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings = {});
 
 // What made the run end.
 enum class Ending : uint8_t {

@@ -198,6 +198,31 @@ TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less
   EXPECT_FALSE(generator_check(Totals(plan), 1).saturated()) << "before anything was measured";
 }
 
+TEST(Generator, is_saturated_by_what_its_machine_did_to_it_for_a_hundredth_of_the_run) {
+  const plan::Plan plan = one_step();
+  Totals totals(plan);
+  totals.add(metrics::Window({1, 1, 0}, nullptr), Duration::seconds(1000));
+  const auto found = [&](Strain strain, Duration first, Duration second) {
+    const Duration later = Duration::seconds(500);
+    return generator_check(totals, 2,
+                           {{strain, Duration::zero(), first, 0.5, true}, {strain, later, later + second, 0.3, true}});
+  };
+  const Generator stolen = found(Strain::kStolen, Duration::seconds(6), Duration::seconds(5));
+  EXPECT_EQ(stolen.saturation,
+            "the hypervisor gave 50 % of the CPU time that was wanted to others (at worst; 11s in all)");
+  EXPECT_EQ(stolen.remedy, remedy(Strain::kStolen));
+  EXPECT_EQ(stolen.findings.size(), 2U);
+  for (const Strain strain : {Strain::kThrottled, Strain::kStolen, Strain::kMemory, Strain::kDescriptors}) {
+    EXPECT_TRUE(found(strain, Duration::seconds(6), Duration::seconds(5)).saturated()) << to_string(strain);
+    EXPECT_FALSE(found(strain, Duration::seconds(5), Duration::seconds(4)).saturated()) << to_string(strain);
+  }
+  for (const Strain strain : {Strain::kCpu, Strain::kLoopLag, Strain::kExhausted}) {
+    const Generator busy = found(strain, Duration::seconds(100), Duration::seconds(100));
+    EXPECT_FALSE(busy.saturated()) << "the run as a whole says so, or nothing: " << to_string(strain);
+    EXPECT_EQ(busy.findings.size(), 2U);
+  }
+}
+
 TEST(Verdict, of_a_number_of_iterations_all_are_scheduled) {
   plan::Plan plan = one_step();
   plan.workflows[0].executor = plan::Iterations{.vus = 2, .iterations = 100};

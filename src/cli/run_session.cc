@@ -44,7 +44,8 @@ class Progress final : public node::LocalRun::Observer {
     if (event.kind == "paused") screen_.set_state("paused");
     if (event.kind == "resumed") screen_.set_state("running");
     if (event.kind == "stopping") screen_.set_state("stopping");
-    if (screen_.ui() == Ui::kFull) screen_.tell(event.at, printable(event.kind + ": " + event.detail));
+    const bool about_us = event.kind.starts_with("generator_");
+    if (screen_.ui() == Ui::kFull || about_us) screen_.tell(event.at, printable(event.kind + ": " + event.detail));
   }
 
  private:
@@ -189,7 +190,8 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
                                                                    .ending = run.ending(),
                                                                    .why = run.why(),
                                                                    .events = run.events(),
-                                                                   .workflows = run.workflow_states()});
+                                                                   .workflows = run.workflow_states(),
+                                                                   .findings = run.findings()});
   const int exit_code = deliver(report, settings.outs, "run");
   if (recorder) keep(*recorder, report);
   return exit_code;

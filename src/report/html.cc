@@ -91,7 +91,11 @@ std::string head(const ResultFile& run, const std::vector<Column>& columns) {
                     (run.cores == 1 ? std::string("1 core") : std::to_string(run.cores) + " cores") + "</p>\n";
   out += "<div class=\"verdict " + look + "\"><b>" + escaped(run.verdict) + "</b> (exit code " +
          std::to_string(run.exit_code) + ")<p>" + escaped(run.reason) + "</p>";
-  if (run.saturated) out += "<p class=\"warn\">The load generator was saturated: " + escaped(run.saturation) + "</p>";
+  if (run.saturated) {
+    out += "<p class=\"warn\">The load generator was saturated: " + escaped(run.saturation) + ".";
+    if (!run.remedy.empty()) out += " What helps: " + escaped(run.remedy) + ".";
+    out += "</p>";
+  }
   out += "</div>\n<div class=\"tiles\">";
   const Histogram times = all_response(run);
   uint64_t vus = 0;

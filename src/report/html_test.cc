@@ -48,7 +48,7 @@ TEST(Html, nothing_from_outside_becomes_markup_or_script) {
   const std::string evil = "</title></script><script>alert('x')</script><img src=x onerror=\"y\">";
   run.id = run.scenario = run.started_at = run.verdict = run.reason = evil;
   run.saturated = true;
-  run.saturation = evil;
+  run.saturation = run.remedy = evil;
   for (ResultStep& step : run.steps) {
     step.name = evil;
     step.status.emplace_back(evil, 1);

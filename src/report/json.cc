@@ -51,12 +51,28 @@ Json stats_json(const Histogram& histogram, bool with_histogram) {
   return out;
 }
 
+Json findings_json(const std::vector<aggregate::Finding>& findings) {
+  Json out = Json::array();
+  for (const aggregate::Finding& finding : findings) {
+    out.push_back({{"cause", aggregate::to_string(finding.strain)},
+                   {"from", finding.begin.seconds_f()},
+                   {"to", finding.end.seconds_f()},
+                   {"worst", finding.worst},
+                   {"what", aggregate::text_of(finding)}});
+  }
+  return out;
+}
+
 Json run_json(const RunReport& run) {
   Json generator{{"saturated", run.generator.saturated()},
                  {"cores", run.generator.cores},
                  {"cpu_cores", run.generator.cpu_cores},
                  {"loop_lag_p99_ms", run.generator.loop_lag_p99.millis_f()}};
-  if (run.generator.saturated()) generator["reason"] = run.generator.saturation;
+  if (run.generator.saturated()) {
+    generator["reason"] = run.generator.saturation;
+    generator["remedy"] = run.generator.remedy;
+  }
+  if (!run.generator.findings.empty()) generator["findings"] = findings_json(run.generator.findings);
   return {{"id", run.run_id},
           {"scenario", run.totals->plan().name},
           {"started_at", format_wall(run.started_at)},

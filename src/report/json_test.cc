@@ -106,6 +106,21 @@ TEST(ResultFile, the_schema_notices_what_is_missing_wrong_or_unknown) {
   EXPECT_NE(wrong_with(document), "");
 }
 
+TEST(ResultFile, says_what_the_generator_found_about_itself) {
+  auto sample = closed_run();
+  sample->report.generator.findings = {
+      {aggregate::Strain::kThrottled, Duration::seconds(1), Duration::millis(4500), 0.8, true}};
+  const Json document = Json::parse(to_json(sample->report));
+  EXPECT_EQ(wrong_with(document), "");
+  const Json& generator = document["run"]["generator"];
+  EXPECT_EQ(generator["reason"], "its CPU was fully used");
+  EXPECT_EQ(generator["remedy"], "give it more cores or machines, or ask for less load");
+  EXPECT_EQ(
+      generator["findings"],
+      Json::parse(R"([{"cause": "throttled", "from": 1.0, "to": 4.5, "worst": 0.8, "what": "its control group held)"
+                  R"( it up in 80 % of its periods, for its processor quota was used"}])"));
+}
+
 TEST(ResultFile, holds_the_figures_of_the_run) {
   const Json d = Json::parse(to_json(open_run()->report));
   EXPECT_EQ(d["format"], "bellwether.result/1");

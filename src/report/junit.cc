@@ -27,7 +27,16 @@ std::string seconds(double value) {
   return out;
 }
 
-std::string suite(const ResultFile& run, const std::string& name, const std::vector<Case>& cases, double time) {
+// What the figures suffered from on the side of the generator, for a person; empty: nothing.
+std::string generator_text(const ResultFile& run) {
+  if (!run.saturated) return {};
+  return "The load generator was a bottleneck: " + run.saturation + "." +
+         (run.remedy.empty() ? "" : " What helps: " + run.remedy + ".");
+}
+
+// `told`: what is to be read beside the cases; empty: nothing.
+std::string suite(const ResultFile& run, const std::string& name, const std::vector<Case>& cases, double time,
+                  const std::string& told = {}) {
   std::size_t failures = 0;
   std::size_t errors = 0;
   std::string inside;
@@ -48,7 +57,8 @@ std::string suite(const ResultFile& run, const std::string& name, const std::vec
   return "  <testsuite name=\"" + escaped(run.scenario) + ": " + name + "\" tests=\"" + std::to_string(cases.size()) +
          "\" failures=\"" + std::to_string(failures) + "\" errors=\"" + std::to_string(errors) +
          "\" skipped=\"0\" time=\"" + seconds(time) + "\" timestamp=\"" + escaped(run.started_at.substr(0, 19)) +
-         "\">\n" + inside + "  </testsuite>\n";
+         "\">\n" + inside + (told.empty() ? "" : "    <system-out>" + escaped(told) + "</system-out>\n") +
+         "  </testsuite>\n";
 }
 
 std::vector<Case> verdict_of(const ResultFile& run) {
@@ -93,7 +103,7 @@ std::vector<Case> checks_of(const ResultFile& run) {
 
 std::string to_junit(const ResultFile& run) {
   std::string out = "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"" + escaped(run.scenario) + "\">\n";
-  out += suite(run, "verdict", verdict_of(run), run.elapsed_s);
+  out += suite(run, "verdict", verdict_of(run), run.elapsed_s, generator_text(run));
   if (!run.thresholds.empty()) out += suite(run, "thresholds", thresholds_of(run), 0);
   if (!run.checks.empty()) out += suite(run, "checks", checks_of(run), 0);
   return out + "</testsuites>\n";

@@ -34,6 +34,15 @@ TEST(Junit, the_verdict_is_a_case_of_its_own) {
   EXPECT_THAT(to_junit(*run), HasSubstr("verdict\" tests=\"1\" failures=\"0\" errors=\"1\""));
 }
 
+TEST(Junit, a_generator_that_was_the_bottleneck_is_said_with_its_remedy) {
+  auto run = read_result(to_json(closed_run()->report));
+  ASSERT_TRUE(run.has_value());
+  EXPECT_THAT(to_junit(*run), HasSubstr("<system-out>The load generator was a bottleneck: its CPU was fully used. "
+                                        "What helps: give it more cores"));
+  run->saturated = false;
+  EXPECT_THAT(to_junit(*run), Not(HasSubstr("system-out")));
+}
+
 TEST(Markup, nothing_from_outside_is_markup_and_what_xml_cannot_hold_is_replaced) {
   EXPECT_EQ(escaped("<a b='c' d=\"e\">&"), "&lt;a b=&#39;c&#39; d=&quot;e&quot;&gt;&amp;");
   EXPECT_EQ(escaped("\x1b[2J\x01"), "\xEF\xBF\xBD[2J\xEF\xBF\xBD");

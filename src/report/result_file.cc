@@ -134,6 +134,7 @@ void read_run(const Value& run, ResultFile& out) {
   const Value generator = run["generator"];
   out.saturated = generator["saturated"].flag();
   if (generator.has("reason")) out.saturation = generator["reason"].text();
+  if (generator.has("remedy")) out.remedy = generator["remedy"].text();
   out.cores = generator["cores"].count();
   out.cpu_cores = generator["cpu_cores"].length();
   out.loop_lag_p99_ms = generator["loop_lag_p99_ms"].length();

@@ -120,6 +120,7 @@ struct ResultFile {
   std::string reason;
   bool saturated = false;
   std::string saturation;
+  std::string remedy;
   uint64_t cores = 0;
   double cpu_cores = 0;
   double loop_lag_p99_ms = 0;

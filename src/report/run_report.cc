@@ -33,7 +33,7 @@ RunReport conclude(const aggregate::Totals& totals, Course course) {
   run.elapsed = course.elapsed;
   run.totals = &totals;
   run.thresholds = aggregate::evaluate(totals);
-  run.generator = aggregate::generator_check(totals, course.cores);
+  run.generator = aggregate::generator_check(totals, course.cores, std::move(course.findings));
   run.verdict = aggregate::verdict(
       aggregate::facts_of(totals, run.thresholds, run.generator, course.ending, std::move(course.why), course.losses));
   run.events = std::move(course.events);

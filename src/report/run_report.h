@@ -57,8 +57,9 @@ struct Course {
   std::string why;  // of the ending, in words (aggregate::Facts)
   std::vector<Event> events = {};
   std::vector<plan::Loss> losses = {};
-  std::vector<Worker> workers = {};           // none: it ran on the machine that reports
-  std::vector<WorkflowState> workflows = {};  // in the order of the plan; none: as the run as a whole shows it
+  std::vector<Worker> workers = {};               // none: it ran on the machine that reports
+  std::vector<WorkflowState> workflows = {};      // in the order of the plan; none: as the run as a whole shows it
+  std::vector<aggregate::Finding> findings = {};  // of the generator about itself
 };
 
 struct RunReport {

@@ -84,7 +84,7 @@ void write_generator(Page& page, const RunReport& run) {
   if (!generator.saturated()) return;
   page.wrapped(page.style("!", Style::kWarn) + " ",
                "The generator was a bottleneck: " + generator.saturation +
-                   ". Latencies may include its own delay; give it more cores or machines, or ask for less load.",
+                   ". Latencies may include its own delay. What helps: " + generator.remedy + ".",
                2);
 }
 

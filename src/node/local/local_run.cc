@@ -26,7 +26,8 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
       observer_(observer),
       totals_(plan),
       programs_(script::Compiled::kRun, options_.scripts),
-      workflows_(plan.workflows.size()) {
+      workflows_(plan.workflows.size()),
+      itself_(options_.cores) {
   std::vector<bool> placed(plan.workflows.size(), false);
   for (std::size_t left = placed.size(); left > 0;) {
     Stage stage;
@@ -106,6 +107,7 @@ runtime::task<void> LocalRun::run() {
     end_stage(stage);
   }
   going_ = false;
+  itself_.end(elapsed_);
   for (std::size_t w = 0; w < workflows_.size() && ending_ == aggregate::Ending::kCompleted; ++w) {
     if (!workflows_[w].timed_out) continue;
     ending_ = aggregate::Ending::kWorkflowTimeout;
@@ -271,6 +273,9 @@ Duration LocalRun::running_for() const {
 void LocalRun::second_over(const metrics::Window& window, Duration covered) {
   totals_.add(window, covered);
   if (observer_ != nullptr) observer_->measured(window, covered);
+  for (SelfWatch::News& news : itself_.second(running_for(), window, covered)) {
+    note(std::move(news.kind), std::move(news.text));
+  }
   if (!stage_->group->running()) return;
   if (observer_ != nullptr) observer_->second_over(totals_);
   if (interrupts_ > 0) return;

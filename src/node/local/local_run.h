@@ -16,6 +16,7 @@
 #include "base/result.h"
 #include "metrics/window.h"
 #include "node/local/load_group.h"
+#include "node/local/self_watch.h"
 #include "plan/collection.h"
 #include "plan/plan.h"
 #include "report/run_report.h"
@@ -78,6 +79,8 @@ class LocalRun final : public LoadGroup::Listener {
   // Of the ending, in words; may be empty.
   const std::string& why() const { return why_; }
   const std::vector<report::Event>& events() const { return events_; }
+  // Of the generator about itself.
+  const std::vector<aggregate::Finding>& findings() const { return itself_.findings(); }
   std::vector<report::WorkflowState> workflow_states() const;
   WallTime started_at() const { return started_at_; }
   Duration elapsed() const { return elapsed_; }
@@ -129,6 +132,7 @@ class LocalRun final : public LoadGroup::Listener {
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
   std::string why_;
   std::map<uint16_t, uint32_t> wanted_;
+  SelfWatch itself_;
   bool paused_ = false;
   bool going_ = false;
   int interrupts_ = 0;

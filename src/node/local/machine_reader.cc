@@ -1,0 +1,142 @@
+#include "node/local/machine_reader.h"
+
+#include <algorithm>
+#include <array>
+#include <dirent.h>
+#include <limits>
+#include <sys/stat.h>
+#include <utility>
+
+#include "base/bytes.h"
+#include "runtime/system_text.h"
+
+namespace bellwether::node {
+namespace {
+
+constexpr std::size_t kTextMost = 16 * 1024;
+// Where a folder does not tell its size, to count more than this takes a while and is done less often.
+constexpr uint64_t kManyDescriptors = 4096;
+constexpr int kReadingsACount = 10;
+constexpr std::size_t kMostGroups = 32;  // one below the other
+
+// The numbers of the line that begins with `key`, as far as they are some.
+std::vector<uint64_t> numbers_after(std::string_view text, std::string_view key) {
+  std::vector<uint64_t> out;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (!line.starts_with(key)) continue;
+    line.remove_prefix(key.size());
+    while (true) {
+      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
+      const std::string_view word = line.substr(0, line.find_first_of(" \t"));
+      const auto number = parse_u64(word);
+      if (!number) return out;
+      out.push_back(*number);
+      line.remove_prefix(word.size());
+    }
+  }
+  return out;
+}
+
+std::optional<uint64_t> number_after(std::string_view text, std::string_view key) {
+  const std::vector<uint64_t> found = numbers_after(text, key);
+  return found.empty() ? std::nullopt : std::optional(found.front());
+}
+
+double share_of(uint64_t part, uint64_t whole) {
+  return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
+}
+
+// Of /proc/stat: user nice system idle iowait irq softirq steal. What guests take is in user and nice.
+std::optional<aggregate::MachineReading::Processors> processors_of(std::string_view stat) {
+  const std::vector<uint64_t> ticks = numbers_after(stat, "cpu ");
+  if (ticks.size() < 8) return std::nullopt;
+  aggregate::MachineReading::Processors out;
+  for (std::size_t i = 0; i < 8; ++i) out.all += ticks[i];
+  out.wanted = out.all - ticks[3] - ticks[4];
+  out.stolen = ticks[7];
+  return out;
+}
+
+uint64_t entries_of(const std::string& folder) {
+  DIR* const entries = ::opendir(folder.c_str());
+  if (entries == nullptr) return 0;
+  uint64_t count = 0;
+  while (const dirent* entry = ::readdir(entries)) count += entry->d_name[0] != '.' ? 1 : 0;
+  ::closedir(entries);
+  return count;
+}
+
+}  // namespace
+
+MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
+  const std::string own = text("/proc/self/cgroup");
+  const std::size_t at = own.starts_with("0::") ? 0 : own.find("\n0::");
+  if (at == std::string::npos) return;
+  std::string group = own.substr(own.find("0::", at) + 3);
+  group = group.substr(0, group.find('\n'));
+  // In a container of its own the root that it sees may have limits too.
+  while (group.starts_with('/') && group.size() > 1 && groups_.size() < kMostGroups) {
+    groups_.push_back("/sys/fs/cgroup" + group);
+    group = group.substr(0, group.rfind('/'));
+  }
+  groups_.emplace_back("/sys/fs/cgroup");
+}
+
+std::string MachineReader::text(const std::string& path) const {
+  return runtime::read_system_text((root_ + path).c_str(), kTextMost);
+}
+
+void MachineReader::read_groups(aggregate::MachineReading& out) const {
+  double least = std::numeric_limits<double>::infinity();
+  for (const std::string& folder : groups_) {
+    const std::vector<uint64_t> quota = numbers_after(text(folder + "/cpu.max"), "");
+    if (quota.size() == 2 && quota[1] > 0) {
+      const double cores = static_cast<double>(quota[0]) / static_cast<double>(quota[1]);
+      const std::string counts = text(folder + "/cpu.stat");
+      const auto periods = number_after(counts, "nr_periods ");
+      const auto throttled = number_after(counts, "nr_throttled ");
+      if (periods && throttled && cores < least) {
+        least = cores;
+        out.quota = {*periods, *throttled};
+      }
+    }
+    const auto most = number_after(text(folder + "/memory.max"), "");
+    const auto used = number_after(text(folder + "/memory.current"), "");
+    if (!most || !used) continue;
+    // Files that are only kept in memory are dropped when it is needed.
+    const uint64_t kept = number_after(text(folder + "/memory.stat"), "inactive_file ").value_or(0);
+    out.memory_share = std::max(out.memory_share.value_or(0), share_of(*used - std::min(*used, kept), *most));
+  }
+}
+
+std::optional<double> MachineReader::descriptor_share() {
+  const auto limit = number_after(text("/proc/self/limits"), "Max open files");
+  if (!limit || *limit == 0) return std::nullopt;
+  const std::string folder = root_ + "/proc/self/fd";
+  struct stat about {};
+  // Newer kernels say it as the size of the folder, which no folder on a disk of so few entries has.
+  const bool says = root_.empty() && ::stat(folder.c_str(), &about) == 0 && about.st_size > 0;
+  if (says) {
+    descriptors_ = static_cast<uint64_t>(about.st_size);
+  } else if (descriptors_ <= kManyDescriptors || ++uncounted_ >= kReadingsACount) {
+    uncounted_ = 0;
+    descriptors_ = entries_of(folder);
+  }
+  return share_of(descriptors_, *limit);
+}
+
+aggregate::MachineReading MachineReader::read() {
+  aggregate::MachineReading out;
+  out.processors = processors_of(text("/proc/stat"));
+  const std::string memory = text("/proc/meminfo");
+  const auto all = number_after(memory, "MemTotal:");
+  const auto left = number_after(memory, "MemAvailable:");
+  if (all && left && *all > 0) out.memory_share = share_of(*all - std::min(*all, *left), *all);
+  out.descriptor_share = descriptor_share();
+  read_groups(out);
+  return out;
+}
+
+}  // namespace bellwether::node
