@@ -84,6 +84,7 @@ std::vector<std::string> files_of(const std::string& scenario, const scenario::B
 std::string vouched_by(const plan::Program& program) {
   if (program.language != plan::Program::Language::kNative || program.name.starts_with('/')) return {};
   const auto read = signature::read(*program.text, program.name);
+  if (!read && read.error().code != Errc::kNotFound) return "  " + printable(read.error().message) + "\n";
   if (!read) return "  " + printable(program.name) + ": not signed, so it runs on this machine only\n";
   return "  " + printable(program.name) + ": signed by key " + signature::name_of(read->key) + ", with bellwether " +
          printable(read->versions.product) + "\n";
