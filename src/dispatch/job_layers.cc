@@ -6,6 +6,7 @@
 
 #include "base/probe.h"
 #include "dispatch/job.h"
+#include "dispatch/share_notes.h"
 
 namespace bellwether::dispatch {
 
@@ -23,17 +24,18 @@ void Job::context_kept(Instant now, uint64_t version, JobEffects& out) {
 
 // The shares of one workflow say much the same: each text is told once.
 void Job::hear_notes(Instant now, const std::vector<std::string>& notes) {
-  constexpr std::string_view kKind = "script";
   for (const std::string& note : notes) {
+    const bool about_generator = is_generator_note(note);
+    const std::string_view kind = about_generator ? "generator_strained" : "script";
+    const std::string_view text = about_generator ? generator_text(note) : note;
     std::size_t count = 0;
     bool told = false;
     for (const JobEvent& one : sheet_.events) {
-      if (one.kind != kKind) continue;
+      if (one.kind != kind) continue;
       ++count;
-      told |= one.detail == note.substr(0, kMostTextBytes);
+      told |= one.detail == text.substr(0, kMostTextBytes);
     }
-    if (count >= kMostNotes) return;
-    if (!told) add_event(now, std::string(kKind), note);
+    if (count < kMostNotes && !told) add_event(now, std::string(kind), std::string(text));
   }
 }
 

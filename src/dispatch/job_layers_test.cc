@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "dispatch/job_testing.h"
+#include "dispatch/share_notes.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -272,6 +273,25 @@ TEST(JobLayers, what_scripts_say_is_told_once_and_bounded) {
   world.job().ended(world.now(), shares[1], end, out);
   EXPECT_EQ(notes().size(), kMostNotes);
   EXPECT_EQ(notes()[2], "another 0");
+}
+
+TEST(JobLayers, what_a_generator_found_out_about_itself_is_an_event_of_its_own_with_its_worker) {
+  JobWorld world = world_of_lists();
+  ASSERT_TRUE(world.run_until_begun());
+  const ShareSheet& share = world.sheet().shares.front();
+  const std::string worker = share.worker;
+  JobEffects out;
+  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  end.notes.assign(kMostNotes - 2, "w.a: w.lua:4: no");
+  for (std::size_t i = 0; i < kMostNotes; ++i) end.notes.push_back("another " + std::to_string(i));
+  end.notes.push_back(generator_note("its CPU was used to 99 %"));
+  world.job().ended(world.now(), share.id, end, out);
+  std::vector<std::string> told;
+  for (const JobEvent& one : world.sheet().events) {
+    if (one.kind == "generator_strained") told.push_back(one.detail);
+  }
+  EXPECT_EQ(told, std::vector<std::string>{"worker '" + worker + "': its CPU was used to 99 %"})
+      << "however much scripts say";
 }
 
 // A share says that its list ends before user 4.

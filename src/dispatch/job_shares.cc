@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "base/probe.h"
 #include "dispatch/job.h"
+#include "dispatch/share_notes.h"
 
 namespace bellwether::dispatch {
 
@@ -193,6 +194,10 @@ void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   hear_values(now, *share, end.provided, out);
   share->end = end;
   share->end->provided.clear();
+  for (std::string& note : share->end->notes) {
+    if (!is_generator_note(note)) continue;
+    note = generator_note("worker '" + share->worker + "': " + std::string(generator_text(note)));
+  }
   hear_notes(now, share->end->notes);
   share->end->notes.clear();
   changed_ = true;

@@ -48,6 +48,25 @@ w:step("wrong", {{after = "fine"}}, function(user) return user.nothing.at_all en
         self.assertIn("w.wrong: wrong.lua:5: attempt to index field 'nothing' (a nil value)", told[0])
         self.assertIn("wrong.lua:5:", client.printed())
 
+    def test_a_worker_whose_loop_a_script_holds_up_says_so(self):
+        cluster = self.cluster(1, workers=1)
+        cluster.at_work()
+        script = cluster.write("slow.lua", f'''
+scenario {{defaults = {{http = {{base = "{cluster.url}"}}}}}}
+local w = workflow("w", {{vus = 1, duration = "6s"}})
+w:step("get", function() http.get("/json") end)
+w:step("think_hard", {{after = "get"}}, function()
+  local till = os.clock() + 0.1
+  while os.clock() < till do end
+end)
+''')
+        process, out = cluster.follow("run", script)
+        _, result = jobs.Client(process, out, None).finish()
+        self.assertGreater(result["steps"]["w.get"]["count"], 0)
+        told = [one["detail"] for one in result["events"] if one["kind"] == "generator_strained"]
+        lagged = [text for text in told if text.startswith("worker 'w1': its event loop lagged by")]
+        self.assertEqual(len(lagged), 1, result["events"])
+
 
 if __name__ == "__main__":
     nodes.main()

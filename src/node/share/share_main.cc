@@ -11,7 +11,9 @@
 
 #include "account/window_codec.h"
 #include "dispatch/share.h"
+#include "dispatch/share_notes.h"
 #include "node/local/load_group.h"
+#include "node/local/self_watch.h"
 #include "node/share/share_codec.h"
 #include "node/share/share_socket.h"
 #include "plan/context.h"
@@ -112,6 +114,7 @@ class Share final : public LoadGroup::Listener {
                                                       .tally_every = kCountersEvery,
                                                       .programs = &programs_},
                                          *this);
+    itself_.emplace(order.count);
     return group_->prepare();
   }
 
@@ -119,7 +122,9 @@ class Share final : public LoadGroup::Listener {
     runtime::Scope beside;
     beside.spawn(obey(beside.cancellation()));
     beside.spawn(tell_counters(beside.cancellation()));
+    start_ = begin.start;
     co_await group_->run(begin.start, begin.resume_at);
+    note_bottlenecks();
     beside.cancel();
     co_await beside.join();
     say(counters());
@@ -170,7 +175,16 @@ class Share final : public LoadGroup::Listener {
     }
   }
 
+  // They come before what scripts said, of which there may be too much.
+  void note_bottlenecks() {
+    itself_->end(runtime_.read_clock() - start_);
+    const std::vector<std::string> found = itself_->summed_up();
+    notes_.resize(std::min(notes_.size(), dispatch::kMostNotes - found.size()));
+    for (const std::string& text : found) notes_.push_back(dispatch::generator_note(text));
+  }
+
   void second_over(const metrics::Window& window, Duration covered) override {
+    itself_->second(runtime_.read_clock() - start_, window, covered);
     say(ChildSecond{window.second, covered, account::encode_window(window)});
     if (socket_->waiting() > kMostWaiting) {
       give_up({Errc::kTooLarge, "the worker takes nothing of what this share measures"});
@@ -198,6 +212,8 @@ class Share final : public LoadGroup::Listener {
   std::optional<plan::Plan> plan_;
   uint16_t workflow_ = 0;
   std::unique_ptr<LoadGroup> group_;
+  std::optional<SelfWatch> itself_;  // from the order on
+  Instant start_;
   std::string aborted_by_;
   std::vector<std::string> notes_;
   bool stopped_ = false;
