@@ -11,7 +11,9 @@ constexpr std::string_view kHeader =
     "row,name,t_s,covered_s,requests,failed,rate_per_s,bytes_sent,bytes_received,iterations,dropped_iterations,vus,"
     "service_min_ms,service_mean_ms,service_p50_ms,service_p90_ms,service_p95_ms,service_p99_ms,service_p99_9_ms,"
     "service_max_ms,response_min_ms,response_mean_ms,response_p50_ms,response_p90_ms,response_p95_ms,response_p99_ms,"
-    "response_p99_9_ms,response_max_ms\r\n";
+    "response_p99_9_ms,response_max_ms,figure,value,unit\r\n";
+constexpr int kCellsBeforeFigure = 26;  // after the name: those of the load
+constexpr int kCellsOfFigure = 3;
 
 std::string quoted(const std::string& text) {
   std::string out;
@@ -77,18 +79,25 @@ std::string to_csv(const ResultFile& run) {
   Row whole("run");
   whole.text(run.scenario).number(0).number(covered).count(run.requests).count(run.failed).number(run.rate_per_s);
   whole.count(run.bytes_sent).count(run.bytes_received).count(run.iterations).count(run.dropped).count(peak);
-  out += whole.times(all_service(run)).times(all_response(run)).end();
+  out += whole.times(all_service(run)).times(all_response(run)).none(kCellsOfFigure).end();
   for (const ResultStep& step : run.steps) {
     Row row("step");
     row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);
     row.count(step.bytes_sent).count(step.bytes_received).none(3);
-    out += row.times(step.service).times(step.response).end();
+    out += row.times(step.service).times(step.response).none(kCellsOfFigure).end();
+  }
+  for (const ResultMetric& metric : run.metrics) {
+    for (const auto& [figure, value] : metric.figures) {
+      Row row("metric");
+      row.text(metric.name).none(kCellsBeforeFigure).text(figure).number(value);
+      out += row.text(metric.unit).end();
+    }
   }
   for (const ResultPoint& point : run.series) {
     Row row("second");
     row.none(1).number(point.t).number(point.covered_s).count(point.requests).count(point.failed);
     row.number(point.rate_per_s).none(2).count(point.iterations).count(point.dropped).count(point.vus);
-    out += row.times(point.service).times(point.response).end();
+    out += row.times(point.service).times(point.response).none(kCellsOfFigure).end();
   }
   return out;
 }

@@ -59,6 +59,25 @@ TEST(Csv, times_stand_under_their_names) {
   EXPECT_NEAR(cell(4, "service_p50_ms"), run->series[0].service->p50, 0.01);
 }
 
+TEST(Csv, each_figure_of_the_scenarios_own_metrics_is_a_row) {
+  auto run = read_result(to_json(closed_run()->report));
+  ASSERT_TRUE(run.has_value());
+  run->metrics = {{"orders", "counter", "", 0, {{"count", 12}, {"rate", 1.5}}},
+                  {"=basket", "trend", "EUR", 0, {{"p(95)", 41.25}}},
+                  {"never", "gauge", "", 0, {}}};
+  const auto rows = cells(to_csv(*run));
+  std::vector<std::vector<std::string>> found;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.size(), rows[0].size()) << row[0];
+    if (row[0] == "metric") found.push_back({row[1], row[row.size() - 3], row[row.size() - 2], row.back()});
+  }
+  EXPECT_EQ(std::vector<std::string>(rows[0].end() - 3, rows[0].end()),
+            (std::vector<std::string>{"figure", "value", "unit"}));
+  EXPECT_EQ(found,
+            (std::vector<std::vector<std::string>>{
+                {"orders", "count", "12", ""}, {"orders", "rate", "1.5", ""}, {"'=basket", "p(95)", "41.25", "EUR"}}));
+}
+
 TEST(Csv, text_of_a_scenario_breaks_no_row_and_is_no_formula) {
   auto run = read_result(to_json(closed_run()->report));
   ASSERT_TRUE(run.has_value());
