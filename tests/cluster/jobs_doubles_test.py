@@ -28,7 +28,7 @@ class Doubles(jobs.Test):
         self.assert_accounted(result, 14 * 80, 20)
         self.assert_steady(result, 14)
         # The owner may have lived to give the share away, and have died before its word was heard: `share_lost`.
-        kinds = {one["kind"] for one in result["events"]} - {"share_lost"}
+        kinds = set(jobs.kinds(result)) - {"share_lost"}
         self.assertEqual(kinds, {"owner_changed", "share_moved", "worker_lost"}, result["events"])
         cluster.all_free(["w1", "w3", "w4"])
         self.assertGreaterEqual(cluster.arrived(), result["totals"]["requests"])

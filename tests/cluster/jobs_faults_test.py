@@ -20,7 +20,7 @@ class Managers(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 720)
         self.assert_steady(result, 12)
-        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        self.assertEqual(jobs.kinds(result), ["owner_changed"])
         second = cluster.agreed([name for name in cluster.voters if name != leader], other_than=leader)[0]
         self.assertIn(cluster.status(client.job)["manager"], [name for name in cluster.voters if name != leader])
         # Who comes back knows the job and its result too.
@@ -45,7 +45,7 @@ class Managers(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 720)
         self.assert_steady(result, 12)
-        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        self.assertEqual(jobs.kinds(result), ["owner_changed"])
         self.assertEqual(cluster.arrived(), 720)
 
     def test_an_owner_that_gets_no_more_memory_loses_nothing(self):
@@ -125,7 +125,7 @@ class Workers(jobs.Test):
         self.assert_steady(result, 10)
         self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
                          {"w1": "completed", "w2": "lost", "w3": "completed", "w4": "completed"})
-        self.assertEqual([one["kind"] for one in result["events"]], ["worker_lost", "share_moved"])
+        self.assertEqual(jobs.kinds(result), ["worker_lost", "share_moved"])
         shares = cluster.status(job)["shares"]
         self.assertEqual([one["state"] for one in shares], ["ended" if one["worker"] != "w2" else "gone"
                                                            for one in shares])
@@ -168,7 +168,7 @@ class Workers(jobs.Test):
         status = cluster.in_state(client.job, "failed")
         self.assertEqual([one["state"] for one in status["workflows"]], ["failed"])
         self.assertIn("'w2'", status["workflows"][0]["why"])
-        self.assertIn("share_failed", [one["kind"] for one in result["events"]])
+        self.assertIn("share_failed", jobs.kinds(result))
         # The worker lives, and so do the others: they get the next one.
         cluster.all_free()
         code, result = cluster.run(cluster.scenario(seconds=2)).finish()

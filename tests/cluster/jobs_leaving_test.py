@@ -18,7 +18,7 @@ class Leaving(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 480)
         self.assert_steady(result, 8)
-        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        self.assertEqual(jobs.kinds(result), ["owner_changed"])
         self.assertEqual(cluster.arrived(), 480)
 
     def test_all_managers_are_replaced_one_after_the_other(self):
@@ -49,7 +49,7 @@ class Leaving(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 600)
         self.assert_steady(result, 10)
-        kinds = [one["kind"] for one in result["events"]]
+        kinds = jobs.kinds(result)
         self.assertEqual(sorted(set(kinds)), ["share_moved", "worker_left"])
         self.assertEqual([one["state"] for one in result["generators"]], ["completed", "drained", "completed"])
         until("its leaving", lambda: cluster.members("a")["w2"] == "left")
@@ -90,7 +90,7 @@ class Leaving(jobs.Test):
         self.assert_whole(result, 960)
         self.assert_steady(result, 16)
         self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
-        self.assertEqual([one["kind"] for one in result["events"]], ["share_moved"])
+        self.assertEqual(jobs.kinds(result), ["share_moved"])
         cluster.all_free()
         self.assertEqual(cluster.arrived(), 960)
 

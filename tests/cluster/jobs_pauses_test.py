@@ -23,7 +23,7 @@ class Pauses(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 840)
         self.assert_steady(result, 14)
-        self.assertEqual([one["kind"] for one in result["events"]], ["owner_changed"])
+        self.assertEqual(jobs.kinds(result), ["owner_changed"])
         self.assertNotEqual(cluster.agreed()[0], leader)
         self.assertEqual(len(cluster.said(leader, "job_lost")), 1)
         cluster.all_free()
@@ -56,7 +56,7 @@ class Pauses(jobs.Test):
         self.assertRegex(extra["detail"], "[0-9]+ requests? a second were sent, and are not counted")
         code, result = client.finish()
         self.assertEqual(code, jobs.LOST)
-        self.assertEqual([one["kind"] for one in status["events"]], ["worker_lost", "share_moved"])
+        self.assertEqual(jobs.kinds(status), ["worker_lost", "share_moved"])
         [lost] = result["lost"]
         self.assertEqual(round(lost["share"], 3), 0.333)
         missing = 960 - result["totals"]["requests"]
@@ -84,7 +84,7 @@ class Pauses(jobs.Test):
         code, result = client.finish()
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 1200)
-        self.assertEqual([one["kind"] for one in result["events"]], [])
+        self.assertEqual(jobs.kinds(result), [])
         self.assertEqual(cluster.arrived(), 1200)
 
 

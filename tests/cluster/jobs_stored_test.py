@@ -80,7 +80,7 @@ class Stored(jobs.Test):
         self.assertEqual((run["state"], run["verdict"], run["requests"]),
                          ("ended", "inconclusive", result["totals"]["requests"]))
         self.assertEqual(self.shown(cluster), result)
-        events = [one["kind"] for one in result["events"]]
+        events = jobs.kinds(result)
         self.assertIn("owner_changed", events)
         self.assertIn("worker_lost", events)
         reports = {name: cluster.folder / f"again.{name}" for name in ("json", "csv", "junit", "html")}

@@ -19,6 +19,11 @@ PATIENCE = 60  # seconds, for what a job does
 PASS, THRESHOLDS, WRONG, CANCELLED, LOST = 0, 99, 104, 105, 120
 
 
+def kinds(result):
+    """Of what happened, in its order. A generator that says that its machine is busy is right wherever that is so."""
+    return [one["kind"] for one in result["events"] if one["kind"] != "generator_strained"]
+
+
 class Client:
     """A command that follows a job, on the client's node. `job` is the job's id."""
 
