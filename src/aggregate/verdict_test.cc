@@ -201,7 +201,7 @@ TEST(Generator, is_saturated_by_cpu_by_lag_and_by_exhaustion_and_by_nothing_less
 TEST(Generator, is_saturated_by_what_its_machine_did_to_it_for_a_hundredth_of_the_run) {
   const plan::Plan plan = one_step();
   Totals totals(plan);
-  totals.add(metrics::Window({1, 1, 0}, nullptr), Duration::seconds(1000));
+  totals.add(metrics::Window({1, 1, 0}), Duration::seconds(1000));
   const auto found = [&](Strain strain, Duration first, Duration second) {
     const Duration later = Duration::seconds(500);
     return generator_check(totals, 2,
