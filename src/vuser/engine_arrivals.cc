@@ -137,7 +137,7 @@ void Engine::drop_expired(WorkflowRun& run, bool all) {
 
 void Engine::charge_dropped(WorkflowRun& run, Duration waited, uint64_t times) {
   for (const uint16_t index : run.workflow.layers.front()) {
-    if (!run.steps[index].is_call() || !run.steps[index].measured()) continue;
+    if (!run.steps[index].measured()) continue;
     metrics::StepWindow& counts = window_->steps[run.steps[index].step().id];
     counts.response.record(waited, times);
     counts.censored += times;

@@ -133,6 +133,19 @@ w:step("b", {after = "a", http = {get = "/b/${token}"}})
         self.assertEqual(self.paths().count("/b/t-1"), 30)
         self.assertEqual([check["passes"] for check in run.result["checks"]], [30])
 
+    def test_what_is_dropped_while_a_script_is_busy_is_charged_to_its_step(self):
+        run = self.one("""
+w:step("a", function() http.get("/a") sleep("300ms") end)
+w:step("b", {after = "a"}, function() http.get("/b") end)
+""", settings='rate = "20/s", duration = "2s", vus = {preallocated = 1, max = 1}', code=product.SCHEDULE)
+        dropped = run.totals["dropped_iterations"]
+        self.assertGreater(dropped, 10)
+        a, b = (run.result["steps"]["w." + step] for step in "ab")
+        self.assertEqual(a["censored"], dropped)
+        self.assertEqual(a["response_ms"]["count"], a["count"] + dropped)
+        self.assertGreater(a["response_ms"]["max"], 200)
+        self.assertEqual(b["censored"], 0, "it is due when the step before it has ended")
+
     def test_values_between_scripts_and_settings(self):
         self.one("""
 w:step("a", {extract = {token = {json = "$.token"}}}, function() http.get("/a") end)
