@@ -42,7 +42,7 @@ class Joining(nodes.Test):
 
         def is_active():
             code, text = cluster.page(fresh, "/health")
-            states.append(json.loads(text)["state"] if code else None)
+            states.append(json.loads(text).get("state") if code else None)
             return states[-1] == "active"
         until(lambda: f"the state: {states}",
               lambda: is_active() or re.fullmatch(r"syncing: \d of 2 workers have not reported yet", str(states[-1])))
