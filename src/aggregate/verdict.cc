@@ -74,8 +74,8 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
     out.saturation += (out.saturation.empty() ? "" : "; ") + reason;
     out.remedy += (out.remedy.empty() ? "" : "; ") + std::string(remedy(strain));
   };
-  if (out.cpu_cores >= kSaturatedShare * cores) because(Strain::kCpu, "its CPU was fully used");
-  if (out.loop_lag_p99 > kSaturatedLag) {
+  if (out.cpu_cores >= kStrainCpu * cores) because(Strain::kCpu, "its CPU was fully used");
+  if (out.loop_lag_p99 > kStrainLag) {
     because(Strain::kLoopLag, "its event loop lagged by " + format_duration(out.loop_lag_p99));
   }
   if (out.exhausted > 0) {

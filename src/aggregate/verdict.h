@@ -39,8 +39,6 @@ struct Generator {
   std::vector<Finding> findings;  // what it noticed of itself while it ran, in the order in which that began
   bool saturated() const { return !saturation.empty(); }
 };
-inline constexpr double kSaturatedShare = 0.95;
-inline constexpr Duration kSaturatedLag = Duration::millis(50);
 // REQUIRES cores > 0. Of the findings those about the machine count here, when they lasted (kStrainedShare); the others
 // are judged by the run as a whole.
 Generator generator_check(const Totals& totals, int cores, std::vector<Finding> findings = {});

@@ -1,7 +1,6 @@
 #include "cluster/vital_signs.h"
 
 #include <algorithm>
-#include <dirent.h>
 #include <limits>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -9,10 +8,13 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "runtime/machine_texts.h"
 
 namespace bellwether::cluster {
 namespace {
 
+using runtime::entries_of;
+using runtime::group_of;
 using runtime::task;
 
 constexpr int kBeatsAMeasure = 10;
@@ -56,15 +58,6 @@ std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_secon
   return Duration::nanos(static_cast<int64_t>(*user + *system) * (1'000'000'000 / ticks_a_second));
 }
 
-uint64_t entries_of(const char* folder) {
-  DIR* const entries = ::opendir(folder);
-  if (entries == nullptr) return 0;
-  uint64_t count = 0;
-  while (::readdir(entries) != nullptr) ++count;
-  ::closedir(entries);
-  return count - std::min<uint64_t>(count, 2);
-}
-
 std::optional<Duration> waited_of(std::string_view schedstat) {
   const auto waited = parse_u64(word(schedstat, 1));
   if (!waited || *waited > static_cast<uint64_t>(std::numeric_limits<int64_t>::max())) return std::nullopt;
@@ -72,14 +65,6 @@ std::optional<Duration> waited_of(std::string_view schedstat) {
 }
 
 std::optional<uint64_t> resident_pages_of(std::string_view statm) { return parse_u64(word(statm, 1)); }
-
-std::optional<std::string> group_of(std::string_view cgroup) {
-  const auto begin = cgroup.starts_with("0::") ? 0 : cgroup.find("\n0::");
-  if (begin == std::string_view::npos) return std::nullopt;
-  std::string_view line = cgroup.substr(begin == 0 ? 3 : begin + 4);
-  line = line.substr(0, line.find('\n'));
-  return line.starts_with('/') ? std::optional<std::string>(line) : std::nullopt;
-}
 
 std::optional<double> cores_of(std::string_view cpu_max) {
   const auto quota = parse_u64(word(cpu_max, 0));
@@ -91,16 +76,11 @@ std::optional<double> cores_of(std::string_view cpu_max) {
 std::optional<uint64_t> bytes_of(std::string_view memory) { return parse_u64(word(memory, 0)); }
 
 std::optional<uint64_t> droppable_of(std::string_view memory_stat) {
-  constexpr std::string_view kKey = "inactive_file ";
-  const auto begin = memory_stat.starts_with(kKey) ? 0 : memory_stat.find("\n" + std::string(kKey));
-  if (begin == std::string_view::npos) return std::nullopt;
-  return parse_u64(word(memory_stat.substr(begin), 1));
+  return runtime::number_after(memory_stat, "inactive_file ");
 }
 
 std::optional<uint64_t> total_memory_of(std::string_view meminfo) {
-  const auto begin = meminfo.find("MemTotal:");
-  if (begin == std::string_view::npos) return std::nullopt;
-  const auto kilobytes = parse_u64(word(meminfo.substr(begin), 1));
+  const auto kilobytes = runtime::number_after(meminfo, "MemTotal:");
   return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
 }
 

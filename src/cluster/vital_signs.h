@@ -71,8 +71,6 @@ std::optional<Duration> cpu_time_of(std::string_view stat, int64_t ticks_a_secon
 std::optional<Duration> waited_of(std::string_view schedstat);
 // /proc/self/statm: resident pages.
 std::optional<uint64_t> resident_pages_of(std::string_view statm);
-// /proc/self/cgroup: the group of the one hierarchy, as a path from its root.
-std::optional<std::string> group_of(std::string_view cgroup);
 // cpu.max: processors that the group may use; nothing when there is no limit.
 std::optional<double> cores_of(std::string_view cpu_max);
 // memory.max, memory.current: bytes; nothing for "max".
@@ -81,8 +79,5 @@ std::optional<uint64_t> bytes_of(std::string_view memory);
 std::optional<uint64_t> droppable_of(std::string_view memory_stat);
 // /proc/meminfo: MemTotal in bytes.
 std::optional<uint64_t> total_memory_of(std::string_view meminfo);
-
-// Entries of a folder, without the two that every one has; 0 when it cannot be read.
-uint64_t entries_of(const char* folder);
 
 }  // namespace bellwether::cluster

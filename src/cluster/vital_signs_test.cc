@@ -1,8 +1,6 @@
 #include "cluster/vital_signs.h"
 
-#include <filesystem>
 #include <gtest/gtest.h>
-#include <iterator>
 #include <unistd.h>
 
 #include "runtime/epoll_runtime.h"
@@ -29,25 +27,11 @@ TEST(VitalSigns, limits_of_groups_are_read) {
   EXPECT_EQ(cores_of("max 100000\n"), std::nullopt);
   EXPECT_EQ(bytes_of("1048576\n"), 1048576u);
   EXPECT_EQ(bytes_of("max\n"), std::nullopt);
-  EXPECT_EQ(group_of("0::/system.slice/a\n"), "/system.slice/a");
-  EXPECT_EQ(group_of("1:cpu:/x\n0::/b\n"), "/b");
-  EXPECT_EQ(group_of("1:cpu:/x\n"), std::nullopt);
   EXPECT_EQ(total_memory_of("MemTotal:       1000 kB\nMemFree: 1 kB\n"), 1'024'000u);
   EXPECT_EQ(droppable_of("anon 1\nactive_file 7\ninactive_file 4096\nslab 3\n"), 4096u);
   EXPECT_EQ(droppable_of("inactive_file 5\n"), 5u);
   EXPECT_EQ(droppable_of("anon 1\n"), std::nullopt);
   EXPECT_EQ(resident_pages_of("100 42 7 1 0 9 0\n"), 42u);
-}
-
-TEST(VitalSigns, entries_of_a_folder_are_counted) {
-  const uint64_t before = entries_of("/proc/self/fd");
-  std::vector<int> open;
-  for (int i = 0; i < 7; ++i) open.push_back(::dup(STDERR_FILENO));
-  EXPECT_EQ(entries_of("/proc/self/fd"), before + 7);
-  for (const int one : open) ::close(one);
-  const std::filesystem::directory_iterator names("/proc/self/ns");
-  EXPECT_EQ(entries_of("/proc/self/ns"), static_cast<uint64_t>(std::distance(begin(names), end(names))));
-  EXPECT_EQ(entries_of("/no/such/folder"), 0u);
 }
 
 struct Noting final : VitalMeter::Listener {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <gtest/gtest.h>
-#include <set>
+#include <map>
 
 namespace bellwether::metrics {
 namespace {
@@ -23,12 +23,15 @@ TEST(PiecePool, a_piece_that_came_back_is_handed_out_again_zeroed_for_its_size_o
 
 TEST(PiecePool, pieces_never_overlap) {
   PiecePool pool;
-  std::set<unsigned char*> all;
-  for (int i = 0; i < 1'000; ++i) all.insert(static_cast<unsigned char*>(pool.take(i % 2 == 0 ? 128 : 256)));
+  std::map<unsigned char*, std::size_t> all;
+  for (std::size_t i = 0; i < 1'000; ++i) {
+    const std::size_t bytes = i % 3 == 0 ? 512 : 128;
+    all.emplace(static_cast<unsigned char*>(pool.take(bytes)), bytes);
+  }
   unsigned char* end = nullptr;
-  for (unsigned char* piece : all) {
+  for (const auto& [piece, bytes] : all) {
     EXPECT_GE(piece, end);
-    end = piece + 128;
+    end = piece + bytes;
   }
   EXPECT_EQ(all.size(), 1'000u);
 }

@@ -17,7 +17,10 @@ class StatusCounts {
     bool operator==(const Entry&) const = default;
   };
 
-  // Allocates for a status that was not seen before. REQUIRES status < kStatusMax.
+  // With room for those that a step usually sees, so that counting them needs no allocation.
+  StatusCounts() { entries_.reserve(kUsual); }
+
+  // Allocates for the fifth status and so on. REQUIRES status < kStatusMax.
   void add(uint16_t status, uint64_t times) {
     for (Entry& one : entries_) {
       if (one.status == status) {
@@ -39,6 +42,7 @@ class StatusCounts {
   bool operator==(const StatusCounts&) const = default;
 
  private:
+  static constexpr std::size_t kUsual = 4;
   void insert(uint16_t status, uint64_t times);
   std::vector<Entry> entries_;
 };

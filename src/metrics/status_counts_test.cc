@@ -18,6 +18,16 @@ TEST(StatusCounts, are_in_rising_order_whatever_came_first) {
   EXPECT_EQ(counts.of(201), 0u);
 }
 
+TEST(StatusCounts, the_usual_few_need_no_memory_also_after_clearing) {
+  StatusCounts counts;
+  const StatusCounts::Entry* const place = counts.entries().data();
+  for (int round = 0; round < 2; ++round) {
+    for (const uint16_t status : {200, 503, 404, 301}) counts.add(status, 1);
+    EXPECT_EQ(counts.entries().data(), place);
+    counts.clear();
+  }
+}
+
 TEST(StatusCounts, of_two_are_the_same_in_either_order_and_nothing_is_no_entry) {
   StatusCounts a;
   StatusCounts b;

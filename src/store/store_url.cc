@@ -4,7 +4,7 @@
 #include <array>
 #include <cctype>
 
-#include "base/bytes.h"
+#include "base/percent.h"
 #include "base/units.h"
 
 namespace bellwether::store {
@@ -33,26 +33,10 @@ const Scheme* find_scheme(std::string_view name) {
   return found == kSchemes.end() ? nullptr : found;
 }
 
-int hex(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  c = ascii_lower(c);
-  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-}
-
 Result<std::string> decode(std::string_view text) {
-  std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      out.push_back(text[i]);
-      continue;
-    }
-    const int high = i + 2 < text.size() ? hex(text[i + 1]) : -1;
-    const int low = i + 2 < text.size() ? hex(text[i + 2]) : -1;
-    if (high < 0 || low < 0) return fail(Errc::kInvalid, "'%' must be followed by two hexadecimal digits");
-    out.push_back(static_cast<char>(high * 16 + low));
-    i += 2;
-  }
-  return out;
+  auto out = percent_decoded(text);
+  if (!out) return fail(Errc::kInvalid, "'%' must be followed by two hexadecimal digits");
+  return std::move(*out);
 }
 
 std::string quoted(std::string_view text) { return "'" + std::string(text) + "'"; }

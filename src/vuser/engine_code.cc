@@ -16,7 +16,7 @@ namespace {
 // Of what programs say of themselves, so that none can flood those who listen; each once.
 constexpr std::size_t kNotesMost = 20;
 
-// From here on the memory of a response counts for more than what putting it away and back costs (under 1 µs).
+// From here on the memory of a response counts for more than copying it away and back.
 constexpr Duration kLongSleep = Duration::millis(10);
 
 // Borrows a run from the thread's free ones.

@@ -2,47 +2,24 @@
 
 #include <algorithm>
 #include <array>
-#include <dirent.h>
 #include <limits>
 #include <sys/stat.h>
 #include <utility>
 
-#include "base/bytes.h"
+#include "runtime/machine_texts.h"
 #include "runtime/system_text.h"
 
 namespace bellwether::node {
 namespace {
+
+using runtime::number_after;
+using runtime::numbers_after;
 
 constexpr std::size_t kTextMost = 16 * 1024;
 // Where a folder does not tell its size, to count more than this takes a while and is done less often.
 constexpr uint64_t kManyDescriptors = 4096;
 constexpr int kReadingsACount = 10;
 constexpr std::size_t kMostGroups = 32;  // one below the other
-
-// The numbers of the line that begins with `key`, as far as they are some.
-std::vector<uint64_t> numbers_after(std::string_view text, std::string_view key) {
-  std::vector<uint64_t> out;
-  while (!text.empty()) {
-    std::string_view line = text.substr(0, text.find('\n'));
-    text.remove_prefix(std::min(text.size(), line.size() + 1));
-    if (!line.starts_with(key)) continue;
-    line.remove_prefix(key.size());
-    while (true) {
-      line.remove_prefix(std::min(line.find_first_not_of(" \t"), line.size()));
-      const std::string_view word = line.substr(0, line.find_first_of(" \t"));
-      const auto number = parse_u64(word);
-      if (!number) return out;
-      out.push_back(*number);
-      line.remove_prefix(word.size());
-    }
-  }
-  return out;
-}
-
-std::optional<uint64_t> number_after(std::string_view text, std::string_view key) {
-  const std::vector<uint64_t> found = numbers_after(text, key);
-  return found.empty() ? std::nullopt : std::optional(found.front());
-}
 
 double share_of(uint64_t part, uint64_t whole) {
   return whole == 0 ? 0 : std::min(1.0, static_cast<double>(part) / static_cast<double>(whole));
@@ -59,25 +36,14 @@ std::optional<aggregate::MachineReading::Processors> processors_of(std::string_v
   return out;
 }
 
-uint64_t entries_of(const std::string& folder) {
-  DIR* const entries = ::opendir(folder.c_str());
-  if (entries == nullptr) return 0;
-  uint64_t count = 0;
-  while (const dirent* entry = ::readdir(entries)) count += entry->d_name[0] != '.' ? 1 : 0;
-  ::closedir(entries);
-  return count;
-}
-
 }  // namespace
 
 MachineReader::MachineReader(std::string root) : root_(std::move(root)) {
-  const std::string own = text("/proc/self/cgroup");
-  const std::size_t at = own.starts_with("0::") ? 0 : own.find("\n0::");
-  if (at == std::string::npos) return;
-  std::string group = own.substr(own.find("0::", at) + 3);
-  group = group.substr(0, group.find('\n'));
+  const auto own = runtime::group_of(text("/proc/self/cgroup"));
+  if (!own) return;
+  std::string group = *own;
   // In a container of its own the root that it sees may have limits too.
-  while (group.starts_with('/') && group.size() > 1 && groups_.size() < kMostGroups) {
+  while (group.size() > 1 && groups_.size() < kMostGroups) {
     groups_.push_back("/sys/fs/cgroup" + group);
     group = group.substr(0, group.rfind('/'));
   }
@@ -122,7 +88,7 @@ std::optional<double> MachineReader::descriptor_share() {
     descriptors_ = static_cast<uint64_t>(about.st_size);
   } else if (descriptors_ <= kManyDescriptors || ++uncounted_ >= kReadingsACount) {
     uncounted_ = 0;
-    descriptors_ = entries_of(folder);
+    descriptors_ = runtime::entries_of(folder.c_str());
   }
   return share_of(descriptors_, *limit);
 }
