@@ -11,8 +11,10 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "cli/commands.h"
+#include "cli/machine_limits.h"
 #include "cli/sources.h"
 #include "cli/verb.h"
+#include "plan/stages.h"
 #include "scenario/schema.h"
 #include "signature/signature.h"
 
@@ -71,6 +73,21 @@ std::string describe(const plan::Plan& plan, const plan::Workflow& workflow) {
   return text;
 }
 
+// What runs beside what, and on how many of the cores; nothing where all share all of them.
+std::string describe_order(const plan::Plan& plan, uint32_t cores) {
+  const std::vector<plan::Stage> stages = plan::stages_of(plan, cores);
+  if (std::none_of(stages.begin(), stages.end(), [](const plan::Stage& stage) { return stage.apart; })) return {};
+  std::string text;
+  for (const plan::Stage& stage : stages) {
+    text += text.empty() ? "  on " + format_count(cores, "core") + ": " : ", then ";
+    for (const plan::CoreGrant& grant : stage.grants) {
+      if (&grant != &stage.grants.front()) text += " beside ";
+      text += plan.workflows[grant.workflow].name + " on " + std::to_string(grant.cores);
+    }
+  }
+  return text + "\n";
+}
+
 // The files that it was made from beside the scenario, each once, as paths from here.
 std::vector<std::string> files_of(const std::string& scenario, const scenario::Bundle& bundle) {
   std::set<std::string> out;
@@ -119,6 +136,7 @@ int run_check(const CheckOptions& options) {
   const plan::Plan& plan = bundled->plan;
   std::printf("%s: ok\n", options.file.c_str());
   for (const plan::Workflow& workflow : plan.workflows) std::printf("%s\n", describe(plan, workflow).c_str());
+  std::fputs(describe_order(plan, usable_cpus()).c_str(), stdout);
   for (const std::string& file : files_of(options.file, bundled->bundle)) std::printf("  reads %s\n", file.c_str());
   for (const plan::Program& program : plan.programs) std::fputs(vouched_by(program).c_str(), stdout);
   std::printf("  %s, %s\n", format_count(plan.checks.size(), "check").c_str(),

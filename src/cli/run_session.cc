@@ -18,6 +18,7 @@
 #include "node/local/control_socket.h"
 #include "node/local/local_run.h"
 #include "node/local/run_controls.h"
+#include "plan/stages.h"
 #include "results/recorder.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
@@ -152,11 +153,12 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   options.pin = settings.pin;
   options.seed = settings.seed;
   options.scripts = settings.scripts;
+  const uint32_t cores = plan::cores_used(plan, options.cores);
   RunScreen screen(settings.ui);
   const std::string id = new_run_id((*control)->wall_now());
   std::optional<results::Recorder> recorder;
   if (!settings.store.empty()) {
-    recorder.emplace(settings.store, id, plan, (*control)->wall_now(), static_cast<int>(options.cores));
+    recorder.emplace(settings.store, id, plan, (*control)->wall_now(), static_cast<int>(cores));
   }
   Progress progress(screen, recorder ? &*recorder : nullptr);
   node::LocalRun run(**control, plan, options, &progress);
@@ -174,7 +176,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
     auto opened = console::Terminal::open();
     if (!opened) return complain(opened.error().message);
     terminal = std::move(*opened);
-    screen.begin(plan, format_count(options.cores, "core"));
+    screen.begin(plan, format_count(cores, "core"));
     live.emplace(**control, *terminal, screen.board(), controls);
   }
   if (socket && is_controlled(plan)) {

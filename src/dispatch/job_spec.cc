@@ -1,6 +1,6 @@
 #include "dispatch/job_spec.h"
 
-#include <algorithm>
+#include "plan/stages.h"
 
 namespace bellwether::dispatch {
 
@@ -10,8 +10,7 @@ JobSpec spec_of(const plan::Plan& plan) {
     const plan::Workflow& workflow = plan.workflows[i];
     WorkflowSpec& one = spec.emplace_back();
     one.name = workflow.name;
-    one.is_test = std::any_of(plan.steps.begin(), plan.steps.end(),
-                              [i](const plan::StepInfo& step) { return step.workflow == i && step.measured; });
+    one.is_test = plan::is_test(plan, static_cast<uint16_t>(i));
     one.priority = workflow.priority;
     one.depends = workflow.depends;
     for (const plan::Use& use : workflow.uses) one.uses.push_back({use.from, use.provide, use.name, !use.fallback});

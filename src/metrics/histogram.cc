@@ -58,16 +58,40 @@ void Histogram::add(uint32_t index, uint64_t times) {
     spread();
   }
   Block& block = blocks_[index / kBlockCounters];
+  if (block == 0) block = reinterpret_cast<Block>(take(bytes_of(kNoCarries))) | kNoCarries;
   const uint32_t at = index % kBlockCounters;
+  uint8_t& low = lows(block)[at];
+  const uint64_t low_now = low + (times & UINT8_MAX);
+  low = static_cast<uint8_t>(low_now);
+  const uint64_t carries = (times >> kLowBits) + (low_now >> kLowBits);
+  if (carries != 0) carry(block, at, carries);
+}
+
+void Histogram::carry(Block& block, uint32_t at, uint64_t times) {
   uint64_t now = times;
-  if (block != 0) now += with_counters(block, [at](const auto* counters) { return uint64_t{counters[at]}; });
+  if ((block & kWidth) != kNoCarries) {
+    now += with_carries(block, [at](const auto* carries) { return uint64_t{carries[at]}; });
+  }
   const Block needed = now <= UINT8_MAX    ? kOneByte
                        : now <= UINT16_MAX ? kTwoBytes
                        : now <= UINT32_MAX ? kFourBytes
                                            : kEightBytes;
-  if ((block & kWidth) < needed) widen(block, needed);
-  with_counters(
-      block, [at, now](auto* counters) { counters[at] = static_cast<std::remove_pointer_t<decltype(counters)>>(now); });
+  if ((block & kWidth) < needed) {
+    const Block before = block;
+    block = reinterpret_cast<Block>(take(bytes_of(needed))) | needed;
+    std::copy_n(lows(before), kBlockCounters, lows(block));
+    if ((before & kWidth) != kNoCarries) {
+      with_carries(before, [block](const auto* from) {
+        with_carries(block, [from](auto* to) {
+          for (uint32_t i = 0; i < kBlockCounters; ++i)
+            to[i] = static_cast<std::remove_pointer_t<decltype(to)>>(from[i]);
+        });
+      });
+    }
+    give_back(lows(before), bytes_of(before));
+  }
+  with_carries(block,
+               [at, now](auto* carries) { carries[at] = static_cast<std::remove_pointer_t<decltype(carries)>>(now); });
 }
 
 void Histogram::spread() {
@@ -76,19 +100,6 @@ void Histogram::spread() {
   if (few_ != nullptr) give_back(few_, few_room_ * sizeof(uint16_t));
   few_ = nullptr;
   few_count_ = few_room_ = 0;
-}
-
-void Histogram::widen(Block& block, Block width) {
-  const Block before = block;
-  const std::size_t bytes = bytes_of(width);
-  block = reinterpret_cast<Block>(take(bytes)) | width;
-  if (before == 0) return;
-  with_counters(before, [block](const auto* from) {
-    with_counters(block, [from](auto* to) {
-      for (uint32_t i = 0; i < kBlockCounters; ++i) to[i] = static_cast<std::remove_pointer_t<decltype(to)>>(from[i]);
-    });
-  });
-  give_back(counters<void>(before), bytes_of(before));
 }
 
 void Histogram::merge(const Histogram& other) {
@@ -213,7 +224,7 @@ void Histogram::release() {
   few_count_ = few_room_ = 0;
   if (blocks_ == nullptr) return;
   for (uint32_t b = 0; b < kBlocks; ++b) {
-    if (blocks_[b] != 0) give_back(counters<void>(blocks_[b]), bytes_of(blocks_[b]));
+    if (blocks_[b] != 0) give_back(lows(blocks_[b]), bytes_of(blocks_[b]));
   }
   give_back(std::exchange(blocks_, nullptr), kBlocks * sizeof(Block));
 }

@@ -3,16 +3,16 @@
 // the histogram of a union is the union of the histograms, bit for bit, in any order and grouping.
 //
 // The layout of buckets follows the idea of HDR histograms (G. Tene). Memory grows with what was seen: the first values
-// are a list of their buckets; from kFewMost on there are counters, in blocks made at first touch, each as narrow as
-// its greatest count allows. So what a step did in a second takes little where it was little, and what it did in a day
-// is bounded by the magnitudes it has seen. Not thread-safe: one writer.
+// are a list of their buckets; from kFewMost on there are counters of a byte, in blocks made at first touch, and how
+// often one ran over stands behind them, as narrow as the greatest count of the block allows. So what a step did in a
+// second takes little where it was little, and what it did in a day is bounded by the magnitudes it has seen. Not
+// thread-safe: one writer.
 #pragma once
 
 #include <algorithm>
 #include <array>
 #include <cstdint>
 #include <cstring>
-#include <limits>
 #include <type_traits>
 #include <vector>
 
@@ -42,7 +42,7 @@ class Histogram {
   Histogram& operator=(const Histogram&) = delete;
 
   // Negative values (a clock that stepped) count as 0.
-  void record(Duration value) {
+  [[gnu::always_inline]] void record(Duration value) {
     const int64_t ns = tracked(value);
     add_one(index_of(static_cast<uint64_t>(ns)));
     ++count_;
@@ -90,10 +90,9 @@ class Histogram {
   // Values below 2^10 are their own index; above, the ten bits after the leading one pick the bucket in the power of
   // two.
   static uint32_t index_of(uint64_t ns) {
-    if (ns < kSubBuckets) return static_cast<uint32_t>(ns);
-    const int shift = 63 - __builtin_clzll(ns) - kSubBucketBits;
-    return (static_cast<uint32_t>(shift + 1) << kSubBucketBits) |
-           (static_cast<uint32_t>(ns >> shift) & (kSubBuckets - 1));
+    const int shift = 63 - __builtin_clzll(ns | kSubBuckets) - kSubBucketBits;
+    // The leading one of what is left of a value carries into the magnitude.
+    return (static_cast<uint32_t>(shift) << kSubBucketBits) + static_cast<uint32_t>(ns >> shift);
   }
   // The least value of a bucket.
   static int64_t lowest_of(uint32_t index);
@@ -106,60 +105,47 @@ class Histogram {
   static constexpr uint32_t kFewFirst = 64;
   static constexpr uint32_t kBlockCounters = 128;
   static constexpr uint32_t kBlocks = kBuckets / kBlockCounters;
+  static constexpr int kLowBits = 8;
 
-  // The address of a block's counters, with their width in the lowest bits; 0: nothing was counted there.
+  // The address of a block: a byte for each counter, and behind them how often each of these ran over, once one did.
+  // The lowest bits say how wide the latter are. 0: nothing was counted there.
   using Block = uintptr_t;
+  static constexpr Block kNoCarries = 0;
   static constexpr Block kOneByte = 1;
   static constexpr Block kTwoBytes = 2;
   static constexpr Block kFourBytes = 3;
   static constexpr Block kEightBytes = 4;
   static constexpr Block kWidth = 7;
-  template <class Counter>
-  static Counter* counters(Block block) {
-    return reinterpret_cast<Counter*>(block & ~kWidth);
+  static uint8_t* lows(Block block) { return reinterpret_cast<uint8_t*>(block & ~kWidth); }
+  static std::size_t bytes_of(Block block) {
+    return kBlockCounters + ((block & kWidth) == kNoCarries ? 0 : (kBlockCounters / 2) << (block & kWidth));
   }
-  static std::size_t bytes_of(Block block) { return (kBlockCounters / 2) << (block & kWidth); }
-  // What `with(counters)` makes of them, with their type. REQUIRES a block.
+  // What `with(carries)` makes of them, with their type. REQUIRES a block that has some.
   template <class With>
-  static decltype(auto) with_counters(Block block, With with) {
+  static decltype(auto) with_carries(Block block, With with) {
+    uint8_t* carries = lows(block) + kBlockCounters;
     switch (block & kWidth) {
-      case kOneByte: return with(counters<uint8_t>(block));
-      case kTwoBytes: return with(counters<uint16_t>(block));
-      case kFourBytes: return with(counters<uint32_t>(block));
-      default: return with(counters<uint64_t>(block));
+      case kOneByte: return with(carries);
+      case kTwoBytes: return with(reinterpret_cast<uint16_t*>(carries));
+      case kFourBytes: return with(reinterpret_cast<uint32_t*>(carries));
+      default: return with(reinterpret_cast<uint64_t*>(carries));
     }
   }
 
   static int64_t tracked(Duration value) {
-    const int64_t ns = value.ns();
-    if (ns < 0) [[unlikely]]
-      return 0;
-    return ns > kMaxTracked ? kMaxTracked : ns;
-  }
-  // False: the counter is at its end, and stays there.
-  template <class Counter>
-  static bool count_up(Block block, uint32_t at) {
-    Counter& counter = counters<Counter>(block)[at];
-    if (counter == std::numeric_limits<Counter>::max()) [[unlikely]]
-      return false;
-    ++counter;
-    return true;
+    const auto ns = static_cast<uint64_t>(value.ns());
+    if (ns <= static_cast<uint64_t>(kMaxTracked)) [[likely]]
+      return static_cast<int64_t>(ns);
+    return value.ns() < 0 ? 0 : kMaxTracked;
   }
   void add_one(uint32_t index) {
     if (blocks_ != nullptr) [[likely]] {
-      const Block block = blocks_[index / kBlockCounters];
-      const uint32_t at = index % kBlockCounters;
-      switch (block & kWidth) {
-        case kOneByte:
-          if (count_up<uint8_t>(block, at)) return;
-          break;
-        case kTwoBytes:
-          if (count_up<uint16_t>(block, at)) return;
-          break;
-        case kFourBytes:
-          if (count_up<uint32_t>(block, at)) return;
-          break;
-        default: break;
+      Block& block = blocks_[index / kBlockCounters];
+      if (block != 0) [[likely]] {
+        uint8_t& low = lows(block)[index % kBlockCounters];
+        if (++low == 0) [[unlikely]]
+          carry(block, index % kBlockCounters, 1);
+        return;
       }
     }
     add(index, 1);
@@ -167,10 +153,10 @@ class Histogram {
   void add(uint32_t index, uint64_t times);
   // From a list to blocks.
   void spread();
-  // Makes counters of this width of what is there.
-  void widen(Block& block, Block width);
-  template <class Counter, class Visit>
-  static bool each_counter(const Counter* counters, uint32_t first, Visit& visit);
+  // The byte ran over so often.
+  void carry(Block& block, uint32_t at, uint64_t times);
+  template <class Visit>
+  static bool each_counter(Block block, uint32_t first, Visit& visit);
 
   void* take(std::size_t bytes);
   void give_back(void* piece, std::size_t bytes);
@@ -187,15 +173,25 @@ class Histogram {
   int64_t max_ns_ = 0;
 };
 
-template <class Counter, class Visit>
-bool Histogram::each_counter(const Counter* counters, uint32_t first, Visit& visit) {
-  constexpr uint32_t kAtOnce = sizeof(uint64_t) / sizeof(Counter);
+template <class Visit>
+bool Histogram::each_counter(Block block, uint32_t first, Visit& visit) {
+  const uint8_t* low = lows(block);
+  if ((block & kWidth) != kNoCarries) {
+    return with_carries(block, [&](const auto* carries) {
+      for (uint32_t i = 0; i < kBlockCounters; ++i) {
+        const uint64_t count = (uint64_t{carries[i]} << kLowBits) + low[i];
+        if (count != 0 && !visit(first + i, count)) return false;
+      }
+      return true;
+    });
+  }
+  constexpr uint32_t kAtOnce = sizeof(uint64_t);
   for (uint32_t i = 0; i < kBlockCounters; i += kAtOnce) {
     uint64_t several = 0;
-    std::memcpy(&several, counters + i, sizeof several);
+    std::memcpy(&several, low + i, sizeof several);
     if (several == 0) continue;  // most of a block is empty
     for (uint32_t k = i; k < i + kAtOnce; ++k) {
-      if (counters[k] != 0 && !visit(first + k, counters[k])) return false;
+      if (low[k] != 0 && !visit(first + k, uint64_t{low[k]})) return false;
     }
   }
   return true;
@@ -226,7 +222,7 @@ void Histogram::each_bucket(Visit visit) const {
     const uint32_t first = b * kBlockCounters;
     const Block block = blocks_[b];
     if (block == 0) continue;
-    if (!with_counters(block, [&](auto* counters) { return each_counter(counters, first, go_on); })) return;
+    if (!each_counter(block, first, go_on)) return;
   }
 }
 

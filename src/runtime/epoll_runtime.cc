@@ -14,6 +14,7 @@
 #include "runtime/blocking_pool.h"
 #include "runtime/boot_clock.h"
 #include "runtime/descriptor_wait.h"
+#include "runtime/direct_calls.h"
 #include "runtime/file_systems.h"
 #include "runtime/files.h"
 #include "runtime/folders.h"
@@ -166,7 +167,7 @@ int EpollRuntime::wait_until(Instant next, epoll_event* events, int most) {
   const int64_t ns = next > now_ ? (next - now_).ns() : 0;
   if (!coarse_wait_) {
     const timespec timeout{ns / 1'000'000'000, ns % 1'000'000'000};
-    const int count = ::epoll_pwait2(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout, nullptr);
+    const int count = direct::epoll_wait(epoll_fd_, events, most, next == Instant::never() ? nullptr : &timeout);
     if (count >= 0 || errno != ENOSYS) return count;
     coarse_wait_ = true;  // a kernel before 5.11, or something that imitates one
   }

@@ -100,7 +100,7 @@ class EpollRuntime final : public Runtime {
 
   int epoll_fd_;
   Instant woke_;              // when the last wait ended
-  bool coarse_wait_ = false;  // epoll_pwait2 is not there: waits end up to 1 ms late
+  bool coarse_wait_ = false;  // waits of nanoseconds are not there: waits end up to 1 ms late
   std::unique_ptr<Mailbox> mailbox_;
   std::unique_ptr<BootClock> boot_clock_;
   std::unique_ptr<Resolver> resolver_;

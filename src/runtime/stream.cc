@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "runtime/direct_calls.h"
+
 namespace bellwether::runtime {
 
 Stream::~Stream() {
@@ -18,7 +20,7 @@ Io Stream::do_write(Bytes) { return Io::failed(Errc::kUnsupported); }
 // be announced again, and forget_readable() remembers that.
 Io Stream::socket_read(MutableBytes into) {
   while (true) {
-    const ssize_t n = ::recv(fd_, into.data(), into.size(), 0);
+    const ssize_t n = direct::recv(fd_, into.data(), into.size(), 0);
     if (n > 0) [[likely]] {
       if (static_cast<std::size_t>(n) < into.size()) forget_readable();
       return Io::done(static_cast<std::size_t>(n));
@@ -40,7 +42,7 @@ Io Stream::socket_read(MutableBytes into) {
 
 Io Stream::socket_write(Bytes bytes) {
   while (true) {
-    const ssize_t n = ::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    const ssize_t n = direct::send(fd_, bytes.data(), bytes.size(), MSG_NOSIGNAL);
     if (n >= 0) [[likely]] {
       if (static_cast<std::size_t>(n) < bytes.size()) writable_ = false;
       return Io::done(static_cast<std::size_t>(n));

@@ -168,7 +168,7 @@ constexpr Key kWorkflowKeys[] = {
     {.name = "use", .text = "Values of other workflows, which provide them for this one", .values = kUses},
     {.name = "depends", .text = "Workflows that must have completed before it begins", .values = kTexts},
     {.name = "provide", .text = "Values for other workflows, which use them", .values = kProvides},
-    {.name = "priority", .text = "How many cores of a cluster it gets, beside others", .values = kPriority},
+    {.name = "priority", .text = "How many cores it gets, beside others", .values = kPriority},
     {.name = "on_overtime",
      .text = "What becomes of its load when that runs for longer than it may, on a cluster",
      .values = kOnOvertime},

@@ -157,9 +157,11 @@ class Engine final : private Tokens::Listener {
 
   runtime::task<Flow> run_iteration(WorkflowRun& run, Vu& vu, Instant due);
   runtime::task<Flow> run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
+  runtime::task<Flow> run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due);
   runtime::task<Flow> run_call(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent = 0);
   runtime::task<Flow> send_again(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due, uint16_t sent);
-  Flow run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
+  runtime::task<Flow> run_action(WorkflowRun& run, Vu& vu, PreparedStep& step);
   Result<std::size_t> program_at(uint16_t index);
   Status prepare_code(WorkflowRun& run, const plan::Step& step);
   void begin_code_iteration(WorkflowRun& run, Vu& vu);
@@ -179,7 +181,10 @@ class Engine final : private Tokens::Listener {
   void count(metrics::StepWindow& counts, const http1::Response& response, Duration service, Instant due);
   Outcome record(PreparedStep& step, const http1::Response& response, Instant due, Vu& vu);
   static bool is_to_be_sent_again(const plan::Retry& retry, const http1::Response& response, bool failed);
-  void record_metrics(const PreparedStep& step, const Vu& vu);
+  void record_metrics(const PreparedStep& step, const Vu& vu) {
+    if (!step.step().records.empty()) record_those(step, vu);
+  }
+  void record_those(const PreparedStep& step, const Vu& vu);
   bool leaves_out(WorkflowRun& run, Vu& vu, uint16_t index);
   RenderContext context_for(const Vu& vu, bool with_time);
 

@@ -47,16 +47,20 @@ bool is_censored(ErrorKind error) {
 
 }  // namespace
 
+// No coroutine itself: most steps are a call without a pause, and pay for one of these less.
 task<Engine::Flow> Engine::run_step(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
-  Flow flow = Flow::kGoOn;
-  if (step.is_call()) {
-    flow = co_await run_call(run, vu, step, due);
-  } else if (std::holds_alternative<plan::CodeCall>(step.step().work)) {
-    flow = co_await run_code(run, vu, step, due);
-  } else {
-    flow = run_action(run, vu, step);
-  }
-  if (flow == Flow::kGoOn && step.step().think && !vu.cancel->cancelled()) {
+  return step.step().think ? run_work_and_think(run, vu, step, due) : run_work(run, vu, step, due);
+}
+
+task<Engine::Flow> Engine::run_work(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  if (step.is_call()) return run_call(run, vu, step, due);
+  if (std::holds_alternative<plan::CodeCall>(step.step().work)) return run_code(run, vu, step, due);
+  return run_action(run, vu, step);
+}
+
+task<Engine::Flow> Engine::run_work_and_think(WorkflowRun& run, Vu& vu, PreparedStep& step, Instant due) {
+  const Flow flow = co_await run_work(run, vu, step, due);
+  if (flow == Flow::kGoOn && !vu.cancel->cancelled()) {
     // A stop by hand ends it early; the end of the workflow's time ends it at the latest.
     Instant until = runtime_.now() + plan::draw(*step.step().think, runtime_.prng());
     if (run.overtime.armed() && run.overtime.deadline() < until) until = run.overtime.deadline();
@@ -133,22 +137,21 @@ bool Engine::is_to_be_sent_again(const plan::Retry& retry, const http1::Response
   return std::find(retry.statuses.begin(), retry.statuses.end(), response.status) != retry.statuses.end();
 }
 
-Engine::Flow Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
+task<Engine::Flow> Engine::run_action(WorkflowRun& run, Vu& vu, PreparedStep& step) {
   std::string text;
   for (const auto& assignment : std::get<plan::SetAction>(step.step().work).assignments) {
     text.clear();
     if (!render(assignment.value, context_for(vu, mentions_time(assignment.value)), text)) {
-      return after_failure(run, vu, step);
+      co_return after_failure(run, vu, step);
     }
     vu.values.set(assignment.slot, text);
   }
   record_metrics(step, vu);
-  return Flow::kGoOn;
+  co_return Flow::kGoOn;
 }
 
-void Engine::record_metrics(const PreparedStep& step, const Vu& vu) {
+void Engine::record_those(const PreparedStep& step, const Vu& vu) {
   const std::vector<plan::Recording>& records = step.step().records;
-  if (records.empty()) return;
   const bool with_time =
       std::any_of(records.begin(), records.end(), [](const plan::Recording& one) { return mentions_time(one.value); });
   recorder_.record(records, context_for(vu, with_time));

@@ -3,7 +3,9 @@
 
 import json
 import signal
+import threading
 import time
+from pathlib import Path
 
 from lib import product
 from lib.server import Server, response
@@ -37,10 +39,13 @@ class Layers(product.Test):
         self.logins = 0
         self.of_first = []
         self.broken = False
+        self.blocked = None
         self.server = Server(self.respond)
         self.addCleanup(self.server.close)
 
     def respond(self, request, connection):
+        if self.blocked is not None:
+            self.blocked.wait(10)
         if request.path != "/login":
             return response(b"[]")
         if self.broken:
@@ -167,6 +172,51 @@ workflows:
         run = self.load(self.lists(2), code=(product.PASS, product.ALL_FAILED))
         self.assertEqual([event["kind"] for event in run.result["events"]], ["value_missing"])
         self.assertEqual(self.sent(), {})
+
+    def ranked(self, first, second):
+        """Two workflows of these priorities, which would run side by side."""
+        each = ('{{executor: per-vu-iterations, vus: 8, iterations: 20, priority: {}, '
+                'steps: {{s: {{http: {{get: "{}/{}"}}}}}}}}')
+        return (f"workflows:\n  a: {each.format(first, self.server.url, 'a')}\n"
+                f"  b: {each.format(second, self.server.url, 'b')}\n")
+
+    def test_workflows_with_priorities_have_cores_of_their_own(self):
+        run = self.load(self.ranked("low", "high"), "--cores", "4")
+        self.assertEqual([len(self.asked("/a")), len(self.asked("/b"))], [160, 160])
+        self.assertEqual(self.states(run), {"a": "completed", "b": "completed"})
+        self.assertEqual(run.result["run"]["generator"]["cores"], 4)
+        run = self.load(self.ranked("low", "low"), "--cores", "4")
+        self.assertEqual(run.result["run"]["generator"]["cores"], 2)
+
+    def load_threads(self, priority):
+        """How many the process has while it runs."""
+        text = self.ranked(priority, priority).replace("priority: auto, ", "")
+        self.blocked = threading.Event()
+        self.addCleanup(self.blocked.set)
+        run = self.start("run", self.named(text), "--ui", "none", "--cores", "4")
+        while not self.asked("/a") or not self.asked("/b"):
+            time.sleep(0.01)
+        names = [(task / "comm").read_text() for task in Path(f"/proc/{run.pid}/task").iterdir()]
+        self.blocked.set()
+        self.assertEqual(self.finish(run).code, product.PASS)
+        return sum(name.startswith("load-") for name in names)
+
+    def test_a_thread_a_core(self):
+        self.assertEqual(self.load_threads("auto"), 4)
+        self.server.requests.clear()
+        self.assertEqual(self.load_threads("low"), 2)
+
+    def test_one_that_wants_to_be_alone_is_alone_and_what_finds_no_cores_waits(self):
+        run = self.load(self.ranked("auto", "exclusive"), "--cores", "4")
+        self.assertGreater(min(one.at for one in self.asked("/a")), max(one.at for one in self.asked("/b")))
+        self.assertEqual(run.totals["requests"], 320)
+        self.assertEqual(self.states(run), {"a": "completed", "b": "completed"})
+
+    def test_check_says_what_comes_of_priorities(self):
+        with_them = self.finish(self.start("check", self.named(self.ranked("normal", "exclusive"))))
+        self.assertRegex(with_them.out, r"\n  on \d+ cores?: b on \d+, then a on \d+\n")
+        without = self.finish(self.start("check", self.named(self.ranked("auto", "auto"))))
+        self.assertNotIn(" then ", without.out)
 
     def test_what_comes_after_an_end_before_time_is_skipped(self):
         file = self.write("s.yaml", scenario(self.server.url, auth="graceful_stop: 1s").replace("400ms", "60s"))

@@ -20,13 +20,9 @@
 namespace bellwether::node {
 
 struct GroupOptions {
-  // Parts [first, first + threads) of `parts`, a thread each; of all workflows, or of these.
-  uint32_t first = 0;
-  uint32_t threads = 1;
-  uint32_t parts = 1;
-  std::vector<uint16_t> workflows;
-  std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
-  uint64_t seed = 0;     // of the whole run: each part draws its own from it. 0: from the operating system
+  std::vector<vuser::EngineShare> shares{{}};  // a thread each; as it is: one with all of it
+  std::vector<int> pin;                        // processors to pin them to, in turn; empty: the scheduler decides
+  uint64_t seed = 0;     // of the whole run: each share draws its own from it. 0: from the operating system
   Duration tally_every;  // how often tally() is made anew; zero: never
   const vuser::ProgramLoader* programs = nullptr;  // must outlive the group; nullptr for a plan without programs
 };
@@ -49,7 +45,7 @@ class LoadGroup final : public LoadThread::Listener {
     virtual void timed_out(uint16_t workflow) = 0;
   };
 
-  // All must outlive the group. REQUIRES at least one thread, and no part beyond `parts`.
+  // All must outlive the group. REQUIRES at least one share.
   LoadGroup(runtime::EpollRuntime& control, const plan::Plan& plan, GroupOptions options, Listener& listener);
   ~LoadGroup() override;
 

@@ -27,19 +27,12 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
       totals_(plan),
       programs_(script::Compiled::kRun, options_.scripts),
       workflows_(plan.workflows.size()),
-      itself_(options_.cores) {
-  std::vector<bool> placed(plan.workflows.size(), false);
-  for (std::size_t left = placed.size(); left > 0;) {
-    Stage stage;
-    for (std::size_t w = 0; w < placed.size(); ++w) {
-      const std::vector<uint16_t>& needs = plan.workflows[w].depends;
-      const bool met = std::all_of(needs.begin(), needs.end(), [&](uint16_t need) { return placed[need]; });
-      if (!placed[w] && met) stage.workflows.push_back(static_cast<uint16_t>(w));
-    }
-    check(!stage.workflows.empty(), "workflows of a plan do not wait for each other");
-    for (const uint16_t w : stage.workflows) placed[w] = true;
-    left -= stage.workflows.size();
-    stages_.push_back(std::move(stage));
+      cores_(plan::cores_used(plan, options_.cores)),
+      itself_(cores_) {
+  for (plan::Stage& planned : plan::stages_of(plan, options_.cores)) {
+    Stage& stage = stages_.emplace_back();
+    for (const plan::CoreGrant& grant : planned.grants) stage.workflows.push_back(grant.workflow);
+    if (planned.apart) stage.grants = std::move(planned.grants);
   }
   for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
     const auto* told = std::get_if<plan::ExternallyControlled>(&plan.workflows[w].executor);
@@ -47,12 +40,22 @@ LocalRun::LocalRun(runtime::EpollRuntime& control, const plan::Plan& plan, Local
   }
 }
 
+// A load thread each: all workflows on every core, or those that have cores of their own on these.
+std::vector<vuser::EngineShare> LocalRun::shares_of(const Stage& stage) const {
+  std::vector<vuser::EngineShare> shares;
+  for (const plan::CoreGrant& grant : stage.grants) {
+    const auto& runs = stage.workflows;
+    if (std::find(runs.begin(), runs.end(), grant.workflow) == runs.end()) continue;
+    for (uint32_t part = 0; part < grant.cores; ++part) shares.push_back({part, grant.cores, {grant.workflow}});
+  }
+  for (uint32_t part = 0; stage.grants.empty() && part < options_.cores; ++part) {
+    shares.push_back({part, options_.cores, stage.workflows});
+  }
+  return shares;
+}
+
 std::unique_ptr<LoadGroup> LocalRun::group_for(const Stage& stage, const plan::Plan& plan) {
-  GroupOptions group{.threads = options_.cores, .parts = options_.cores, .workflows = stage.workflows};
-  group.pin = options_.pin;
-  group.programs = &programs_;
-  // What is random in one stage is not the same again in the next.
-  if (options_.seed != 0) group.seed = options_.seed + (uint64_t{stage.workflows.front()} << 32U);
+  GroupOptions group{.shares = shares_of(stage), .pin = options_.pin, .seed = options_.seed, .programs = &programs_};
   return std::make_unique<LoadGroup>(control_, plan, std::move(group), *this);
 }
 

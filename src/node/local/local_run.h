@@ -19,6 +19,7 @@
 #include "node/local/self_watch.h"
 #include "plan/collection.h"
 #include "plan/plan.h"
+#include "plan/stages.h"
 #include "report/run_report.h"
 #include "runtime/epoll_runtime.h"
 #include "script/loader.h"
@@ -26,7 +27,7 @@
 namespace bellwether::node {
 
 struct LocalOptions {
-  uint32_t cores = 1;    // load threads
+  uint32_t cores = 1;    // for load threads, each on one
   std::vector<int> pin;  // processors to pin them to, in turn; empty: the scheduler decides
   uint64_t seed = 0;     // 0: from the operating system
   script::lua::Permissions scripts;
@@ -84,14 +85,16 @@ class LocalRun final : public LoadGroup::Listener {
   std::vector<report::WorkflowState> workflow_states() const;
   WallTime started_at() const { return started_at_; }
   Duration elapsed() const { return elapsed_; }
-  uint32_t cores() const { return options_.cores; }
+  // The most that make load at the same time.
+  uint32_t cores() const { return cores_; }
 
  private:
   // Workflows that run side by side.
   struct Stage {
     std::vector<uint16_t> workflows;
-    std::unique_ptr<plan::Plan> plan;  // with values that were not known before; else that of the run
-    std::unique_ptr<LoadGroup> group;  // of one that uses values: from its begin on
+    std::vector<plan::CoreGrant> grants;  // of cores for each alone; none: they share all of them
+    std::unique_ptr<plan::Plan> plan;     // with values that were not known before; else that of the run
+    std::unique_ptr<LoadGroup> group;     // of one that uses values: from its begin on
   };
   struct Ran {
     std::optional<Duration> began;  // since the start of the run
@@ -100,6 +103,7 @@ class LocalRun final : public LoadGroup::Listener {
     std::string skipped_because;
   };
 
+  std::vector<vuser::EngineShare> shares_of(const Stage& stage) const;
   std::unique_ptr<LoadGroup> group_for(const Stage& stage, const plan::Plan& plan);
   bool uses_values(const Stage& stage) const;
   bool runs_all_the_same(const Stage& stage) const;
@@ -132,6 +136,7 @@ class LocalRun final : public LoadGroup::Listener {
   aggregate::Ending ending_ = aggregate::Ending::kCompleted;
   std::string why_;
   std::map<uint16_t, uint32_t> wanted_;
+  uint32_t cores_;
   SelfWatch itself_;
   bool paused_ = false;
   bool going_ = false;

@@ -104,11 +104,10 @@ class Share final : public LoadGroup::Listener {
     workflow_ = order.workflow;
     programs_ = script::Loader(script::Compiled::kTrusted, {}, order.trusted);
     if (auto there = stay_on(order.cpus); !there) return there;
+    std::vector<vuser::EngineShare> shares;
+    for (uint32_t i = 0; i < order.count; ++i) shares.push_back({order.first + i, order.of, {order.workflow}});
     group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
-                                         GroupOptions{.first = order.first,
-                                                      .threads = order.count,
-                                                      .parts = order.of,
-                                                      .workflows = {order.workflow},
+                                         GroupOptions{.shares = std::move(shares),
                                                       .pin = order.cpus,
                                                       .seed = order.seed,
                                                       .tally_every = kCountersEvery,
