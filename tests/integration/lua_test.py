@@ -111,6 +111,34 @@ end)
             "/a/1/0/1/nil", "/a/1/1/2/nil", "/a/2/0/1/nil", "/a/2/1/2/nil",
             "/b/1/from-a", "/b/1/from-a", "/b/2/from-a", "/b/2/from-a"])
 
+    def test_what_a_script_adds_to_the_results_lasts_as_long_as_they_do(self):
+        self.one("""
+w:step("a", function(user)
+  http.get("/a/" .. tostring(user.results.a) .. "/" .. tostring(user.results.own))
+  user.results.own = "mine"
+  return user.iteration
+end)
+w:step("b", {after = "a"}, function(user)
+  http.get("/b/" .. user.results.a .. "/" .. user.results.own)
+  if user.iteration == 1 then user.results = nil end
+end)
+""", settings='executor = "per-vu-iterations", vus = 1, iterations = 3')
+        self.assertEqual(self.paths(), ["/a/nil/nil", "/b/0/mine", "/a/nil/nil", "/b/1/mine", "/a/nil/nil", "/b/2/mine"])
+
+    def test_any_number_of_names_urls_and_paths_is_found(self):
+        run = self.one("""
+local names = {}
+for i = 1, 20 do names[i] = "check " .. i end
+w:step("a", {checks = names}, function(user)
+  for i = 20, 1, -1 do
+    local res = http.get("/items/" .. (i % 12))
+    check("check " .. i, res:json("$.items[" .. (i % 2) .. "].id") == 7 + i % 2)
+  end
+end)
+""", settings="vus = 2, iterations = 6")
+        self.assertEqual([check["passes"] for check in run.result["checks"]], [6] * 20)
+        self.assertEqual(sorted(set(self.paths())), sorted(f"/items/{i}" for i in range(12)))
+
     def test_steps_of_one_layer_run_side_by_side_and_sleep_holds_up_nobody(self):
         self.one("""
 w:step("slow", function() sleep("300ms") http.get("/slow") end)

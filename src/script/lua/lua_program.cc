@@ -24,11 +24,15 @@ end, __metatable = false})
 )lua";
 
 struct LuaUser final : vuser::Program::User {
-  LuaUser(lua_State* state_, int table_) : state(state_), table(table_) {}
-  ~LuaUser() override { luaL_unref(state, LUA_REGISTRYINDEX, table); }
+  LuaUser(lua_State* state_, int table_, int results_) : state(state_), table(table_), results(results_) {}
+  ~LuaUser() override {
+    luaL_unref(state, LUA_REGISTRYINDEX, table);
+    luaL_unref(state, LUA_REGISTRYINDEX, results);
+  }
   lua_State* state;
-  int table;                 // the user's, in the registry
-  bool left_results = true;  // steps of this iteration left something for others
+  int table;              // the user's, in the registry
+  int results;            // what steps of this iteration left for others, by their names; there too
+  std::vector<int> left;  // the names of those that did, there too
 };
 
 class LuaProgram final : public vuser::Program {
@@ -61,16 +65,16 @@ class LuaProgram final : public vuser::Program {
     function.function = luaL_ref(lua, LUA_REGISTRYINDEX);
     lua_newtable(lua);
     for (std::size_t i = 0; i < call.checks.size(); ++i) number(call.checks[i], i);
-    function.checks = luaL_ref(lua, LUA_REGISTRYINDEX);
+    function.checks.table = luaL_ref(lua, LUA_REGISTRYINDEX);
     lua_newtable(lua);
     for (std::size_t i = 0; i < call.sets.size(); ++i) number(call.sets[i].name, i);
-    function.sets = luaL_ref(lua, LUA_REGISTRYINDEX);
+    function.sets.table = luaL_ref(lua, LUA_REGISTRYINDEX);
     lua_newtable(lua);
     for (std::size_t i = 0; i < call.metrics.size(); ++i) number(call.metrics[i].name, i);
-    function.metrics = luaL_ref(lua, LUA_REGISTRYINDEX);
-    for (int& place : function.requests) {
+    function.metrics.table = luaL_ref(lua, LUA_REGISTRYINDEX);
+    for (Requests& requests : function.requests) {
       lua_newtable(lua);
-      place = luaL_ref(lua, LUA_REGISTRYINDEX);
+      requests.table = luaL_ref(lua, LUA_REGISTRYINDEX);
     }
     host_.functions.push_back(function);
     return static_cast<uint32_t>(host_.functions.size() - 1);
@@ -81,20 +85,21 @@ class LuaProgram final : public vuser::Program {
     lua_createtable(lua, 0, 4);
     lua_pushnumber(lua, number);
     lua_setfield(lua, -2, "id");
-    return std::make_unique<LuaUser>(lua, luaL_ref(lua, LUA_REGISTRYINDEX));
+    lua_newtable(lua);
+    lua_pushvalue(lua, -1);
+    lua_setfield(lua, -3, "results");
+    const int results = luaL_ref(lua, LUA_REGISTRYINDEX);
+    return std::make_unique<LuaUser>(lua, luaL_ref(lua, LUA_REGISTRYINDEX), results);
   }
 
   void begin_iteration(User& user, uint64_t iteration) override {
     auto& mine = static_cast<LuaUser&>(user);
     lua_State* lua = host_.state.get();
     lua_rawgeti(lua, LUA_REGISTRYINDEX, mine.table);
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, iteration_);
     lua_pushnumber(lua, static_cast<double>(iteration));
-    lua_setfield(lua, -2, "iteration");
-    if (mine.left_results) {
-      lua_newtable(lua);
-      lua_setfield(lua, -2, "results");
-      mine.left_results = false;
-    }
+    lua_rawset(lua, -3);
+    if (!mine.left.empty()) forget_results(mine);
     lua_pop(lua, 1);
   }
 
@@ -133,7 +138,11 @@ class LuaProgram final : public vuser::Program {
   void abandon(vuser::CodeRun& run) override { drop(*static_cast<Strand*>(run.state)); }
 
  private:
-  explicit LuaProgram(State state) { host_.state = std::move(state); }
+  explicit LuaProgram(State state) {
+    host_.state = std::move(state);
+    iteration_ = hold("iteration");
+    results_ = hold("results");
+  }
 
   // Of the table on top: name → index, from 1.
   void number(const std::string& name, std::size_t index) {
@@ -198,16 +207,44 @@ class LuaProgram final : public vuser::Program {
     if (lua_gettop(lua) == 0) return;
     if (!lua_isnil(lua, 1)) {
       auto& user = static_cast<LuaUser&>(*strand.user);
-      lua_settop(lua, 1);
-      lua_rawgeti(lua, LUA_REGISTRYINDEX, user.table);
-      lua_getfield(lua, -1, "results");
-      if (lua_istable(lua, -1)) {
-        lua_pushvalue(lua, 1);
-        lua_setfield(lua, -2, strand.run->site().step().name.c_str());
-        user.left_results = true;
-      }
+      int& name = strand.function->name;
+      if (name == 0) name = hold(strand.run->site().step().name);
+      lua_rawgeti(lua, LUA_REGISTRYINDEX, user.results);
+      lua_rawgeti(lua, LUA_REGISTRYINDEX, name);
+      lua_pushvalue(lua, 1);
+      lua_rawset(lua, -3);
+      user.left.push_back(name);
     }
     lua_settop(lua, 0);
+  }
+
+  // Of the user whose table is on top. A new table each time would be most of what Lua's collector has to do.
+  void forget_results(LuaUser& user) {
+    lua_State* lua = host_.state.get();
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, user.results);
+    for (const int name : user.left) {
+      lua_rawgeti(lua, LUA_REGISTRYINDEX, name);
+      lua_pushnil(lua);
+      lua_rawset(lua, -3);
+    }
+    user.left.clear();
+    lua_pushnil(lua);
+    if (lua_next(lua, -2) != 0) {  // the script itself has put something there
+      lua_pop(lua, 3);
+      lua_newtable(lua);
+      lua_pushvalue(lua, -1);
+      lua_rawseti(lua, LUA_REGISTRYINDEX, user.results);
+    }
+    lua_rawgeti(lua, LUA_REGISTRYINDEX, results_);
+    lua_insert(lua, -2);
+    lua_rawset(lua, -3);
+  }
+
+  // Its place in the registry.
+  int hold(std::string_view text) {
+    lua_State* lua = host_.state.get();
+    lua_pushlstring(lua, text.data(), text.size());
+    return luaL_ref(lua, LUA_REGISTRYINDEX);
   }
 
   // The coroutine cannot be used again.
@@ -222,6 +259,8 @@ class LuaProgram final : public vuser::Program {
 
   plan::Program script_;
   Host host_;
+  int iteration_ = 0;  // names of what users have, in the registry
+  int results_ = 0;
 };
 
 }  // namespace

@@ -11,11 +11,15 @@
 namespace bellwether::script::lua {
 namespace {
 
-enum Field : int { kStatus = 1, kOk, kBody, kError, kDuration, kBytes };
-
 constexpr const char* kKind = "response";
 
-HeldResponse& held(lua_State* state) { return *static_cast<HeldResponse*>(luaL_checkudata(state, 1, kKind)); }
+// Of a method, whose first upvalue is the host.
+HeldResponse& held(lua_State* state) {
+  const bool is_one = lua_getmetatable(state, 1) != 0 && lua_topointer(state, -1) == host_of(state).response_kind_at;
+  if (!is_one) luaL_checkudata(state, 1, kKind);  // says what it is instead
+  lua_pop(state, 1);
+  return *static_cast<HeldResponse*>(lua_touserdata(state, 1));
+}
 
 // The response itself, as long as it is there; else nullptr, and a message is pushed.
 const http1::Response* whole(lua_State* state, const HeldResponse& response) {
@@ -35,31 +39,29 @@ int push_body(lua_State* state, const HeldResponse& response) {
 
 int index(lua_State* state) {
   const auto& response = *static_cast<const HeldResponse*>(lua_touserdata(state, 1));
-  lua_pushvalue(state, 2);
-  lua_rawget(state, lua_upvalueindex(2));
-  if (lua_type(state, -1) != LUA_TNUMBER) {
-    if (lua_isnil(state, -1)) {
-      return luaL_error(state,
-                        "a response has no '%s'; it has status, ok, body, error, duration, bytes, json() "
-                        "and header()",
-                        lua_type(state, 2) == LUA_TSTRING ? lua_tostring(state, 2) : luaL_typename(state, 2));
-    }
-    return 1;
+  const char* name = lua_type(state, 2) == LUA_TSTRING ? lua_tostring(state, 2) : nullptr;
+  const Field* field = host_of(state).fields.find(name);
+  if (field == nullptr) {
+    return luaL_error(state,
+                      "a response has no '%s'; it has status, ok, body, error, duration, bytes, json() and header()",
+                      name != nullptr ? name : luaL_typename(state, 2));
   }
-  switch (static_cast<Field>(lua_tointeger(state, -1))) {
-    case kStatus: lua_pushinteger(state, response.status); return 1;
-    case kOk: lua_pushboolean(state, response.status >= 200 && response.status < 400 ? 1 : 0); return 1;
-    case kBody: return push_body(state, response);
-    case kError:
+  switch (*field) {
+    case Field::kStatus: lua_pushinteger(state, response.status); return 1;
+    case Field::kOk: lua_pushboolean(state, response.status >= 200 && response.status < 400 ? 1 : 0); return 1;
+    case Field::kBody: return push_body(state, response);
+    case Field::kError:
       if (response.error == metrics::ErrorKind::kNone) {
         lua_pushnil(state);
       } else {
-        const std::string_view name = metrics::to_string(response.error);
-        lua_pushlstring(state, name.data(), name.size());
+        const std::string_view kind = metrics::to_string(response.error);
+        lua_pushlstring(state, kind.data(), kind.size());
       }
       return 1;
-    case kDuration: lua_pushnumber(state, response.took_ms); return 1;
-    case kBytes: lua_pushnumber(state, static_cast<double>(response.bytes)); return 1;
+    case Field::kDuration: lua_pushnumber(state, response.took_ms); return 1;
+    case Field::kBytes: lua_pushnumber(state, static_cast<double>(response.bytes)); return 1;
+    case Field::kJson: lua_pushvalue(state, lua_upvalueindex(2)); return 1;
+    case Field::kHeader: lua_pushvalue(state, lua_upvalueindex(3)); return 1;
   }
   return 0;
 }
@@ -118,15 +120,15 @@ int header(lua_State* state) {
   return 1;
 }
 
-void set_field(lua_State* state, const char* name, Field field) {
-  lua_pushinteger(state, field);
-  lua_setfield(state, -2, name);
+void add_field(lua_State* state, Host& host, const char* name, Field field) {
+  lua_pushstring(state, name);
+  host.fields.add(lua_tostring(state, -1), field);
+  luaL_ref(state, LUA_REGISTRYINDEX);  // held for as long as there is the state
 }
 
-void set_method(lua_State* state, const char* name, lua_CFunction function, Host& host) {
+void push_method(lua_State* state, Host& host, lua_CFunction function) {
   lua_pushlightuserdata(state, &host);
   lua_pushcclosure(state, function, 1);
-  lua_setfield(state, -2, name);
 }
 
 }  // namespace
@@ -136,14 +138,15 @@ const plan::JsonPath* Host::path_at(lua_State* from, int index) {
     lua_pushfstring(from, "a JSON path is a text such as \"$.items[0].id\", not a %s", luaL_typename(from, index));
     return nullptr;
   }
+  std::size_t size = 0;
+  const char* text = lua_tolstring(from, index, &size);
+  if (const auto* near = near_paths.find(text)) return *near;
   lua_rawgeti(from, LUA_REGISTRYINDEX, paths);
   lua_pushvalue(from, index);
   lua_rawget(from, -2);
   const auto* known = static_cast<const plan::JsonPath*>(lua_touserdata(from, -1));
   lua_pop(from, 2);
   if (known != nullptr) return known;
-  std::size_t size = 0;
-  const char* text = lua_tolstring(from, index, &size);
   auto path = plan::parse_json_path({text, size});
   if (!path) {
     lua_pushfstring(from, "'%s' is no JSON path: %s", text, path.error().message.c_str());
@@ -160,22 +163,25 @@ const plan::JsonPath* Host::path_at(lua_State* from, int index) {
   lua_pushlightuserdata(from, &known_paths.back());
   lua_rawset(from, -3);
   lua_pop(from, 1);
+  near_paths.add(text, &known_paths.back());
   return &known_paths.back();
 }
 
 void push_response_kind(lua_State* state, Host& host) {
   luaL_newmetatable(state, kKind);
+  host.response_kind_at = lua_topointer(state, -1);
+  add_field(state, host, "status", Field::kStatus);
+  add_field(state, host, "ok", Field::kOk);
+  add_field(state, host, "body", Field::kBody);
+  add_field(state, host, "error", Field::kError);
+  add_field(state, host, "duration", Field::kDuration);
+  add_field(state, host, "bytes", Field::kBytes);
+  add_field(state, host, "json", Field::kJson);
+  add_field(state, host, "header", Field::kHeader);
   lua_pushlightuserdata(state, &host);
-  lua_newtable(state);
-  set_field(state, "status", kStatus);
-  set_field(state, "ok", kOk);
-  set_field(state, "body", kBody);
-  set_field(state, "error", kError);
-  set_field(state, "duration", kDuration);
-  set_field(state, "bytes", kBytes);
-  set_method(state, "json", json, host);
-  set_method(state, "header", header, host);
-  lua_pushcclosure(state, index, 2);
+  push_method(state, host, json);
+  push_method(state, host, header);
+  lua_pushcclosure(state, index, 3);
   lua_setfield(state, -2, "__index");
   lua_pushliteral(state, "a response");
   lua_setfield(state, -2, "__metatable");
