@@ -123,7 +123,8 @@ w:step("b", {after = "a"}, function(user)
   if user.iteration == 1 then user.results = nil end
 end)
 """, settings='executor = "per-vu-iterations", vus = 1, iterations = 3')
-        self.assertEqual(self.paths(), ["/a/nil/nil", "/b/0/mine", "/a/nil/nil", "/b/1/mine", "/a/nil/nil", "/b/2/mine"])
+        self.assertEqual(self.paths(),
+                         ["/a/nil/nil", "/b/0/mine", "/a/nil/nil", "/b/1/mine", "/a/nil/nil", "/b/2/mine"])
 
     def test_any_number_of_names_urls_and_paths_is_found(self):
         run = self.one("""
