@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "cli/commands.h"
+#include "plan/stages.h"
 #include "report/json.h"
 #include "report/summary.h"
 
@@ -38,7 +39,11 @@ void RunScreen::begin(const plan::Plan& plan, const std::string& where) {
   begin(where);
   if (ui_ != Ui::kFull) return;
   plan_ = &plan;
-  board_.change([&](console::View& view) { maker_.begin(view, plan); });
+  board_.change([&](console::View& view) { begin_view(view, plan); });
+}
+
+void RunScreen::begin_view(console::View& view, const plan::Plan& plan) {
+  maker_.begin(view, plan, plan::planned_length(plan, cores_));
 }
 
 void RunScreen::set_state(std::string_view state) {
@@ -50,14 +55,14 @@ void RunScreen::set_state(std::string_view state) {
 void RunScreen::second_over(const aggregate::Totals& totals) {
   if (ui_ == Ui::kFull) {
     board_.change([&](console::View& view) {
-      if (plan_ != &totals.plan()) maker_.begin(view, totals.plan());
+      if (plan_ != &totals.plan()) begin_view(view, totals.plan());
       maker_.update(view, totals);
     });
     plan_ = &totals.plan();
     return;
   }
   if (ui_ == Ui::kNone || totals.elapsed() - last_.elapsed < kEvery) return;
-  last_ = console::snapshot_of(totals, last_, console::planned_length(totals.plan()), state_);
+  last_ = console::snapshot_of(totals, last_, plan::planned_length(totals.plan(), cores_), state_);
   std::fprintf(stderr, "%s\n", console::ci_line(last_).c_str());
 }
 

@@ -2,6 +2,8 @@
 // at the end.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,7 +23,8 @@ namespace bellwether::cli {
 // Lines on standard error, or a board for a screen. One thread tells of a run; say() may be called on another.
 class RunScreen {
  public:
-  explicit RunScreen(Ui ui) : ui_(ui) {}
+  // `cores`: those of this machine that are there for it; none: a cluster runs it.
+  explicit RunScreen(Ui ui, std::optional<uint32_t> cores = {}) : ui_(ui), cores_(cores) {}
   Ui ui() const { return ui_; }
   console::Board& board() { return board_; }
 
@@ -38,7 +41,10 @@ class RunScreen {
   void say(const std::string& text);
 
  private:
+  void begin_view(console::View& view, const plan::Plan& plan);
+
   Ui ui_;
+  std::optional<uint32_t> cores_;
   std::string_view state_ = "running";
   console::Snapshot last_;
   console::Board board_;

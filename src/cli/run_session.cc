@@ -154,7 +154,7 @@ int run_session(const plan::Plan& plan, const RunSettings& settings) {
   options.seed = settings.seed;
   options.scripts = settings.scripts;
   const uint32_t cores = plan::cores_used(plan, options.cores);
-  RunScreen screen(settings.ui);
+  RunScreen screen(settings.ui, options.cores);
   const std::string id = new_run_id((*control)->wall_now());
   std::optional<results::Recorder> recorder;
   if (!settings.store.empty()) {

@@ -89,27 +89,7 @@ void update_points(View& view, const aggregate::Totals& totals) {
 
 }  // namespace
 
-Duration planned_length(const plan::Plan& plan) {
-  std::vector<Duration> ends(plan.workflows.size());
-  // As many rounds as the longest chain can be; one more changes nothing.
-  for (std::size_t round = 0; round < plan.workflows.size(); ++round) {
-    bool changed = false;
-    for (std::size_t w = 0; w < plan.workflows.size(); ++w) {
-      const plan::Workflow& workflow = plan.workflows[w];
-      Duration begin;
-      for (const uint16_t need : workflow.depends) begin = std::max(begin, ends[need]);
-      const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
-      if (facts.endless) return Duration::zero();
-      const Duration end = begin + workflow.start_time + facts.length;
-      changed |= end != ends[w];
-      ends[w] = end;
-    }
-    if (!changed) break;
-  }
-  return ends.empty() ? Duration::zero() : *std::max_element(ends.begin(), ends.end());
-}
-
-void ViewMaker::begin(View& view, const plan::Plan& plan) {
+void ViewMaker::begin(View& view, const plan::Plan& plan, Duration planned) {
   places_.clear();
   steps_.clear();
   next_step_ = 0;
@@ -118,7 +98,7 @@ void ViewMaker::begin(View& view, const plan::Plan& plan) {
 
   view.scenario = plan.name;
   view.target = targets_of(plan);
-  view.planned = planned_length(plan);
+  view.planned = planned;
   view.workflows.assign(plan.workflows.size(), {});
   view.open_model = false;
   for (std::size_t w = 0; w < plan.workflows.size(); ++w) {

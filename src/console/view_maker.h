@@ -11,10 +11,6 @@
 
 namespace bellwether::console {
 
-// The length of the run by its plan, without graceful stops: that of the longest chain of workflows that wait for each
-// other. Zero: it only ends when it is stopped, or has no workflows.
-Duration planned_length(const plan::Plan& plan);
-
 class ViewMaker {
  public:
   // Rates are over this long.
@@ -22,8 +18,8 @@ class ViewMaker {
   // Percentiles of so many steps are computed anew in one call, in turn: with more steps they are some seconds old.
   static constexpr std::size_t kStepsAtOnce = 128;
 
-  // What is known before anything was measured.
-  void begin(View& view, const plan::Plan& plan);
+  // What is known before anything was measured. `planned`: the length of the run, see plan::planned_length().
+  void begin(View& view, const plan::Plan& plan, Duration planned);
   // REQUIRES the plan that begin() was given. Rates are those since the first call at most kWindow ago.
   void update(View& view, const aggregate::Totals& totals);
 

@@ -63,7 +63,7 @@ class ViewMakerTest : public testing::Test {
 };
 
 TEST_F(ViewMakerTest, begins_with_what_the_plan_says) {
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   EXPECT_EQ(view_.scenario, "shop");
   EXPECT_EQ(view_.target, "http://127.0.0.1:8080, https://pay.example");
   EXPECT_EQ(view_.planned, Duration::seconds(10));
@@ -79,12 +79,12 @@ TEST_F(ViewMakerTest, a_host_that_is_not_known_before_is_not_named) {
   host.kind = plan::Piece::Kind::kSlot;
   std::get<plan::HttpCall>(plan_.workflows[0].steps[0].work).url.pieces = {
       {.kind = plan::Piece::Kind::kLiteral, .literal = "http://a"}, host};
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   EXPECT_EQ(view_.target, "https://pay.example");
 }
 
 TEST_F(ViewMakerTest, counts_since_the_start_and_rates_of_the_last_seconds) {
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   for (uint64_t n = 0; n < 20; ++n) second(n, n < 10 ? 100 : 300, 7);
   EXPECT_EQ(view_.counts.requests, 4000u);
   EXPECT_DOUBLE_EQ(view_.rate_total_per_s, 200);
@@ -103,7 +103,7 @@ TEST_F(ViewMakerTest, counts_since_the_start_and_rates_of_the_last_seconds) {
 }
 
 TEST_F(ViewMakerTest, keeps_a_place_for_seconds_in_which_nothing_was_measured) {
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   second(0, 1, 1);
   second(3, 1, 4);
   ASSERT_EQ(view_.points.size(), 4u);
@@ -113,7 +113,7 @@ TEST_F(ViewMakerTest, keeps_a_place_for_seconds_in_which_nothing_was_measured) {
 }
 
 TEST_F(ViewMakerTest, holds_as_many_points_as_a_screen_can_show) {
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   for (uint64_t n = 0; n < View::kPointsMax + 10; ++n) second(n, 1, n == View::kPointsMax + 9 ? 9 : 1);
   ASSERT_EQ(view_.points.size(), View::kPointsMax);
   EXPECT_EQ(view_.points.back().p50, Duration::millis(9));
@@ -121,7 +121,7 @@ TEST_F(ViewMakerTest, holds_as_many_points_as_a_screen_can_show) {
 
 TEST_F(ViewMakerTest, with_many_steps_each_has_its_turn) {
   for (int i = 0; i < 200; ++i) add_step(1, "s" + std::to_string(i), "http://a/");
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   totals_.emplace(plan_);
   metrics::Window window({plan_.steps.size(), 2, 0});
   for (metrics::StepWindow& step : window.steps) {
@@ -137,7 +137,7 @@ TEST_F(ViewMakerTest, with_many_steps_each_has_its_turn) {
 }
 
 TEST_F(ViewMakerTest, counts_that_went_back_make_no_rate) {
-  maker_.begin(view_, plan_);
+  maker_.begin(view_, plan_, Duration::seconds(10));
   second(0, 100, 1);
   second(1, 100, 1);
   aggregate::Totals fewer(plan_);
@@ -147,21 +147,6 @@ TEST_F(ViewMakerTest, counts_that_went_back_make_no_rate) {
   maker_.update(view_, fewer);
   EXPECT_GE(view_.rate_per_s, 0);
   EXPECT_LT(view_.rate_per_s, 1000);
-}
-
-TEST(PlannedLength, is_that_of_the_longest_chain) {
-  plan::Plan plan;
-  plan.workflows.resize(3);
-  for (plan::Workflow& workflow : plan.workflows) {
-    workflow.executor = plan::ConstantVus{.vus = 1, .duration = Duration::seconds(10)};
-  }
-  EXPECT_EQ(planned_length(plan), Duration::seconds(10));
-  plan.workflows[0].depends = {2};  // in the file before what it waits for
-  plan.workflows[2].start_time = Duration::seconds(5);
-  EXPECT_EQ(planned_length(plan), Duration::seconds(25));
-  EXPECT_EQ(planned_length({}), Duration::zero());
-  plan.workflows[1].executor = plan::ExternallyControlled{};
-  EXPECT_EQ(planned_length(plan), Duration::zero()) << "until it is stopped";
 }
 
 TEST(Events, only_the_newest_are_kept) {

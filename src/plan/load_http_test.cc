@@ -18,6 +18,38 @@ const HttpCall& call(const Plan& plan, std::size_t step) {
   return std::get<HttpCall>(plan.workflows.at(0).steps.at(step).work);
 }
 
+// --- values of JSON bodies -------------------------------------------------------------------------------------------
+
+TEST(LoadJson, a_value_keeps_its_type_where_that_is_asked_for) {
+  TestSources sources("env: {PORT: 8080, ON: \"true\"}\n" + steps(R"(a: {http: {get: "http://h/"}},
+      b: {after: a, http: {post: "http://h/", json: {id: "${json(a.json.$.id)}", same: "${a.json.$.id}",
+          port: "${json(PORT)}", on: "${ json(ON) }", list: ["${json(vu)}"]}}})"));
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan) << sources.errors();
+  const Template& body = *call(*plan, 1).body;
+  ASSERT_EQ(body.pieces.size(), 7u);
+  EXPECT_EQ(body.pieces[0].literal, R"({"id":)");
+  EXPECT_EQ(body.pieces[1].escape, Escape::kJsonValue);
+  EXPECT_EQ(body.pieces[2].literal, R"(,"same":")");
+  EXPECT_EQ(body.pieces[3].escape, Escape::kJson);
+  EXPECT_EQ(body.pieces[4].literal, R"(","port":8080,"on":true,"list":[)");
+  EXPECT_EQ(body.pieces[5].builtin, Builtin::kVu);
+  EXPECT_EQ(body.pieces[6].literal, "]}");
+}
+
+TEST(LoadJson, what_cannot_keep_a_type_is_refused) {
+  const auto errors = [](const std::string& request) {
+    TestSources sources("env: {NAME: Ann}\n" + steps("a: {http: {post: \"http://h/\", " + request + "}}"));
+    sources.load();
+    return sources.errors();
+  };
+  EXPECT_THAT(errors(R"(json: {name: "${json(NAME)}"})"), HasSubstr("'NAME' is no JSON value\n  found: 'Ann'"));
+  EXPECT_THAT(errors(R"(json: {name: "${json(nobody)}"})"), HasSubstr("nobody"));
+  EXPECT_THAT(errors(R"(json: {name: "user ${json(vu)}"})"), HasSubstr("a whole value of a JSON body"));
+  EXPECT_THAT(errors(R"(json: {"${json(vu)}": 1})"), HasSubstr("a whole value of a JSON body"));
+  EXPECT_THAT(errors(R"(body: "${json(vu)}")"), HasSubstr("a whole value of a JSON body"));
+}
+
 // --- proxies ---------------------------------------------------------------------------------------------------------
 
 TEST(LoadProxy, of_the_defaults_holds_unless_a_step_says_otherwise) {

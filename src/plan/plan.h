@@ -37,9 +37,10 @@ using scenario::Builtin;
 // How a value is written into its surroundings.
 enum class Escape : uint8_t {
   kNone,
-  kJson,   // inside a JSON string
-  kUrl,    // inside a path or query: percent-encoded but for unreserved characters
-  kHeader  // CR, LF and NUL are refused
+  kJson,       // inside a JSON string
+  kUrl,        // inside a path or query: percent-encoded but for unreserved characters
+  kHeader,     // CR, LF and NUL are refused
+  kJsonValue,  // a JSON value itself, as it is; what is none is refused
 };
 
 // What of a list of another workflow's values is meant.
@@ -70,6 +71,10 @@ struct Piece {
   std::shared_ptr<const GivenList> list;  // kList
   uint8_t decimals = 0;                   // of random_float: its decimal places
 };
+
+// Whether JSON reads it as a number, true, false or null, or may read it as an object or an array: those are told by
+// how they begin, and come from JSON themselves. A text in its quotes is none.
+bool is_json_value(std::string_view text);
 
 // Text with holes. Neighbouring literals are merged, so a constant template has at most one piece.
 struct Template {

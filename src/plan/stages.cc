@@ -55,6 +55,25 @@ uint32_t cores_used(const Plan& plan, uint32_t cores) {
   return most;
 }
 
+Duration planned_length(const Plan& plan, std::optional<uint32_t> cores) {
+  std::vector<Duration> ends(plan.workflows.size());
+  Duration last;
+  // Each stage comes after all that its workflows wait for.
+  for (const Stage& stage : stages_of(plan, cores.value_or(1))) {
+    const Duration before = last;
+    for (const CoreGrant& grant : stage.grants) {
+      const Workflow& workflow = plan.workflows[grant.workflow];
+      const ExecutorFacts facts = facts_of(workflow.executor);
+      if (facts.endless) return Duration::zero();
+      Duration begin = cores ? before : Duration::zero();
+      for (const uint16_t need : workflow.depends) begin = std::max(begin, ends[need]);
+      ends[grant.workflow] = begin + workflow.start_time + facts.length;
+      last = std::max(last, ends[grant.workflow]);
+    }
+  }
+  return last;
+}
+
 bool is_test(const Plan& plan, uint16_t workflow) {
   return std::any_of(plan.steps.begin(), plan.steps.end(),
                      [workflow](const StepInfo& step) { return step.workflow == workflow && step.measured; });

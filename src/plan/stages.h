@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "plan/plan.h"
@@ -22,6 +23,11 @@ std::vector<Stage> stages_of(const Plan& plan, uint32_t cores);
 
 // The most of so many that make load at the same time. REQUIRES what stages_of() does.
 uint32_t cores_used(const Plan& plan, uint32_t cores);
+
+// How long the run takes by its plan, without what may finish: on so many cores of one machine; where they are not
+// known, as long as the longest chain of workflows that wait for each other. Zero: it ends only when it is stopped, or
+// has no workflows. REQUIRES what stages_of() does.
+Duration planned_length(const Plan& plan, std::optional<uint32_t> cores);
 
 // Whether it has a step that is measured.
 bool is_test(const Plan& plan, uint16_t workflow);

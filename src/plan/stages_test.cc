@@ -90,6 +90,31 @@ TEST_F(StagesTest, cores_that_nobody_gets_are_not_used) {
   EXPECT_EQ(cores_used(plan_, 8), 6u);
 }
 
+TEST_F(StagesTest, a_run_takes_as_long_as_its_stages_one_after_the_other) {
+  EXPECT_EQ(planned_length(plan_, 2), Duration::zero());
+  plan_.workflows.resize(3);
+  for (Workflow& workflow : plan_.workflows)
+    workflow.executor = ConstantVus{.vus = 8, .duration = Duration::seconds(10)};
+  EXPECT_EQ(planned_length(plan_, 2), Duration::seconds(10));
+  plan_.workflows[0].depends = {2};  // in the file before what it waits for
+  plan_.workflows[2].start_time = Duration::seconds(5);
+  EXPECT_EQ(planned_length(plan_, 2), Duration::seconds(25));
+  EXPECT_EQ(planned_length(plan_, std::nullopt), Duration::seconds(25));
+  plan_.workflows[1].start_time = Duration::seconds(7);
+  EXPECT_EQ(planned_length(plan_, 2), Duration::seconds(27))
+      << "what waits for nothing is waited for by all that waits";
+  EXPECT_EQ(planned_length(plan_, std::nullopt), Duration::seconds(25));
+  plan_.workflows[1].executor = ExternallyControlled{};
+  EXPECT_EQ(planned_length(plan_, 2), Duration::zero()) << "until it is stopped";
+}
+
+TEST_F(StagesTest, what_finds_no_cores_makes_the_run_longer) {
+  add({}, Priority::kHigh);
+  add({}, Priority::kLow);
+  EXPECT_EQ(planned_length(plan_, 2), Duration::seconds(2));
+  EXPECT_EQ(planned_length(plan_, 4), Duration::seconds(1));
+}
+
 TEST_F(StagesTest, what_tests_nothing_goes_first_among_ranked_ones) {
   add({}, Priority::kHigh);
   add();

@@ -38,6 +38,7 @@ Escape escape_of(Place place) {
   switch (place) {
     case Place::kText: return Escape::kNone;
     case Place::kJsonString: return Escape::kJson;
+    case Place::kJsonValue: return Escape::kJsonValue;
     case Place::kUrl:
     case Place::kQuery: return Escape::kUrl;
     case Place::kHeader: return Escape::kHeader;
@@ -58,10 +59,18 @@ std::string written(std::string_view text, Place place) {
     case Place::kJsonString: return escape_json(text);
     case Place::kQuery: return escape_url(text);
     case Place::kText:
+    case Place::kJsonValue:
     case Place::kUrl:
     case Place::kHeader: break;
   }
   return std::string(text);
+}
+
+// The EXPRESSION of "json(EXPRESSION)", which asks for a value with its type.
+std::optional<std::string> typed(std::string_view expression) {
+  constexpr std::string_view kBegin = "json(";
+  if (!expression.starts_with(kBegin) || !expression.ends_with(')')) return std::nullopt;
+  return std::string(expression.substr(kBegin.size(), expression.size() - kBegin.size() - 1));
 }
 
 }  // namespace
@@ -74,8 +83,14 @@ std::optional<std::string> escaped(const std::string& text, Escape escape) {
     case Escape::kHeader:
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string::npos) return std::nullopt;
       return text;
+    case Escape::kJsonValue: return is_json_value(text) ? std::optional(text) : std::nullopt;
   }
   return std::nullopt;
+}
+
+bool is_json_value(std::string_view text) {
+  return text == "true" || text == "false" || text == "null" || text.starts_with('{') || text.starts_with('[') ||
+         is_json_number(text);
 }
 
 std::string escape_json(std::string_view text) {
@@ -151,24 +166,40 @@ void TemplateMaker::append(Template& out, const scenario::Text& text, Place plac
                                          .hint = "write $${ for a literal ${"});
     return;
   }
-  for (const scenario::TemplatePart& part : *parts) {
+  append_parts(out, *parts, text.mark, place);
+}
+
+void TemplateMaker::append_parts(Template& out, const std::vector<scenario::TemplatePart>& parts, scenario::Mark mark,
+                                 Place place) {
+  for (const scenario::TemplatePart& part : parts) {
     if (bytes_ > kPlanBytesMax || reading_.diagnostics.full()) return;
     Piece piece;
     if (!part.is_expression) {
       piece.literal = part.text;
+    } else if (typed(part.text)) {
+      reading_.diagnostics.add(mark, {.message = "a value keeps its type only where it is a whole value of a JSON body",
+                                      .found = scenario::in_quotes("${" + part.text + "}"),
+                                      .expected = "json: {NAME: \"${json(VALUE)}\"}, with nothing beside it"});
+      continue;
     } else if (auto resolved = scope_.resolve(part.text, at_)) {
       piece = std::move(*resolved);
       if (piece.kind == Piece::Kind::kList) {
         piece.list = escaped(*piece.list, escape_of(place));
         std::size_t bytes = 0;
         for (const auto& element : piece.list->elements) bytes += sizeof element + (element ? element->size() : 0);
-        count(bytes, text.mark);
+        count(bytes, mark);
       }
     } else {
-      reading_.diagnostics.add(text.mark, resolved.error());
+      reading_.diagnostics.add(mark, resolved.error());
       continue;
     }
-    count(piece.literal.size(), text.mark);
+    if (place == Place::kJsonValue && piece.kind == Piece::Kind::kLiteral && !is_json_value(piece.literal)) {
+      reading_.diagnostics.add(mark, {.message = scenario::in_quotes(part.text) + " is no JSON value",
+                                      .found = scenario::in_quotes(piece.literal),
+                                      .expected = "a number, true, false, null, an object or an array"});
+      continue;
+    }
+    count(piece.literal.size(), mark);
     append_piece(out, std::move(piece), place);
   }
 }
@@ -195,6 +226,12 @@ void TemplateMaker::append_json(Template& out, const scenario::Node& node) {
     if (!node.is_quoted && (text == "true" || text == "false" || is_json_number(text))) {
       append_literal(out, text);
       return;
+    }
+    const auto parts = scenario::split_template(text);
+    if (parts && parts->size() == 1 && parts->front().is_expression) {
+      if (auto inner = typed(parts->front().text)) {
+        return append_parts(out, {{.is_expression = true, .text = std::move(*inner)}}, node.mark, Place::kJsonValue);
+      }
     }
     append_literal(out, "\"");
     append(out, {text, node.mark}, Place::kJsonString);

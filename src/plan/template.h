@@ -4,12 +4,14 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "plan/plan.h"
 #include "plan/scope.h"
 #include "scenario/document.h"
 #include "scenario/model.h"
 #include "scenario/section.h"
+#include "scenario/template_text.h"
 
 namespace bellwether::plan {
 
@@ -17,6 +19,7 @@ namespace bellwether::plan {
 enum class Place : uint8_t {
   kText,        // as it is
   kJsonString,  // all of it within a JSON string
+  kJsonValue,   // a JSON value of its own
   kUrl,         // written text as it is, values percent-encoded
   kQuery,       // all of it percent-encoded: names and values of queries and forms
   kHeader,      // no line breaks
@@ -51,6 +54,7 @@ class TemplateMaker {
 
  private:
   void append_json(Template& out, const scenario::Node& node);
+  void append_parts(Template& out, const std::vector<scenario::TemplatePart>& parts, scenario::Mark mark, Place place);
   void count(std::size_t bytes, scenario::Mark mark);
 
   Scope& scope_;

@@ -54,6 +54,10 @@ bool append_escaped(std::string_view text, plan::Escape escape, std::string& out
       if (text.find_first_of(std::string_view("\r\n\0", 3)) != std::string_view::npos) return false;
       out += text;
       return true;
+    case plan::Escape::kJsonValue:
+      if (!plan::is_json_value(text)) return false;
+      out += text;
+      return true;
   }
   return false;
 }
@@ -78,7 +82,13 @@ bool render(const plan::Template& source, const RenderContext& context, std::str
   for (const plan::Piece& piece : source.pieces) {
     switch (piece.kind) {
       case plan::Piece::Kind::kLiteral: out += piece.literal; break;
-      case plan::Piece::Kind::kBuiltin: append_builtin(piece, context, out); break;
+      case plan::Piece::Kind::kBuiltin: {
+        const std::size_t begin = out.size();
+        append_builtin(piece, context, out);
+        const bool typed = piece.escape == plan::Escape::kJsonValue;
+        if (typed && !plan::is_json_value(std::string_view(out).substr(begin))) return false;
+        break;
+      }
       case plan::Piece::Kind::kGiven: return false;  // nobody provided it
       case plan::Piece::Kind::kList:
         if (!append_list(piece, context, out)) return false;

@@ -96,6 +96,27 @@ TEST_F(Render, a_header_value_cannot_smuggle_a_line_break) {
   EXPECT_FALSE(rendered_);
 }
 
+TEST_F(Render, a_value_with_its_type_is_JSON_or_nothing_is_sent) {
+  for (const char* value : {"7", "-1.5e3", "true", "null", "{\"a\":1}", "[1,2]"}) {
+    values_.set(0, value);
+    EXPECT_EQ(text({{slot(0, plan::Escape::kJsonValue)}}), value);
+    EXPECT_TRUE(rendered_);
+  }
+  for (const char* value : {"", "007", "seven", "\"a\"", "1,2", "1 "}) {
+    values_.set(0, value);
+    text({{slot(0, plan::Escape::kJsonValue)}});
+    EXPECT_FALSE(rendered_) << value;
+  }
+  plan::Piece piece = builtin(plan::Builtin::kVu);
+  piece.escape = plan::Escape::kJsonValue;
+  EXPECT_EQ(text({{piece}}), "7");
+  EXPECT_TRUE(rendered_);
+  piece = builtin(plan::Builtin::kUuid);
+  piece.escape = plan::Escape::kJsonValue;
+  text({{piece}});
+  EXPECT_FALSE(rendered_);
+}
+
 TEST_F(Render, builtins_tell_who_and_when) {
   EXPECT_EQ(text({{builtin(plan::Builtin::kVu), literal("/"), builtin(plan::Builtin::kIteration)}}), "7/3");
   EXPECT_EQ(text({{builtin(plan::Builtin::kNow)}}), "2026-09-21T14:13:20.123Z");

@@ -1,6 +1,8 @@
 #!/usr/bin/env python3
 """What steps do beside their requests: try again, leave out what comes after a failure, keep cookies, read pages."""
 
+import json
+
 from lib import product
 from lib.server import Server, response
 
@@ -37,6 +39,21 @@ workflows:
 
     def paths(self):
         return [request.path for request in self.server.requests]
+
+    # --- values of JSON bodies ---
+
+    def test_a_value_goes_on_with_its_type_where_that_is_asked_for(self):
+        self.answers["/cart"] = [response(b'{"id": 7, "paid": false, "items": [{"n": 1}], "name": "seven"}')]
+        run = self.one("""
+cart: {http: {get: /cart}}
+as_is: {after: cart, http: {post: /a, json: {id: "${json(cart.json.$.id)}", paid: "${json(cart.json.$.paid)}",
+        items: "${json(cart.json.$.items)}", text: "${cart.json.$.id}", user: "${json(vu)}"}}}
+none: {after: as_is, http: {post: /b, json: {name: "${json(cart.json.$.name)}"}}}
+""", code=product.PASS)
+        self.assertEqual(self.paths(), ["/cart", "/a"])
+        self.assertEqual(json.loads(self.server.requests[1].body),
+                         {"id": 7, "paid": False, "items": [{"n": 1}], "text": "7", "user": 1})
+        self.assertEqual(run.result["steps"]["w.none"]["errors"]["template"], 1)
 
     # --- retries ---
 
