@@ -1,5 +1,9 @@
 #include "account/totals_codec.h"
 
+#include <algorithm>
+#include <cmath>
+#include <span>
+
 #include "account/window_codec.h"
 #include "proto/stats.pb.h"
 
@@ -7,6 +11,8 @@ namespace bellwether::account {
 namespace {
 
 using aggregate::Gauge;
+using aggregate::MetricFigure;
+using aggregate::MetricTier;
 using aggregate::Percentiles;
 using aggregate::SeriesPoint;
 using aggregate::Totals;
@@ -44,6 +50,35 @@ void put(const SeriesPoint& from, Copy::Point& to) {
   put(from.response, *to.mutable_response());
 }
 
+void put(std::span<const MetricFigure> from, uint64_t second, Copy::MetricPoint& to) {
+  to.set_second(second);
+  for (std::size_t m = 0; m < from.size(); ++m) {
+    if (from[m].count == 0) continue;
+    Copy::MetricFigure& one = *to.add_figures();
+    one.set_metric(static_cast<uint32_t>(m));
+    one.set_count(from[m].count);
+    one.set_sum(from[m].sum);
+    one.set_trues(from[m].trues);
+    one.set_last(from[m].last);
+    one.set_least(from[m].least);
+    one.set_greatest(from[m].greatest);
+    one.set_p50(from[m].p50);
+    one.set_p95(from[m].p95);
+  }
+}
+
+void put(const aggregate::MetricSeriesState& from, Copy& to) {
+  for (const MetricTier& tier : from.tiers) {
+    Copy::MetricTier& out = *to.add_metric_tiers();
+    const std::size_t metrics = tier.open.series.size();
+    for (std::size_t i = 0; i < tier.begins.size(); ++i) {
+      put({tier.figures.data() + i * metrics, metrics}, tier.begins[i], *out.add_points());
+    }
+    out.set_open(encode_window(tier.open));
+  }
+  if (!from.archive.empty()) put(from.archive, 0, *to.mutable_metric_archive());
+}
+
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 // Reads parts, and remembers the first thing that was wrong.
@@ -77,6 +112,20 @@ class Reader {
     }
   }
 
+  // After the series, which says how far the run has come.
+  void metrics(const Copy& from, const plan::Plan& plan, TotalsState& to) {
+    const auto tiers = static_cast<std::size_t>(from.metric_tiers_size());
+    if (tiers != 0 && (plan.metrics.empty() || tiers != aggregate::kTierSeconds.size())) {
+      return fail("metrics of another plan");
+    }
+    const uint64_t reached = std::max(to.last.second, to.series.empty() ? 0 : to.series.back().second);
+    for (std::size_t t = 0; t < tiers; ++t) tier(from.metric_tiers(static_cast<int>(t)), t, reached, plan, to.metrics);
+    if (!from.has_metric_archive()) return;
+    to.metrics.archive.resize(plan.metrics.size());
+    if (tiers == 0) return fail("metrics of another plan");
+    figures(from.metric_archive(), to.metrics.archive);
+  }
+
   Duration span(int64_t ns) {
     if (ns < 0 || ns > kLongestNs) fail("a time that cannot be");
     return Duration::nanos(ns);
@@ -87,6 +136,49 @@ class Reader {
   }
 
  private:
+  void tier(const Copy::MetricTier& from, std::size_t t, uint64_t reached, const plan::Plan& plan,
+            aggregate::MetricSeriesState& to) {
+    if (static_cast<std::size_t>(from.points_size()) > aggregate::most_of_tier(t)) return fail("too many of a metric");
+    auto open = decode_sum(from.open(), aggregate::tier_shape(plan));
+    if (!open) return fail("a stretch of metrics that is none");
+    MetricTier out{{}, {}, std::move(*open)};
+    const std::size_t metrics = plan.metrics.size();
+    for (const Copy::MetricPoint& one : from.points()) {
+      const bool rises = out.begins.empty() || one.second() > out.begins.back();
+      if (!rises || one.second() > reached || one.second() % aggregate::kTierSeconds[t] != 0) {
+        return fail("a stretch of metrics that is out of turn");
+      }
+      out.begins.push_back(one.second());
+      out.figures.resize(out.begins.size() * metrics);
+      figures(one, {&out.figures[out.figures.size() - metrics], metrics});
+    }
+    to.tiers.push_back(std::move(out));
+  }
+  void figures(const Copy::MetricPoint& from, std::span<MetricFigure> to) {
+    uint64_t next = 0;
+    for (const Copy::MetricFigure& one : from.figures()) {
+      if (one.metric() < next || one.metric() >= to.size()) return fail("a metric that there is none of");
+      next = uint64_t{one.metric()} + 1;
+      if (one.count() == 0 || one.trues() > one.count() || one.least() > one.greatest()) {
+        return fail("figures of a metric that contradict each other");
+      }
+      to[one.metric()] = {.count = count(one.count()),
+                          .sum = figure(one.sum()),
+                          .trues = one.trues(),
+                          .last = figure(one.last()),
+                          .least = figure(one.least()),
+                          .greatest = figure(one.greatest()),
+                          .p50 = figure(one.p50()),
+                          .p95 = figure(one.p95())};
+    }
+  }
+  double figure(double value) {
+    // The sum of as many of the greatest values as can be counted.
+    constexpr double kMost = metrics::MetricWindow::kMostValue * static_cast<double>(kMostSumCount);
+    if (!(std::abs(value) <= kMost)) fail("a figure of a metric that cannot be");
+    return value;
+  }
+
   static constexpr int64_t kLongestNs = int64_t{1} << 62;
 
   uint64_t count(uint64_t value) {
@@ -114,6 +206,7 @@ Result<std::string> encode_totals(const TotalsState& state) {
   for (const VuGauges& gauges : state.workflow_vus) put(gauges, *to.add_workflow_vus());
   for (const SeriesPoint& point : state.series) put(point, *to.add_series());
   put(state.last, *to.mutable_last());
+  put(state.metrics, to);
   const std::size_t bytes = to.ByteSizeLong();
   if (bytes > kMostTotalsBytes) {
     return fail(Errc::kTooLarge, "the statistics of the run have " + std::to_string(bytes >> 20) + " MiB; at most " +
@@ -138,6 +231,7 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   if (out.workflow_vus.size() != plan.workflows.size()) reader.fail("they belong to another plan");
   out.last = reader.point(from.last());
   reader.series(from, out);
+  reader.metrics(from, plan, out);
   if (reader.wrong != nullptr) {
     return fail(Errc::kProtocol, std::string("the statistics of a run are refused: ") + reader.wrong);
   }

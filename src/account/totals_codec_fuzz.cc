@@ -13,6 +13,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   plan.steps.resize(3);
   plan.steps[2].workflow = 1;
   plan.checks.resize(2);
+  plan.metrics = {{"orders", plan::MetricKind::kCounter, ""}, {"took", plan::MetricKind::kTrend, "ms"}};
+  plan.series = {{0, 0}, {1, 2}};
   auto state = account::decode_totals({reinterpret_cast<const char*>(data), size}, plan);
   if (!state) return 0;
   const auto bytes = account::encode_totals(*state);
@@ -20,10 +22,13 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   const auto again = account::decode_totals(*bytes, plan);
   check(again.has_value() && *account::encode_totals(*again) == *bytes, "totals survive");
   aggregate::Totals totals = aggregate::Totals::restore(plan, std::move(*state));
-  metrics::Window window({3, 2, 2});
+  metrics::Window window({3, 2, 2, 2});
   window.second = totals.sum().second;
+  window.series[0].add(1);
+  window.series[1].record(5, plan.metrics[1].scale());
   totals.add(window);
   totals.amend(window);
   check(totals.series().size() <= aggregate::Totals::kSeriesMax);
+  for (std::size_t m = 0; m < plan.metrics.size(); ++m) check(totals.series_of(m).size() <= totals.series().size());
   return 0;
 }

@@ -152,20 +152,16 @@ std::optional<double> trend_value(const Histogram& trend, double scale, plan::Ag
                                   double percentile) {
   if (aggregation == plan::Aggregation::kCount) return static_cast<double>(trend.count());
   if (trend.empty()) return std::nullopt;
-  // Times exactly as all other figures say them.
   const bool is_time = scale == kMillisecond;
-  const auto in_units = [&](Duration value) {
-    return is_time ? value.millis_f() : static_cast<double>(value.ns()) / scale;
-  };
   switch (aggregation) {
     case plan::Aggregation::kAvg: {
       const double mean = static_cast<double>(trend.sum_ns()) / static_cast<double>(trend.count());
       return is_time ? mean * 1e-6 : mean / scale;
     }
-    case plan::Aggregation::kMin: return in_units(trend.min());
-    case plan::Aggregation::kMax: return in_units(trend.max());
-    case plan::Aggregation::kMed: return in_units(trend.percentile(50));
-    case plan::Aggregation::kPercentile: return in_units(trend.percentile(percentile));
+    case plan::Aggregation::kMin: return in_units(trend.min(), scale);
+    case plan::Aggregation::kMax: return in_units(trend.max(), scale);
+    case plan::Aggregation::kMed: return in_units(trend.percentile(50), scale);
+    case plan::Aggregation::kPercentile: return in_units(trend.percentile(percentile), scale);
     default: return std::nullopt;
   }
 }

@@ -25,8 +25,6 @@ struct Filter {
   std::span<const plan::Tag> tags = {};  // steps that have them all
 };
 
-inline constexpr double kMillisecond = 1e6;
-
 // What a metric has seen. Which members mean something depends on the kind.
 struct Sample {
   MetricKind kind = MetricKind::kCounter;

@@ -77,7 +77,7 @@ void Gauge::set(int64_t value) {
 }
 
 Totals::Totals(const plan::Plan& plan)
-    : plan_(&plan), sum_(aggregate::shape_of(plan)), workflow_vus_(plan.workflows.size()) {
+    : plan_(&plan), sum_(aggregate::shape_of(plan)), workflow_vus_(plan.workflows.size()), metric_series_(plan) {
   series_.reserve(kSeriesMax + 1);
 }
 
@@ -100,6 +100,7 @@ void Totals::add(const metrics::Window& second, Duration covered) {
   all_vus_.allocated.set(allocated);
   last_ = point_of(second, covered);
   put(last_, false);
+  metric_series_.add(second, retention_);
 }
 
 void Totals::amend(const metrics::Window& part) {
@@ -116,6 +117,7 @@ void Totals::amend(const metrics::Window& part) {
     elapsed_ += point.covered;
   }
   put(point, true);
+  metric_series_.add(part, retention_);
 }
 
 TotalsState Totals::save() const {
@@ -124,7 +126,8 @@ TotalsState Totals::save() const {
                     .all_vus = all_vus_,
                     .workflow_vus = workflow_vus_,
                     .series = series_,
-                    .last = last_};
+                    .last = last_,
+                    .metrics = metric_series_.save()};
   state.sum.merge(sum_);
   state.sum.second = sum_.second;
   return state;
@@ -142,6 +145,7 @@ Totals Totals::restore(const plan::Plan& plan, TotalsState state) {
   totals.retention_ = retention_of(state);
   totals.series_.assign(state.series.begin(), state.series.end());
   totals.last_ = state.last;
+  totals.metric_series_.restore(std::move(state.metrics));
   return totals;
 }
 
@@ -149,6 +153,16 @@ Counts Totals::counts(std::optional<uint16_t> workflow) const { return counts_of
 
 const VuGauges& Totals::vus(std::optional<uint16_t> workflow) const {
   return workflow ? workflow_vus_.at(*workflow) : all_vus_;
+}
+
+std::vector<MetricPoint> Totals::series_of(std::size_t metric) const {
+  check(metric < plan_->metrics.size(), "a metric of the plan");
+  std::vector<MetricPoint> out;
+  for (const SeriesPoint& point : series_) {
+    const MetricFigure* figure = metric_series_.find(point.second, metric, retention_);
+    if (figure != nullptr && figure->count > 0) out.push_back({point.second, point.covered, *figure});
+  }
+  return out;
 }
 
 SeriesPoint Totals::point_of(const metrics::Window& second, Duration covered) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "aggregate/metric_series.h"
 #include "base/time.h"
 #include "metrics/retention.h"
 #include "metrics/window.h"
@@ -35,6 +36,13 @@ struct SeriesPoint {
   Percentiles response;  // zero when nothing was measured
   double rate_per_s() const;
   bool operator==(const SeriesPoint&) const = default;
+};
+
+// What a metric of the scenario's own has seen in a stretch of the run.
+struct MetricPoint {
+  uint64_t second = 0;  // the first it covers: that of the SeriesPoint of the same stretch
+  Duration covered;     // measured time in it
+  MetricFigure figure;
 };
 
 // A number that goes up and down: virtual users.
@@ -76,6 +84,7 @@ struct TotalsState {
   std::vector<VuGauges> workflow_vus;  // one for each workflow
   std::vector<SeriesPoint> series;     // in rising order, each in a stretch of its own (retention_of)
   SeriesPoint last;
+  MetricSeriesState metrics = {};
 };
 
 // How old the points of such a series are, by its last second and that of the totals.
@@ -115,6 +124,8 @@ class Totals {
   const std::vector<SeriesPoint>& series() const { return series_; }
   // From here on each point of the series is one second.
   uint64_t fine_from() const { return retention_.hot_begin(); }
+  // The same of one of the plan's metrics: the points in which it was given values.
+  std::vector<MetricPoint> series_of(std::size_t metric) const;
   // The second that was added last, never merged with others.
   const SeriesPoint& last() const { return last_; }
 
@@ -132,6 +143,7 @@ class Totals {
   std::vector<VuGauges> workflow_vus_;
   std::vector<SeriesPoint> series_;
   metrics::Retention retention_{metrics::kHotPoints};
+  MetricSeries metric_series_;
   SeriesPoint last_;
   metrics::Histogram service_;  // of the second being added, all steps; kept for its pages
   metrics::Histogram response_;

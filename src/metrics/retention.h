@@ -50,6 +50,9 @@ class Retention {
   uint64_t stretch_of(uint64_t second) const;
   // From here on each second is a stretch of its own.
   uint64_t hot_begin() const { return hot_; }
+  // Where the stretches of ten seconds begin, and those of a minute: what is older than those is one.
+  uint64_t warm_begin() const { return warm_; }
+  uint64_t cold_begin() const { return cold_; }
 
  private:
   uint64_t hot_seconds_;
