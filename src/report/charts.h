@@ -22,9 +22,11 @@ struct Column {
   uint64_t vus = 0;         // the most
   bool timed = false;       // the rest was measured
   PointTimes longest = {};  // response times; service times where there are no others
+  double covered = 0;       // seconds measured
 };
 
 inline constexpr std::size_t kMostColumns = 480;
+inline constexpr double kRest = 0.1;  // seconds: what is shorter has no rate worth the name
 
 // At most kMostColumns, each of the same time, but where a point of the series stands for more than that.
 std::vector<Column> columns_of(const ResultFile& run);
@@ -34,8 +36,5 @@ std::string charts(const ResultFile& run, const std::vector<Column>& columns);
 
 // The figures of the columns as a literal of JavaScript, for the read-out under a pointer. Numbers only.
 std::string columns_script(const std::vector<Column>& columns);
-
-// 1, 2 or 5 times a power of ten, so that `most` spans about `parts` of them; 1 when `most` is not positive.
-double tick_for(double most, int parts);
 
 }  // namespace bellwether::report

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "report/chart.h"
+
 namespace bellwether::report {
 namespace {
 

@@ -1,6 +1,7 @@
 #include "report/csv.h"
 
 #include <array>
+#include <cmath>
 #include <cstdio>
 
 namespace bellwether::report {
@@ -13,6 +14,7 @@ constexpr std::string_view kHeader =
     "service_max_ms,response_min_ms,response_mean_ms,response_p50_ms,response_p90_ms,response_p95_ms,response_p99_ms,"
     "response_p99_9_ms,response_max_ms,figure,value,unit\r\n";
 constexpr int kCellsBeforeFigure = 26;  // after the name: those of the load
+constexpr int kCellsAfterCovered = 24;
 constexpr int kCellsOfFigure = 3;
 
 std::string quoted(const std::string& text) {
@@ -38,7 +40,7 @@ class Row {
     char out[48];
     std::snprintf(out, sizeof out, "%.6g", value);
     // Six digits are all that is known of a time; of a large rate every digit before the point.
-    if (value >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
+    if (std::abs(value) >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
     return put(out);
   }
   Row& none(int cells) {
@@ -65,6 +67,40 @@ class Row {
   }
   std::string text_;
 };
+
+// A row for each figure of each point in which the metric has values.
+void put_series(const ResultFile& run, const ResultMetric& metric, std::string& out) {
+  std::size_t at = 0;
+  for (const ResultMetricPoint& point : metric.series) {
+    while (at < run.series.size() && run.series[at].t < point.t) ++at;
+    const auto put = [&](const char* figure, double value) {
+      Row row("metric_second");
+      row.text(metric.name).number(point.t);
+      if (at < run.series.size() && run.series[at].t == point.t) {
+        row.number(run.series[at].covered_s);
+      } else {
+        row.none(1);
+      }
+      out += row.none(kCellsAfterCovered).text(figure).number(value).text(metric.unit).end();
+    };
+    if (metric.kind == "counter") {
+      put("count", point.count);
+      put("rate", point.rate);
+    } else if (metric.kind == "gauge") {
+      put("value", point.value);
+      put("min", point.least);
+      put("max", point.greatest);
+    } else if (metric.kind == "rate") {
+      put("rate", point.rate);
+      put("matches", static_cast<double>(point.matches));
+      put("total", static_cast<double>(point.total));
+    } else {
+      put("count", point.count);
+      put("med", point.median);
+      put("p(95)", point.p95);
+    }
+  }
+}
 
 }  // namespace
 
@@ -99,6 +135,7 @@ std::string to_csv(const ResultFile& run) {
     row.number(point.rate_per_s).none(2).count(point.iterations).count(point.dropped).count(point.vus);
     out += row.times(point.service).times(point.response).none(kCellsOfFigure).end();
   }
+  for (const ResultMetric& metric : run.metrics) put_series(run, metric, out);
   return out;
 }
 

@@ -78,6 +78,31 @@ TEST(Csv, each_figure_of_the_scenarios_own_metrics_is_a_row) {
                 {"orders", "count", "12", ""}, {"orders", "rate", "1.5", ""}, {"'=basket", "p(95)", "41.25", "EUR"}}));
 }
 
+TEST(Csv, each_figure_of_a_metric_over_time_is_a_row) {
+  const auto run = read_result(to_json(measured_run()->report));
+  ASSERT_TRUE(run.has_value());
+  const auto rows = cells(to_csv(*run));
+  std::vector<std::vector<std::string>> depth;
+  std::size_t prices = 0;
+  for (const auto& row : rows) {
+    EXPECT_EQ(row.size(), rows[0].size()) << row[0];
+    if (row[0] != "metric_second") continue;
+    EXPECT_NE(row[1], "never");
+    if (row[1] == "price") {
+      ++prices;
+      EXPECT_EQ(row.back(), "EUR");
+    }
+    if (row[1] == "depth") depth.push_back({row[2], row[3], row[row.size() - 3], row[row.size() - 2]});
+  }
+  EXPECT_EQ(prices, 12U * 3);
+  EXPECT_EQ(depth, (std::vector<std::vector<std::string>>{{"4", "1", "value", "-3"},
+                                                          {"4", "1", "min", "-3"},
+                                                          {"4", "1", "max", "-3"},
+                                                          {"8", "1", "value", "12"},
+                                                          {"8", "1", "min", "12"},
+                                                          {"8", "1", "max", "20"}}));
+}
+
 TEST(Csv, text_of_a_scenario_breaks_no_row_and_is_no_formula) {
   auto run = read_result(to_json(closed_run()->report));
   ASSERT_TRUE(run.has_value());

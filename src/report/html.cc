@@ -7,6 +7,7 @@
 #include "report/charts.h"
 #include "report/html_style.h"
 #include "report/markup.h"
+#include "report/metric_charts.h"
 #include "report/text.h"
 #include "report/threshold_text.h"
 
@@ -131,6 +132,19 @@ std::string chart_section(const ResultFile& run, const std::vector<Column>& colu
          "</div>\n";
 }
 
+std::string metric_section(const MetricCharts& made) {
+  if (made.figures.empty()) return {};
+  std::string note =
+      "All steps together. A gauge keeps its value until it is set again; where several seconds share a point, "
+      "percentiles are the greatest of theirs.";
+  if (made.left_out > 0) {
+    note += " The first " + std::to_string(kMostMetricCharts) + " metrics are shown; " + whole(made.left_out) +
+            " more are in the result file and in the csv report.";
+  }
+  return "<h2>Own metrics over time</h2><p class=\"dim\">" + note + "</p><div class=\"charts\">" + made.figures +
+         "</div>\n";
+}
+
 std::string thresholds(const ResultFile& run) {
   Table table({{"Threshold"}, {"Value"}, {"", "text"}});
   for (const ResultThreshold& one : run.thresholds) {
@@ -246,6 +260,7 @@ std::string course(const ResultFile& run) {
 
 std::string to_html(const ResultFile& run) {
   const std::vector<Column> columns = columns_of(run);
+  const MetricCharts own = metric_charts(run, columns);
   std::string out =
       "<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
       "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; "
@@ -254,13 +269,14 @@ std::string to_html(const ResultFile& run) {
       "<title>" +
       escaped(run.scenario) + ": " + escaped(run.verdict) + "</title><style>" + std::string(kStyle) +
       "</style></head><body>\n";
-  out += head(run, columns) + chart_section(run, columns) + thresholds(run) + steps(run) + checks(run) + metrics(run) +
-         answers(run) + workflows(run) + course(run);
+  out += head(run, columns) + chart_section(run, columns) + metric_section(own) + thresholds(run) + steps(run) +
+         checks(run) + metrics(run) + answers(run) + workflows(run) + course(run);
   out += "<footer>Load generator: " + decimal(run.cpu_cores) + " of " + std::to_string(run.cores) +
          " cores busy, event loop late by " + decimal(run.loop_lag_p99_ms) +
          " ms (p99). Made by Bellwether from bellwether.result/1.</footer>\n";
   if (!columns.empty()) {
-    out += "<script>const C=" + columns_script(columns) + ";" + std::string(kScript) + "</script>\n";
+    out +=
+        "<script>const C=" + columns_script(columns) + ",M=" + own.script + ";" + std::string(kScript) + "</script>\n";
   }
   return out + "</body></html>\n";
 }

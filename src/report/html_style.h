@@ -31,7 +31,8 @@ svg{display:block;width:100%;height:auto;touch-action:pan-y}svg text{font-size:1
 .band{fill:var(--c);opacity:.2}.key::before{content:"";display:inline-block;width:14px;height:3px;background:var(--c);
 vertical-align:middle;margin-right:5px}.key.soft::before{height:9px;opacity:.3}
 .rate{--c:var(--blue)}.p50{--c:var(--teal)}.p95{--c:var(--amber)}.p99{--c:var(--red)}.failed{--c:var(--red)}
-.vus{--c:var(--violet)}.lost{fill:var(--bad);opacity:.16}.event line{stroke:var(--dim);stroke-dasharray:3 3}
+.vus{--c:var(--violet)}.share{--c:var(--teal)}.lost{fill:var(--bad);opacity:.16}
+.event line{stroke:var(--dim);stroke-dasharray:3 3}
 .cursor{stroke:var(--dim)}@media(max-width:600px){svg text{font-size:17px}}
 .wide{overflow-x:auto}table{border-collapse:collapse;width:100%;font-size:14px;font-variant-numeric:tabular-nums}
 th,td{text-align:right;padding:5px 8px;border-bottom:1px solid var(--rule);white-space:nowrap}
@@ -43,18 +44,22 @@ table{font-size:9px}th,td{padding:2px 4px}
 .charts{grid-template-columns:1fr 1fr}output{display:none}tr,.verdict,.tiles{break-inside:avoid}}
 )css";
 
-// C is the list of columns, as report/charts.h writes it.
+// C is the list of columns, as report/charts.h writes it; M what each metric shows in them (report/metric_charts.h).
 inline constexpr std::string_view kScript = R"js(
-const f=v=>v>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));
+const f=v=>Math.abs(v)>=1000?Math.round(v).toLocaleString("en"):String(+v.toPrecision(3));
+const span=v=>v[1]!==v[2]?" ("+f(v[1])+" to "+f(v[2])+")":"";
 const say={rate:c=>f(c[2])+"/s"+(c[3]!==c[4]?" ("+f(c[3])+" to "+f(c[4])+")":""),failed:c=>f(c[5])+"/s, most "+f(c[6]),
-vus:c=>String(c[7]),times:c=>c.length>8?"p50 "+f(c[8])+", p95 "+f(c[9])+", p99 "+f(c[10]):"none"};
+vus:c=>String(c[7]),times:c=>c.length>8?"p50 "+f(c[8])+", p95 "+f(c[9])+", p99 "+f(c[10]):"none",
+counter:v=>f(v[0])+"/s"+span(v),gauge:v=>f(v[0])+span(v),share:v=>f(v[0])+"% of "+f(v[1]),
+trend:v=>"p50 "+f(v[0])+", p95 "+f(v[1])};
 for(const s of document.querySelectorAll("svg[data-kind]")){
 const length=s.dataset.length/1000,line=s.querySelector(".cursor"),
 out=s.parentNode.querySelector("output");
 s.addEventListener("pointermove",e=>{const b=s.getBoundingClientRect(),x=(e.clientX-b.left)/b.width*720;
-const t=(x-58)/650*length,c=C.find(c=>t<c[1])||C[C.length-1];
+const t=(x-58)/650*length,n=C.findIndex(c=>t<c[1]),i=n<0?C.length-1:n,c=C[i];
+const own=s.dataset.metric,v=own?M[own][i]:c;
 const at=58+650*(c[0]+c[1])/2/length;line.setAttribute("x1",at);line.setAttribute("x2",at);
-out.textContent=f(c[0])+" s: "+say[s.dataset.kind](c);});
+out.textContent=f(c[0])+" s: "+(v?say[s.dataset.kind](v):"none");});
 s.addEventListener("pointerleave",()=>{line.setAttribute("x1",-9);line.setAttribute("x2",-9);out.textContent="";});}
 )js";
 

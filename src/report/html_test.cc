@@ -36,6 +36,18 @@ TEST(Html, what_was_lost_and_who_lost_it_are_told) {
   EXPECT_THAT(page, HasSubstr("Red: figures are missing."));
 }
 
+TEST(Html, the_scenarios_own_metrics_have_charts_of_their_own) {
+  const std::string page = to_html(read(*measured_run()));
+  EXPECT_THAT(page, HasSubstr("<h2>Own metrics over time</h2>"));
+  EXPECT_THAT(page, HasSubstr("<b>orders per second</b>"));
+  EXPECT_THAT(page, HasSubstr("data-kind=\"share\" data-metric=\"2\""));
+  EXPECT_THAT(page, HasSubstr("],M=[[["));
+  EXPECT_THAT(page, Not(HasSubstr("more are in the result file")));
+  const std::string without = to_html(read(*open_run()));
+  EXPECT_THAT(without, Not(HasSubstr("Own metrics")));
+  EXPECT_THAT(without, HasSubstr("],M=[];"));
+}
+
 TEST(Html, asks_nobody_for_anything) {
   const std::string page = to_html(read(*spread_run()));
   EXPECT_THAT(page, HasSubstr("default-src 'none'"));
@@ -58,6 +70,7 @@ TEST(Html, nothing_from_outside_becomes_markup_or_script) {
   for (ResultCheck& one : run.checks) one.name = one.step = evil;
   for (ResultThreshold& one : run.thresholds) one.metric = one.expression = evil;
   for (ResultEvent& one : run.events) one.kind = one.detail = evil;
+  run.metrics.push_back({evil, "gauge", evil, 0, {}, {{.t = 0, .value = 1, .least = 1, .greatest = 1}}});
   run.lost.push_back({0, 1, 1, evil});
   run.workers.push_back({evil, 1, evil});
   const std::string page = to_html(run);
@@ -66,7 +79,7 @@ TEST(Html, nothing_from_outside_becomes_markup_or_script) {
   EXPECT_THAT(page, Not(HasSubstr("onerror=\"")));
 }
 
-TEST(Html, an_hour_with_fifty_steps_stays_below_three_megabytes) {
+TEST(Html, an_hour_with_fifty_steps_and_a_hundred_metrics_stays_below_three_megabytes) {
   const ResultFile small = read(*open_run());
   ResultFile run = read(*open_run());
   run.steps.clear();
@@ -85,7 +98,20 @@ TEST(Html, an_hour_with_fifty_steps_stays_below_three_megabytes) {
     point.rate_per_s = 12'345.678 + t;
     run.series.push_back(point);
   }
-  EXPECT_LT(to_html(run).size(), std::size_t{3} << 20);
+  for (const std::string kind : {"counter", "gauge", "rate", "trend"}) {
+    for (int m = 0; m < 25; ++m) {
+      ResultMetric metric{kind + std::to_string(m), kind, "unit", 0, {}, {}};
+      for (int t = 0; t < 3'600; ++t) {
+        const double value = 12'345.678 + t;
+        metric.series.push_back(
+            {static_cast<double>(t), value, value, 5, 10, value, value - 1, value + 1, value, value});
+      }
+      run.metrics.push_back(std::move(metric));
+    }
+  }
+  const std::string page = to_html(run);
+  EXPECT_LT(page.size(), std::size_t{3} << 20);
+  EXPECT_THAT(page, HasSubstr("The first 24 metrics are shown; 76 more are in the result file and in the csv report."));
 }
 
 }  // namespace

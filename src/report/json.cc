@@ -212,17 +212,50 @@ Json metric_json(const aggregate::Sample& sample) {
   return out;
 }
 
+// With the members that its kind has in metric_json(), of the points in which it has values.
+Json metric_series_json(const aggregate::Totals& totals, std::size_t metric) {
+  Json out = Json::array();
+  for (const aggregate::MetricPoint& point : totals.series_of(metric)) {
+    const aggregate::MetricFigure& seen = point.figure;
+    Json& one = out.emplace_back(Json{{"t", point.second}});
+    switch (totals.plan().metrics[metric].kind) {
+      case aggregate::MetricKind::kCounter:
+        one["count"] = whole_or_not(seen.sum);
+        one["rate"] = point.covered > Duration::zero() ? seen.sum / point.covered.seconds_f() : 0;
+        break;
+      case aggregate::MetricKind::kGauge:
+        one["value"] = seen.last;
+        one["min"] = seen.least;
+        one["max"] = seen.greatest;
+        break;
+      case aggregate::MetricKind::kRate:
+        one["rate"] = static_cast<double>(seen.trues) / static_cast<double>(seen.count);
+        one["matches"] = seen.trues;
+        one["total"] = seen.count;
+        break;
+      case aggregate::MetricKind::kTrend:
+        one["count"] = seen.count;
+        one["med"] = seen.p50;
+        one["p(95)"] = seen.p95;
+        break;
+    }
+  }
+  return out;
+}
+
 Json metrics_json(const aggregate::Totals& totals) {
   Json out = Json::object();
   for (const plan::Metric& info : plan::metrics()) {
     out[std::string(info.name)] = metric_json(*sample(totals, info.name));
   }
-  for (const plan::CustomMetric& own : totals.plan().metrics) {
+  for (std::size_t m = 0; m < totals.plan().metrics.size(); ++m) {
+    const plan::CustomMetric& own = totals.plan().metrics[m];
     const aggregate::Sample seen = *sample(totals, own.name);
     Json& metric = out[own.name] = metric_json(seen);
     metric["custom"] = true;
     metric["unit"] = own.unit;
     metric["refused"] = seen.refused;
+    metric["series"] = metric_series_json(totals, m);
   }
   return out;
 }

@@ -84,6 +84,7 @@ TEST(ResultFile, keeps_to_its_published_schema) {
   EXPECT_EQ(wrong_with(Json::parse(to_json(open_run()->report))), "");
   EXPECT_EQ(wrong_with(Json::parse(to_json(closed_run()->report))), "");
   EXPECT_EQ(wrong_with(Json::parse(to_json(spread_run()->report))), "");
+  EXPECT_EQ(wrong_with(Json::parse(to_json(measured_run()->report))), "");
   plan::Plan plan = open_run()->plan;
   const aggregate::Totals nothing(plan);
   EXPECT_EQ(wrong_with(Json::parse(to_json(conclude(nothing, {.run_id = "id", .ending = aggregate::Ending::kSignal})))),
@@ -158,6 +159,26 @@ TEST(ResultFile, holds_the_figures_of_the_run) {
   EXPECT_EQ(d["events"][0]["t"], 4.2);
   EXPECT_EQ(d["lost"], Json::array());
   EXPECT_EQ(d["generators"], Json::array());
+}
+
+TEST(ResultFile, says_the_scenarios_own_metrics_over_time) {
+  const Json d = Json::parse(to_json(measured_run()->report));
+  const Json& metrics = d["metrics"];
+  EXPECT_EQ(metrics["orders"]["series"].size(), 12u);
+  EXPECT_EQ(metrics["orders"]["series"][3], (Json{{"t", 3}, {"count", 3.5}, {"rate", 3.5}}));
+  EXPECT_EQ(
+      metrics["depth"]["series"],
+      Json::parse(R"([{"t": 4, "value": -3, "min": -3, "max": -3}, {"t": 8, "value": 12, "min": 12, "max": 20}])"));
+  EXPECT_EQ(metrics["sold"]["series"].size(), 11u) << "nothing in the seventh second";
+  EXPECT_EQ(metrics["sold"]["series"][6], (Json{{"t", 7}, {"rate", 0.75}, {"matches", 3}, {"total", 4}}));
+  const Json& price = metrics["price"]["series"][0];
+  EXPECT_EQ(price["count"], 20);
+  EXPECT_NEAR(price["med"], 10, 0.01);
+  EXPECT_NEAR(price["p(95)"], 19, 0.02);
+  ASSERT_EQ(metrics["took"]["series"].size(), 1u);
+  EXPECT_NEAR(metrics["took"]["series"][0]["med"], 250, 0.25) << "in the unit of the metric";
+  EXPECT_EQ(metrics["never"]["series"], Json::array());
+  EXPECT_FALSE(metrics["http_reqs"].contains("series"));
 }
 
 TEST(ResultFile, says_what_was_lost_and_who_made_the_load) {

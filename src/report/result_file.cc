@@ -178,6 +178,31 @@ ResultWorkflow workflow_of(const Value& from) {
   return out;
 }
 
+ResultMetricPoint metric_point_of(const std::string& kind, const Value& from) {
+  ResultMetricPoint out;
+  out.t = from["t"].length();
+  if (kind == "counter") {
+    out.count = from["count"].length();
+    out.rate = from["rate"].length();
+  } else if (kind == "gauge") {
+    out.value = from["value"].number();
+    out.least = from["min"].number();
+    out.greatest = from["max"].number();
+  } else if (kind == "rate") {
+    out.rate = from["rate"].length();
+    out.matches = from["matches"].count();
+    out.total = from["total"].count();
+    if (out.matches > out.total || out.rate > 1) from.refuse("contradicts itself");
+  } else if (kind == "trend") {
+    out.count = from["count"].length();
+    out.median = from["med"].length();
+    out.p95 = from["p(95)"].length();
+  } else {
+    from.refuse("is of a metric of no known kind");
+  }
+  return out;
+}
+
 // Nothing for a metric of the product's: what it says is said elsewhere in the file, too.
 std::optional<ResultMetric> metric_of(const std::string& name, const Value& from) {
   if (!from.has("custom") || !from["custom"].flag()) return std::nullopt;
@@ -191,6 +216,12 @@ std::optional<ResultMetric> metric_of(const std::string& name, const Value& from
     if (!from.has(figure) || from[figure].null()) continue;
     out.figures.emplace_back(figure, from[figure].number());
   }
+  if (!from.has("series")) return out;
+  from["series"].each(kMostResultEntries, [&](const Value& one) {
+    const ResultMetricPoint point = metric_point_of(out.kind, one);
+    if (!out.series.empty() && out.series.back().t >= point.t) one.refuse("is out of turn");
+    out.series.push_back(point);
+  });
   return out;
 }
 

@@ -74,6 +74,20 @@ struct ResultCheck {
   uint64_t fails = 0;
 };
 
+// A point of the series in which a metric has values. What its kind does not have is 0.
+struct ResultMetricPoint {
+  double t = 0;          // that of the ResultPoint
+  double count = 0;      // counters: their sum; trends: values
+  double rate = 0;       // counters: per second; rates: the share that was true
+  uint64_t matches = 0;  // rates
+  uint64_t total = 0;    // rates
+  double value = 0;      // gauges: the last
+  double least = 0;      // gauges
+  double greatest = 0;   // gauges
+  double median = 0;     // trends
+  double p95 = 0;        // trends
+};
+
 // A metric of the scenario's own.
 struct ResultMetric {
   std::string name;
@@ -82,6 +96,7 @@ struct ResultMetric {
   uint64_t refused = 0;
   // By their names in the file, such as "p(95)"; those that have a value.
   std::vector<std::pair<std::string, double>> figures;
+  std::vector<ResultMetricPoint> series = {};  // none in files of before there was any
 };
 
 struct ResultThreshold {

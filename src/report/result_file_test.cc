@@ -43,6 +43,51 @@ TEST(ResultFile, losses_and_workers_are_read) {
   EXPECT_EQ(run->workers[1].state, "lost");
 }
 
+TEST(ResultFile, metrics_over_time_are_read_and_files_without_them_too) {
+  const std::string text = to_json(measured_run()->report);
+  const auto run = read_result(text);
+  ASSERT_TRUE(run.has_value()) << run.error().message;
+  ASSERT_EQ(run->metrics.size(), 6U);
+  EXPECT_EQ(run->metrics[0].series[3].count, 3.5);
+  EXPECT_EQ(run->metrics[0].series[3].rate, 3.5);
+  EXPECT_EQ(run->metrics[1].series[1].value, 12);
+  EXPECT_EQ(run->metrics[1].series[0].least, -3);
+  EXPECT_EQ(run->metrics[1].series[1].greatest, 20);
+  EXPECT_EQ(run->metrics[2].series[6].t, 7);
+  EXPECT_EQ(run->metrics[2].series[6].matches, 3U);
+  EXPECT_EQ(run->metrics[2].series[6].total, 4U);
+  EXPECT_NEAR(run->metrics[3].series[0].p95, 19, 0.02);
+  EXPECT_NEAR(run->metrics[4].series[0].median, 250, 0.25);
+  EXPECT_TRUE(run->metrics[5].series.empty());
+
+  auto older = nlohmann::ordered_json::parse(text);
+  for (auto& [name, metric] : older["metrics"].items()) metric.erase("series");
+  const auto read = read_result(older.dump());
+  ASSERT_TRUE(read.has_value()) << read.error().message;
+  EXPECT_EQ(read->metrics[0].figures, run->metrics[0].figures);
+  EXPECT_TRUE(read->metrics[0].series.empty());
+}
+
+TEST(ResultFile, metrics_over_time_that_break_the_rules_are_refused_by_their_place) {
+  const auto good = nlohmann::ordered_json::parse(to_json(measured_run()->report));
+  const auto message = [&](const char* metric, const char* figure, const nlohmann::ordered_json& value) {
+    auto document = good;
+    document["metrics"][metric]["series"][1][figure] = value;
+    const auto run = read_result(document.dump());
+    return run ? std::string("accepted") : run.error().message;
+  };
+  EXPECT_EQ(message("orders", "t", 1), "accepted");
+  EXPECT_NE(message("orders", "t", 0).find("$.metrics.orders.series[1] is out of turn"), std::string::npos);
+  EXPECT_NE(message("orders", "rate", -1).find("is negative"), std::string::npos);
+  EXPECT_NE(message("sold", "matches", 5).find("contradicts itself"), std::string::npos);
+  EXPECT_NE(message("sold", "rate", 1.5).find("contradicts itself"), std::string::npos);
+  EXPECT_NE(message("depth", "value", "high").find("is no number"), std::string::npos);
+  EXPECT_NE(message("price", "p(95)", nullptr).find("is no number"), std::string::npos);
+  auto document = good;
+  document["metrics"]["price"]["kind"] = "colour";
+  EXPECT_FALSE(read_result(document.dump()).has_value());
+}
+
 TEST(ResultFile, all_steps_together_are_their_union) {
   const auto run = read_result(to_json(open_run()->report));
   ASSERT_TRUE(run.has_value());

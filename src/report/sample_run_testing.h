@@ -144,4 +144,47 @@ inline std::unique_ptr<SampleRun> spread_run() {
   return run;
 }
 
+// Twelve seconds with metrics of its own, one of each kind: `depth` begins late, `took` was recorded once, `never` not
+// at all. `sold` pauses for a second.
+inline std::unique_ptr<SampleRun> measured_run() {
+  auto run = std::make_unique<SampleRun>();
+  plan::Plan& plan = run->plan;
+  plan.name = "shop";
+  plan.workflows.resize(1);
+  plan.workflows[0].name = "shop";
+  plan.workflows[0].executor = plan::ConstantVus{};
+  plan.steps = {{.workflow = 0, .index = 0, .name = "shop.buy", .measured = true, .open_model = false}};
+  plan.metrics = {{"orders", plan::MetricKind::kCounter, ""}, {"depth", plan::MetricKind::kGauge, ""},
+                  {"sold", plan::MetricKind::kRate, ""},      {"price", plan::MetricKind::kTrend, "EUR"},
+                  {"took", plan::MetricKind::kTrend, "ms"},   {"never", plan::MetricKind::kTrend, "ms"}};
+  for (uint16_t m = 0; m < plan.metrics.size(); ++m) plan.series.push_back({m, 0});
+  run->totals = std::make_unique<aggregate::Totals>(plan);
+  for (uint64_t second = 0; second < 12; ++second) {
+    metrics::Window w(aggregate::shape_of(plan));
+    w.second = second;
+    w.steps[0].count = 100;
+    w.steps[0].service.record(Duration::millis(2), 100);
+    w.steps[0].response.record(Duration::millis(2), 100);
+    w.steps[0].status.add(200, 100);
+    w.workflows[0].iterations = 100;
+    w.workflows[0].vus_active = 5;
+    w.series[0].add(static_cast<double>(second) + 0.5);
+    const Duration at = Duration::seconds(static_cast<int64_t>(second));
+    if (second == 4) w.series[1].set(-3, at);
+    if (second == 8) {
+      w.series[1].set(20, at);
+      w.series[1].set(12, at + Duration::millis(1));
+    }
+    if (second != 6) {
+      for (const double truth : {1.0, 1.0, 0.0, 1.0}) w.series[2].observe(truth);
+    }
+    for (int price = 1; price <= 20; ++price) w.series[3].record(price, 1e3);
+    if (second == 7) w.series[4].record(250, 1e6);
+    run->totals->add(w);
+  }
+  run->report =
+      conclude(*run->totals, {.run_id = "01J0METRICS", .started_at = kSampleStart, .elapsed = Duration::seconds(12)});
+  return run;
+}
+
 }  // namespace bellwether::report

@@ -69,7 +69,8 @@ class Stored(jobs.Test):
     def test_the_manager_that_has_the_job_is_killed_and_the_run_is_stored_whole(self):
         cluster = self.cluster(3, workers=3)
         leader, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=14))
+        client = cluster.run(cluster.scenario(seconds=14, step={"metric": {"sent": 1}}, more={
+            "metrics": {"sent": "counter"}}))
         cluster.under_load(client, 2)
         cluster.running[leader].kill()
         client.says("goes on with the job")
@@ -83,6 +84,9 @@ class Stored(jobs.Test):
         events = jobs.kinds(result)
         self.assertIn("owner_changed", events)
         self.assertIn("worker_lost", events)
+        sent = result["metrics"]["sent"]
+        self.assertEqual(sum(point["count"] for point in sent["series"]), sent["count"], "whoever owned the job")
+        self.assertGreater(len(sent["series"]), 2)
         reports = {name: cluster.folder / f"again.{name}" for name in ("json", "csv", "junit", "html")}
         words = [word for name, path in reports.items() for word in ("--to", f"{name}={path}")]
         code, text = cluster.client.run(self.binary, "report", "last", *words)

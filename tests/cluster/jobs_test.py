@@ -33,6 +33,10 @@ class Running(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 360)
         self.assert_steady(result, 6)
+        sent, answer = (result["metrics"][name]["series"] for name in ("sent", "answer"))
+        self.assertEqual(sum(point["count"] for point in sent), 180)
+        self.assertEqual({round(point[figure]) for point in answer for figure in ("med", "p(95)")}, {200})
+        self.assertLessEqual({point["t"] for point in sent}, {point["t"] for point in result["series"]})
         self.assertEqual([(one["name"], one["cores"], one["state"]) for one in result["generators"]],
                          [("w1", 1, "completed"), ("w2", 1, "completed"), ("w3", 1, "completed")])
         cluster.all_free()

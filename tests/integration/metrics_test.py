@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Metrics of the scenario's own, recorded by steps in YAML, Lua and C++: thresholds, summary, reports and store."""
 
+import csv
 import json
 import pathlib
 import re
@@ -107,6 +108,12 @@ class Metrics(product.Test):
         self.assertEqual((metrics["left"]["value"], metrics["left"]["max"]), (-3, -3))
         for name in ("orders", "total", "took", "paid", "left"):
             self.assertEqual((metrics[name]["custom"], metrics[name]["refused"]), (True, 0))
+        self.assertEqual(sum(point["count"] for point in metrics["orders"]["series"]), 15)
+        self.assertEqual(sum(point["matches"] for point in metrics["paid"]["series"]), 10)
+        self.assertEqual({(point["med"], point["p(95)"]) for point in metrics["took"]["series"]}, {(20, 20)})
+        self.assertEqual(metrics["left"]["series"][-1]["value"], -3)
+        seconds = [point["t"] for point in run.result["series"]]
+        self.assertLessEqual({point["t"] for point in metrics["total"]["series"]}, set(seconds))
 
     def test_steps_record_in_yaml(self):
         self.assert_recorded(self.load(self.yaml()))
@@ -157,16 +164,23 @@ thresholds:
         self.assertEqual(metrics["left"]["refused"], 10)
 
     def test_the_summary_the_page_and_the_store_show_them(self):
-        page = self.folder / "run.html"
-        run = self.finish(self.start("run", self.yaml(), "--ui", "none", "--out", f"html={page}"))
+        page, table = self.folder / "run.html", self.folder / "run.csv"
+        outs = ("--out", f"html={page}", "--out", f"csv={table}")
+        run = self.finish(self.start("run", self.yaml(), "--ui", "none", *outs))
         self.assertEqual(run.code, 0, run)
         html = page.read_text()
-        for text in ("Own metrics", "total, EUR", "count 15"):
+        for text in ("Own metrics", "total, EUR", "count 15", "Own metrics over time", "<b>orders per second</b>"):
             self.assertIn(text, html)
+        with open(table, newline="", encoding="utf-8") as file:
+            rows = [row for row in csv.DictReader(file) if row["row"] == "metric_second"]
+        orders = [float(row["value"]) for row in rows if (row["name"], row["figure"]) == ("orders", "count")]
+        self.assertEqual(sum(orders), 15)
         shown = self.finish(self.start("results", "show", "last"))
         self.assertRegex(shown.out, r"total, EUR +trend +count 10, avg 12.5, min 12.5")
         whole = self.finish(self.start("results", "show", "last", "--json"))
-        self.assertEqual(json.loads(whole.out)["metrics"]["orders"]["count"], 15)
+        kept = json.loads(whole.out)["metrics"]
+        self.assertEqual(kept["orders"]["count"], 15)
+        self.assertEqual(sum(point["total"] for point in kept["paid"]["series"]), 10)
 
     def test_what_a_script_does_not_declare_is_said_with_the_way_out(self):
         script = pathlib.Path(self.write("shop.lua", LUA.replace("URL", self.server.url).replace(

@@ -3,6 +3,8 @@
 
 import csv
 import json
+import pathlib
+import re
 import shutil
 import subprocess
 import tempfile
@@ -62,6 +64,14 @@ class Reports(product.Test):
             self.assertNotIn("CONSOLE", line, "the page's script or its rules complain")
         return done.stdout
 
+    def with_pointers(self, page):
+        """The page with a pointer over the middle of each of its charts."""
+        script = """<script>for (const svg of document.querySelectorAll("svg[data-kind]")) {
+            const box = svg.getBoundingClientRect(), middle = box.left + (58 + 650 / 2) / 720 * box.width;
+            svg.dispatchEvent(new PointerEvent("pointermove", {clientX: middle + 1}));
+        }</script></body>"""
+        return pathlib.Path(self.write("pointed.html", page.read_text(encoding="utf-8").replace("</body>", script)))
+
     def test_one_run_makes_all_reports_and_they_agree(self):
         server = Server(lambda request, _: response(b"[]", status="200 OK" if request.path == "/list" else "503 Busy"))
         self.addCleanup(server.close)
@@ -100,6 +110,11 @@ class Reports(product.Test):
         step = {"count": 5_000_000, "failed": 0, "rate_per_s": 1_388.9, "bytes_sent": 1, "bytes_received": 1,
                 "censored": 0, "service_ms": times, "response_ms": times, "status": {"200": 5_000_000}, "errors": {}}
         point = {"p50": 1.25, "p95": 2.5, "p99": 5.125}
+        own = {"counter": {"count": 1_234.5, "rate": 1_234.5}, "gauge": {"value": -3.5, "min": -17.25, "max": 99.125},
+               "rate": {"rate": 0.75, "matches": 3, "total": 4}, "trend": {"count": 20, "med": 41.25, "p(95)": 87.5}}
+        metrics = {f"{kind}_{i}": {"kind": kind, "custom": True, "unit": "EUR", "refused": 0,
+                                   "series": [{"t": t, **figures} for t in range(i, 3_600)]}
+                   for i in range(8) for kind, figures in own.items() if i < 6 or kind != "gauge"}
         result = {
             "format": "bellwether.result/1",
             "run": {"id": "0123456789abcdef", "scenario": "an hour </title><script>alert(1)</script>",
@@ -109,7 +124,7 @@ class Reports(product.Test):
             "totals": {"requests": 250_000_000, "failed": 0, "rate_per_s": 69_444.4, "bytes_sent": 1,
                        "bytes_received": 1, "iterations": 5_000_000, "dropped_iterations": 0},
             "steps": {f"shop.step number {i}": step for i in range(50)},
-            "workflows": [], "thresholds": [], "generators": [],
+            "workflows": [], "thresholds": [], "generators": [], "metrics": metrics,
             "checks": [{"name": f"check {i}", "step": "shop", "passes": 5, "fails": 0} for i in range(50)],
             "lost": [{"from": 1_200, "to": 1_260, "share": 0.25, "cause": "worker w2 died"}],
             "events": [{"t": 1_200, "kind": "worker_lost", "detail": "w2"}],
@@ -120,11 +135,19 @@ class Reports(product.Test):
         made = self.bellwether("report", file, "--to", "html=hour.html")
         self.assertEqual(made.code, 0, made)
         self.assertLessEqual((self.folder / "hour.html").stat().st_size, MEGABYTES_3)
-        page = Page(self.in_browser(self.folder / "hour.html"))
-        self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4, 1))
+        html = self.in_browser(self.with_pointers(self.folder / "hour.html"))
+        page = Page(html)
+        self.assertEqual((page.tags.count("svg"), page.tags.count("script")), (4 + 24, 1 + 1))
+        self.assertIn("The first 24 metrics are shown; 6 more are", page.text)
         self.assertIn("worker w2 died", page.text)
         self.assertIn("an hour </title><script>alert(1)</script>", page.text)
         self.assertIn("shop.step number 49", page.text)
+        told = dict(re.findall(r"<b>([^<]*)</b>(?:<span[^>]*>[^<]*</span>)*<output>([^<]*)</output>", html))
+        self.assertEqual(told["Active virtual users"], "1,800 s: 5000")
+        self.assertEqual(told["counter_0, EUR per second"], "1,800 s: 1,235/s")
+        self.assertEqual(told["gauge_1, EUR"], "1,800 s: -3.5 (-17.3 to 99.1)")
+        self.assertEqual(told["rate_2, EUR, % true"], "1,800 s: 75% of 32")
+        self.assertEqual(told["trend_3, EUR"], "1,800 s: p50 41.3, p95 87.5")
 
     def test_a_file_that_is_no_result_is_refused_by_what_is_wrong_with_it(self):
         for text, word in (("{}", "format"), ("no", "JSON"), ('{"format": "bellwether.result/9"}', "result/9")):
