@@ -166,6 +166,8 @@ plan::Plan outline(const plan::Plan& plan) {
   }
   out.steps = plan.steps;
   out.checks = plan.checks;
+  out.metrics = plan.metrics;
+  out.series = plan.series;
   return out;
 }
 
