@@ -139,25 +139,28 @@ std::string Chart::marks() const {
 
 std::string Chart::line(const std::string& look, const Values& values) const {
   std::string path;
-  bool drawing = false;
+  std::string dots;
+  std::string part;
+  std::size_t points = 0;
   const auto close = [&] {
-    if (drawing) path += "h1";
-    drawing = false;
+    (points == 1 ? dots : path) += part + (points == 1 ? "h0" : "");
+    part.clear();
+    points = 0;
   };
   double end = 0;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const Column& column = columns_[i];
-    if (std::isnan(values[i])) {
-      close();
-      continue;
-    }
-    if (drawing && column.from > end + (column.to - column.from)) close();
-    path += (drawing ? "L" : "M") + number(middle(i)) + " " + number(y(values[i]));
-    drawing = true;
+    const bool there = !std::isnan(values[i]);
+    if (points > 0 && (!there || column.from > end + (column.to - column.from))) close();
+    if (!there) continue;
+    part += (points > 0 ? "L" : "M") + number(middle(i)) + " " + number(y(values[i]));
+    ++points;
     end = column.to;
   }
   close();
-  return "<path class=\"line " + look + "\" d=\"" + path + "\"/>";
+  std::string out = "<path class=\"line " + look + "\" d=\"" + path + "\"/>";
+  if (!dots.empty()) out += "<path class=\"line dots " + look + "\" d=\"" + dots + "\"/>";
+  return out;
 }
 
 std::string Chart::band(const std::string& look, const Values& least, const Values& most) const {

@@ -28,6 +28,7 @@ figcaption{display:flex;flex-wrap:wrap;gap:2px 12px;font-size:13px}
 output{color:var(--dim);margin-left:auto;min-height:1.45em;font-variant-numeric:tabular-nums}
 svg{display:block;width:100%;height:auto;touch-action:pan-y}svg text{font-size:11px;fill:var(--dim)}
 .grid{stroke:var(--rule)}.line{fill:none;stroke:var(--c);stroke-width:1.6;stroke-linejoin:round;stroke-linecap:round}
+.dots{stroke-width:5}
 .band{fill:var(--c);opacity:.2}.key::before{content:"";display:inline-block;width:14px;height:3px;background:var(--c);
 vertical-align:middle;margin-right:5px}.key.soft::before{height:9px;opacity:.3}
 .rate{--c:var(--blue)}.p50{--c:var(--teal)}.p95{--c:var(--amber)}.p99{--c:var(--red)}.failed{--c:var(--red)}

@@ -58,9 +58,10 @@ TEST(MetricCharts, a_rate_and_a_trend_have_gaps_where_there_was_nothing) {
   const MetricCharts trend = made(
       run_with(3, "trend", {{.t = 0, .count = 9, .median = 2, .p95 = 7}, {.t = 2, .count = 1, .median = 3, .p95 = 3}}));
   EXPECT_EQ(trend.script, "[[[2,7],0,[3,3]]]");
-  const std::size_t at = trend.figures.find("class=\"line p95\"");
+  const std::size_t at = trend.figures.find("class=\"line dots p95\"");
+  ASSERT_NE(at, std::string::npos);
   const std::string path = trend.figures.substr(at, trend.figures.find("/>", at) - at);
-  EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 2);
+  EXPECT_EQ(std::count(path.begin(), path.end(), 'M'), 2) << "two that stand alone";
 }
 
 // Two seconds to a column.
