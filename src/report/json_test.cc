@@ -166,6 +166,7 @@ TEST(ResultFile, says_the_scenarios_own_metrics_over_time) {
   const Json& metrics = d["metrics"];
   EXPECT_EQ(metrics["orders"]["series"].size(), 12u);
   EXPECT_EQ(metrics["orders"]["series"][3], (Json{{"t", 3}, {"count", 3.5}, {"rate", 3.5}}));
+  EXPECT_EQ(metrics["orders"]["series"][11], (Json{{"t", 11}, {"count", 11.5}, {"rate", 23.0}})) << "of half a second";
   EXPECT_EQ(
       metrics["depth"]["series"],
       Json::parse(R"([{"t": 4, "value": -3, "min": -3, "max": -3}, {"t": 8, "value": 12, "min": 12, "max": 20}])"));

@@ -144,8 +144,8 @@ inline std::unique_ptr<SampleRun> spread_run() {
   return run;
 }
 
-// Twelve seconds with metrics of its own, one of each kind: `depth` begins late, `took` was recorded once, `never` not
-// at all. `sold` pauses for a second.
+// Twelve seconds, of the last a half, with metrics of its own, one of each kind: `depth` begins late, `took` was
+// recorded once, `never` not at all. `sold` pauses for a second.
 inline std::unique_ptr<SampleRun> measured_run() {
   auto run = std::make_unique<SampleRun>();
   plan::Plan& plan = run->plan;
@@ -180,7 +180,7 @@ inline std::unique_ptr<SampleRun> measured_run() {
     }
     for (int price = 1; price <= 20; ++price) w.series[3].record(price, 1e3);
     if (second == 7) w.series[4].record(250, 1e6);
-    run->totals->add(w);
+    run->totals->add(w, second == 11 ? Duration::millis(500) : Duration::seconds(1));
   }
   run->report =
       conclude(*run->totals, {.run_id = "01J0METRICS", .started_at = kSampleStart, .elapsed = Duration::seconds(12)});
