@@ -191,6 +191,29 @@ TEST(MetricSeries, what_comes_late_adds_to_its_point_and_changes_no_last_value) 
   EXPECT_EQ(totals.series_of(kPrice).size(), 2u) << "nobody had told anything of it";
 }
 
+// Of a second that goes on, parts of several workers are merged whole, whichever comes first.
+TEST(MetricSeries, of_parts_of_one_second_the_later_value_of_a_gauge_is_the_last) {
+  const plan::Plan plan = shop();
+  for (const bool swapped : {false, true}) {
+    Totals totals(plan);
+    metrics::Window early = prices(plan, 3, {1, 2, 3, 4});
+    early.series[kDepthOfBuy].set(50, Duration::millis(3'100));
+    metrics::Window late = prices(plan, 3, {5, 6, 7, 8, 9});
+    late.series[kDepthOfBuy].set(20, Duration::millis(3'800));
+    totals.add(swapped ? late : early);
+    totals.amend(swapped ? early : late);
+    const auto depth = totals.series_of(kDepth);
+    const auto price = totals.series_of(kPrice);
+    ASSERT_EQ(depth.size(), 1u);
+    EXPECT_EQ(depth[0].second, 3u);
+    EXPECT_EQ(depth[0].figure.last, 20);
+    EXPECT_EQ(depth[0].figure.least, 20);
+    EXPECT_EQ(depth[0].figure.greatest, 50);
+    EXPECT_NEAR(price[0].figure.p50, 5, 0.01);
+    EXPECT_NEAR(price[0].figure.p95, 9, 0.01);
+  }
+}
+
 // Whatever comes in whatever order, the points are the run, and totals that were restored go on as the original.
 TEST(MetricSeries, the_points_add_up_to_the_run) {
   EXPECT_TRUE(rc::check([] {
