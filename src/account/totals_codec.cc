@@ -159,7 +159,8 @@ class Reader {
     for (const Copy::MetricFigure& one : from.figures()) {
       if (one.metric() < next || one.metric() >= to.size()) return fail("a metric that there is none of");
       next = uint64_t{one.metric()} + 1;
-      if (one.count() == 0 || one.trues() > one.count() || one.least() > one.greatest()) {
+      const bool is_gauge = one.least() <= one.last() && one.last() <= one.greatest();
+      if (one.count() == 0 || one.trues() > one.count() || !is_gauge) {
         return fail("figures of a metric that contradict each other");
       }
       to[one.metric()] = {.count = count(one.count()),

@@ -261,6 +261,7 @@ TEST(TotalsCodec, metrics_that_cannot_be_are_refused) {
   EXPECT_THAT(with([](auto& f) { f.set_count(0); }), HasSubstr("contradict"));
   EXPECT_THAT(with([](auto& f) { f.set_trues(2); }), HasSubstr("contradict"));
   EXPECT_THAT(with([](auto& f) { f.set_least(5); }), HasSubstr("contradict"));
+  EXPECT_THAT(with([](auto& f) { f.set_last(-5); }), HasSubstr("contradict"));
   EXPECT_THAT(with([](auto& f) { f.set_count(UINT64_MAX); }), HasSubstr("a count"));
   EXPECT_THAT(with([](auto& f) { f.set_sum(std::nan("")); }), HasSubstr("cannot be"));
   EXPECT_THAT(with([](auto& f) { f.set_p95(-1e300); }), HasSubstr("cannot be"));
