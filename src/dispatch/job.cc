@@ -21,8 +21,6 @@ std::string cut(std::string text) {
   return text;
 }
 
-std::string by(const JobStop& stop) { return stop.by.empty() ? std::string() : ", by '" + stop.by + "'"; }
-
 }  // namespace
 
 Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
@@ -101,21 +99,16 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
   if (!owned_ || over_ || concluding_) return;
   const bool cancelled = stop.cause == JobStop::Cause::kCancelled;
   if (workflows.empty()) {
-    if (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce) return;
-    if (!sheet_.stop) {
-      sheet_.stop = stop;
-      add_event(now, "stopping", stop.why + by(stop) + what_runs());
-    }
-    sheet_.stop->how = stop.how;
+    if (!take_stop(now, stop)) return;
     if (cancelled && sheet_.state != JobState::kCancelling) become(JobState::kCancelling, stop.why, out);
   }
   std::string names;
   for (const uint16_t w : workflows) names += (names.empty() ? "'" : ", '") + spec_[w].name + "'";
-  if (!names.empty()) add_event(now, "workflow_stopping", names + ": " + stop.why + by(stop));
+  if (!names.empty()) add_event(now, "workflow_stopping", names + ": " + stop.why + by_whom(stop));
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!workflows.empty() && !workflows.contains(w)) continue;
     const WorkflowState state = sheet_.workflows[w].state;
-    if (is_final(state)) continue;
+    if (is_final(state) || (workflows.empty() && !is_stopped(w))) continue;
     stop_shares(now, w, stop.how, stop.why, out);
     const bool begun = sheet_.workflows[w].begun;
     if (!workflows.empty() || (cancelled && !has_live(w)) || (!begun && cancelled)) {
@@ -150,6 +143,8 @@ void Job::concluded(Instant now, JobEffects& out) {
     if (sheet_.workflows[w].state != WorkflowState::kCompleted) why = sheet_.workflows[w].why;
   }
   if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
+  // Whatever became of the teardown.
+  if (sheet_.stop && (to == JobState::kCancelled || to == JobState::kTimedOut)) why = sheet_.stop->why;
   become(to, to == JobState::kCompleted ? std::string() : why, out);
   held_.push_back({sheet_.revision + 1, Over{}});
   flush(out);
@@ -170,11 +165,12 @@ void Job::advance(Instant now, JobEffects& out) {
   }
   for (uint16_t w = 0; w < spec_.size(); ++w) judge(now, w, out);
   skip_dependents(out);
+  look_at_teardown(now, out);
   end_paused(now, out);
   const auto& all = sheet_.workflows;
   if (std::all_of(all.begin(), all.end(), [](const WorkflowSheet& one) { return is_final(one.state); })) {
     conclude(now, out);
-  } else if (!sheet_.stop) {
+  } else if (!sheet_.stop || may_tear_down()) {
     bool active = false;
     for (uint16_t w = 0; w < spec_.size(); ++w) active = active || is_active(w);
     if (!active) {
@@ -205,7 +201,7 @@ void Job::adopted(Instant now, JobEffects& out) {
     if (!one.begun || is_final(one.state)) continue;
     if (share.streams && one.state == WorkflowState::kAssigned)
       become(share.workflow, WorkflowState::kRunning, {}, out);
-    if (share.state == ShareState::kReady && !sheet_.stop) begin_share(now, share, out);
+    if (share.state == ShareState::kReady && !is_stopped(share.workflow)) begin_share(now, share, out);
     const bool told = is_spare(share) && find(share.follows)->until != 0;
     if (told && !taking_over_.contains(share.id)) out.push_back(TakeOver{share.id, clock_of(share.workflow)});
   }
@@ -251,7 +247,7 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const WorkflowSheet& one = sheet_.workflows[workflow];
   if (!one.begun || is_final(one.state) || has_live(workflow)) return;
   const std::vector<uint32_t> left = gaps(workflow);
-  if (!left.empty() && !sheet_.stop && !hopeless(now, workflow)) return;
+  if (!left.empty() && !is_stopped(workflow) && !hopeless(now, workflow)) return;
   const Duration planned = clock_of(workflow) + spec_[workflow].length - *zero_;
   if (!left.empty()) {
     const Duration until = spec_[workflow].length > Duration::zero() ? std::min(elapsed(now), planned) : elapsed(now);
@@ -262,10 +258,13 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
            (share.end->outcome == ShareOutcome::kCompleted || share.end->outcome == ShareOutcome::kStopped ||
             share.end->outcome == ShareOutcome::kAborted || share.end->outcome == ShareOutcome::kTimedOut);
   });
-  if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kCancelled) {
+  const bool stopped = is_stopped(workflow);
+  if (stopped && sheet_.stop->cause == JobStop::Cause::kCancelled) {
     become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
-  } else if (sheet_.stop && sheet_.stop->cause == JobStop::Cause::kTimeout) {
+  } else if (stopped && sheet_.stop->cause == JobStop::Cause::kTimeout) {
     become(workflow, WorkflowState::kTimedOut, sheet_.stop->why, out);
+  } else if (stopped && spec_[workflow].is_teardown && was_stopped(workflow)) {
+    become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);
   } else if (some) {
     become(workflow, WorkflowState::kRunning, "what was lost of it stays lost", out);
     become(workflow, WorkflowState::kCompleted, {}, out);
@@ -279,7 +278,7 @@ void Job::skip_dependents(JobEffects& out) {
   while (again) {
     again = false;
     for (uint16_t w = 0; w < spec_.size(); ++w) {
-      if (sheet_.workflows[w].state != WorkflowState::kPending) continue;
+      if (sheet_.workflows[w].state != WorkflowState::kPending || spec_[w].is_teardown) continue;
       for (const uint16_t need : spec_[w].depends) {
         const WorkflowState state = sheet_.workflows[need].state;
         if (!is_final(state) || state == WorkflowState::kCompleted) continue;
@@ -293,7 +292,7 @@ void Job::skip_dependents(JobEffects& out) {
 
 void Job::conclude(Instant now, JobEffects& out) {
   const auto live = [](const ShareSheet& share) { return is_live(share); };
-  if (concluding_ || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), live)) return;
+  if (concluding_ || awaits_teardown() || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), live)) return;
   concluding_ = true;
   Duration elapsed;
   for (const ShareSheet& share : sheet_.shares) {

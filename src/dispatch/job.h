@@ -267,6 +267,20 @@ class Job {
   uint32_t succeeded(const ShareSheet& share) const;
 
   // --- what is asked of the sheet
+  // --- job_teardown.cc: who tidies up after what was stopped, or has failed
+  static std::string by_whom(const JobStop& stop);
+  // False: it was told before.
+  bool take_stop(Instant now, const JobStop& stop);
+  // It ends, or does not begin any more, because the job is stopped.
+  bool is_stopped(uint16_t workflow) const { return sheet_.stop && (sheet_.stop->all || !spec_[workflow].is_teardown); }
+  // A share of it ended because it was told to.
+  bool was_stopped(uint16_t workflow) const;
+  bool awaits_teardown() const;
+  // The job is stopped, nothing runs any more of what was to be, and what tidies up may.
+  bool may_tear_down() const;
+  void look_at_teardown(Instant now, JobEffects& out);
+  Instant teardown_end() const;
+
   Instant clock_of(uint16_t workflow) const;
   Duration limit_of(const ShareSheet& share) const;
   bool has_live(uint16_t workflow) const;
@@ -343,5 +357,6 @@ class Job {
   std::set<ShareId> overdue_;                                 // that run on although their time is over
   std::map<uint16_t, Instant> gap_since_;                     // of workflows with parts that nobody runs
 };
+  std::optional<Instant> teardown_since_;                     // of a job that was stopped: its load has ended
 
 }  // namespace bellwether::dispatch

@@ -74,8 +74,10 @@ std::vector<uint16_t> Job::ready_workflows() const {
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!waits(w)) continue;
     const std::vector<uint16_t>& needs = spec_[w].depends;
-    const bool met = std::all_of(needs.begin(), needs.end(), [this](uint16_t need) {
-      return sheet_.workflows[need].state == WorkflowState::kCompleted;
+    const bool tidies_up = spec_[w].is_teardown;
+    const bool met = std::all_of(needs.begin(), needs.end(), [this, tidies_up](uint16_t need) {
+      const WorkflowState state = sheet_.workflows[need].state;
+      return tidies_up ? is_final(state) && !has_live(need) : state == WorkflowState::kCompleted;
     });
     if (met) ready.push_back(w);
   }
@@ -95,6 +97,7 @@ void Job::plan_group(Instant now, JobEffects& out) {
     free += worker.free;
   }
   const std::vector<uint16_t> ready = ready_workflows();
+  if (ready.empty()) return;  // a teardown, until nothing runs any more of what failed
   if (total == 0) {
     if (std::any_of(pool_.begin(), pool_.end(), [](const WorkerSight& worker) { return worker.held; })) {
       no_workers_since_.reset();
@@ -105,6 +108,7 @@ void Job::plan_group(Instant now, JobEffects& out) {
     const std::string why =
         "no worker that takes work was there for " + std::to_string(rules_.worker_wait.ns() / 1'000'000'000) + " s";
     for (const uint16_t w : ready) become(w, WorkflowState::kFailed, why, out);
+    no_workers_since_.reset();
     skip_dependents(out);
     return conclude(now, out);
   }
@@ -274,6 +278,7 @@ void Job::take_group_back(Instant now, const std::string& why, bool counts, JobE
   if (sheet_.state == JobState::kDispatching && !enough) become(JobState::kQueued, why, out);
   group_again_ = now + rules_.dispatch_pause * (int64_t{1} << std::min(std::max(group_attempts_, 1U) - 1, 10U));
   if (enough) {
+    group_attempts_ = 0;
     skip_dependents(out);
     conclude(now, out);
   }

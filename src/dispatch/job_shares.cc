@@ -215,7 +215,7 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const std::string whose = "worker '" + share.worker + "', workflow '" + spec_[workflow].name + "'";
   // Who was told to stop by an owner that did not live to write that down has left, too.
   const bool unasked =
-      end.outcome == ShareOutcome::kStopped && !sheet_.stop && !is_final(sheet_.workflows[workflow].state);
+      end.outcome == ShareOutcome::kStopped && !is_stopped(workflow) && !is_final(sheet_.workflows[workflow].state);
   const bool left = end.outcome == ShareOutcome::kLeft || unasked;
   if (share.handed_over && is_leaving(share)) {
     add_event(now, "worker_left", whose + ": it leaves the cluster, and has handed over");
@@ -236,7 +236,7 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   } else if (end.outcome == ShareOutcome::kOvertime) {
     add_event(now, "share_overtime", whose + " ran for too long");
     fail_workflow(now, workflow, WorkflowState::kTimedOut, "ran for longer than it may", out);
-  } else if (end.outcome == ShareOutcome::kTimedOut && !sheet_.stop) {
+  } else if (end.outcome == ShareOutcome::kTimedOut && !is_stopped(workflow)) {
     time_out(now, workflow, out);
   } else if (is_failure(end.outcome)) {
     const std::string why = std::string(to_string(end.outcome)) + ": " + end.detail;
@@ -296,7 +296,7 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
       if (sight->phase == SharePhase::kRunning && share.streams) set(now, share, ShareState::kRunning);
     }
     if (share.state == ShareState::kOffered) out.push_back(Offer{share.id});
-    if (sheet_.stop && sight->phase != SharePhase::kEnded) {
+    if (is_stopped(share.workflow) && sight->phase != SharePhase::kEnded) {
       set(now, share, ShareState::kStopping);
       out.push_back(Stop{share.id, sheet_.stop->how, sheet_.stop->why});
     }
@@ -370,7 +370,8 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
   }
   if (!one.begun || is_final(one.state)) return;
   if (share.streams) ++one.retries;
-  if (!sheet_.stop && one.state != WorkflowState::kRetrying) become(share.workflow, WorkflowState::kRetrying, why, out);
+  if (!is_stopped(share.workflow) && one.state != WorkflowState::kRetrying)
+    become(share.workflow, WorkflowState::kRetrying, why, out);
   release_followers(now, share, out);
 }
 

@@ -80,8 +80,10 @@ struct JobStop {
   enum class Cause : uint8_t { kCancelled, kThreshold, kOnError, kTimeout };
   Cause cause = Cause::kCancelled;
   StopHow how = StopHow::kAtOnce;
-  std::string by;   // who, of a cancellation
-  std::string why;  // in words
+  std::string by;       // who, of a cancellation
+  std::string why;      // in words
+  uint64_t number = 0;  // of the cancellation, as its client drew it: what is told again is no second one
+  bool all = false;     // the teardown does not follow, or is stopped with the rest
   bool operator==(const JobStop&) const = default;
 };
 inline constexpr std::size_t kStopCauses = 4;

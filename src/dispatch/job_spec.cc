@@ -22,6 +22,7 @@ JobSpec spec_of(const plan::Plan& plan) {
     one.graceful_stop = workflow.graceful_stop;
     one.on_overtime = workflow.on_overtime;
     one.timeout = workflow.timeout;
+    one.is_teardown = workflow.is_teardown;
     const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
     one.vus = facts.vus_most;
     one.length = std::holds_alternative<plan::Once>(workflow.executor) ? Duration() : one.length + facts.length;

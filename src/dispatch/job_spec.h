@@ -34,6 +34,7 @@ struct WorkflowSpec {
   bool rebalance = false;  // its parts spread onto workers that come while it runs
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   std::optional<Duration> timeout;  // of its clock, from its begin: then its workers end it at once
+  bool is_teardown = false;         // it follows also what failed, and what was stopped
 };
 using JobSpec = std::vector<WorkflowSpec>;
 
@@ -59,10 +60,11 @@ struct JobRules {
   Duration rebalance_pause = Duration::seconds(10);   // after a try that came to nothing
   Duration kill_grace = Duration::seconds(5);
   Duration isolation_limit = Duration::seconds(60);
-  Duration overtime = Duration::seconds(60);      // beyond the planned end and graceful_stop
-  Duration result_limit = Duration::seconds(30);  // beyond that, for the result of a worker that does not die
-  std::optional<Duration> timeout;                // of this job, from the start of its run: then it is ended at once
-  resilience::ExtensionSettings extensions;       // of a share beyond that all, when its worker asks
+  Duration overtime = Duration::seconds(60);        // beyond the planned end and graceful_stop
+  Duration result_limit = Duration::seconds(30);    // beyond that, for the result of a worker that does not die
+  std::optional<Duration> timeout;                  // of this job, from the start of its run: then it is ended at once
+  resilience::ExtensionSettings extensions;         // of a share beyond that all, when its worker asks
+  Duration teardown_limit = Duration::minutes(10);  // of a job that is stopped, from the end of its load
 };
 
 }  // namespace bellwether::dispatch

@@ -32,6 +32,21 @@ TEST(JobSpec, an_arrival_rate_needs_the_users_that_it_may_hire) {
   EXPECT_TRUE(spec[0].rebalance);
 }
 
+TEST(JobSpec, the_teardown_waits_for_all_others_and_is_known_as_such) {
+  plan::TestSources sources(
+      "setup: {steps: {a: {http: {get: 'http://h/'}}}}\n"
+      "workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}}}}}\n"
+      "teardown: {steps: {a: {http: {get: 'http://h/'}}}}\n");
+  const auto plan = sources.load();
+  ASSERT_TRUE(plan);
+  const JobSpec spec = spec_of(*plan);
+  ASSERT_EQ(spec.size(), 3u);
+  EXPECT_FALSE(spec[0].is_teardown);
+  EXPECT_FALSE(spec[1].is_teardown);
+  EXPECT_TRUE(spec[2].is_teardown);
+  EXPECT_EQ(spec[2].depends, (std::vector<uint16_t>{0, 1}));
+}
+
 TEST(JobSpec, what_counts_iterations_is_not_for_clusters) {
   EXPECT_TRUE(check_for_cluster(plan_of("vus: 1, duration: 1s")));
   EXPECT_TRUE(check_for_cluster(plan_of("start_rate: 1/s, vus: 1, stages: [{duration: 1s, target: 2/s}]")));

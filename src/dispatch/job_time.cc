@@ -79,7 +79,7 @@ Instant Job::overdue_at(const ShareSheet& share) const {
 }
 
 Instant Job::timeout_at() const {
-  const bool ends = concluding_ || (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce);
+  const bool ends = concluding_ || (sheet_.stop && sheet_.stop->how == StopHow::kAtOnce && sheet_.stop->all);
   return zero_ && rules_.timeout && !ends ? *zero_ + *rules_.timeout : Instant::never();
 }
 
@@ -90,7 +90,7 @@ void Job::look_at_timeout(Instant now, JobEffects& out) {
 
 Instant Job::timeout_at(uint16_t workflow) const {
   const WorkflowSheet& one = sheet_.workflows[workflow];
-  const bool goes_on = one.begun && !is_final(one.state) && !concluding_ && !sheet_.stop;
+  const bool goes_on = one.begun && !is_final(one.state) && !concluding_ && !is_stopped(workflow);
   if (!zero_ || !goes_on || !spec_[workflow].timeout) return Instant::never();
   return clock_of(workflow) + *spec_[workflow].timeout + rules_.kill_grace;
 }
@@ -166,7 +166,7 @@ void Job::tick(Instant now, JobEffects& out) {
 
 Instant Job::wake() const {
   if (!owned_ || over_ || is_final(sheet_.state)) return Instant::never();
-  Instant next = std::min(next_move(), timeout_at());
+  Instant next = std::min({next_move(), timeout_at(), teardown_end()});
   if (!asking_.empty()) next = std::min(next, asked_until_);
   if (border_since_) next = std::min(next, *border_since_ + rules_.layer_sync_limit);
   for (const ShareSheet& share : sheet_.shares) {

@@ -317,6 +317,7 @@ struct Cancel {
   std::string why;
   StopHow how = StopHow::kAtOnce;
   std::vector<std::string> workflows;  // only these; empty: all
+  uint64_t number = 0;                 // drawn for it: the letter may come more than once
   bool operator==(const Cancel&) const = default;
 };
 

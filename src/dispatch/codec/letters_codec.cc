@@ -167,6 +167,7 @@ struct Writer {
   void operator()(const ListJobs&) const { to.mutable_list_jobs(); }
   void operator()(const Cancel& from) const {
     Wire::Cancel& cancel = *to.mutable_cancel();
+    cancel.set_number(from.number);
     cancel.set_job(from.job);
     cancel.set_by(fit_text(from.by));
     cancel.set_why(fit_text(from.why));
@@ -317,7 +318,8 @@ class Reader : public FieldReader {
             from.life(),     span(from.wait_ns()), span(from.live_every_ns())};
   }
   Cancel cancel(const Wire::Cancel& from) {
-    Cancel out{job(from.job()), text(from.by()), text(from.why()), one_of<StopHow>(from.how(), kStopHows), {}};
+    Cancel out{job(from.job()), text(from.by()), text(from.why()), one_of<StopHow>(from.how(), kStopHows), {},
+               from.number()};
     if (!fits(from.workflows_size(), kMostWorkflows)) return out;
     for (const std::string& one : from.workflows()) {
       if (one.empty()) refuse("a workflow without a name");

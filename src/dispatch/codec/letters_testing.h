@@ -198,7 +198,7 @@ inline Letter AnyLetter::letter(std::size_t kind) {
     case 11: return Watch{id(), prng_.next(), second(), prng_.next(), span(), span()};
     case 12: return ListJobs{};
     case 13: {
-      Cancel out{id(), text(), text(), any<StopHow>(kStopHows), {}};
+      Cancel out{id(), text(), text(), any<StopHow>(kStopHows), {}, prng_.next()};
       for (std::size_t i = few(); i > 0; --i) out.workflows.push_back(text() + "w");
       return out;
     }
@@ -311,7 +311,8 @@ inline JobSheet AnyLetter::sheet() {
   out.why = text();
   out.started = moment();
   out.elapsed = span();
-  if (flip()) out.stop = JobStop{any<JobStop::Cause>(kStopCauses), any<StopHow>(kStopHows), text(), text()};
+  if (flip())
+    out.stop = JobStop{any<JobStop::Cause>(kStopCauses), any<StopHow>(kStopHows), text(), text(), prng_.next(), flip()};
   for (std::size_t i = few(); i > 0; --i) {
     out.workflows.push_back(
         {any<WorkflowState>(kWorkflowStates), text(), small(kMostParts), small(UINT32_MAX), second(), flip()});

@@ -47,6 +47,8 @@ class SheetWriter {
       to_.mutable_stop()->set_how(static_cast<uint32_t>(from.stop->how));
       to_.mutable_stop()->set_by(fit_text(from.stop->by));
       to_.mutable_stop()->set_why(fit_text(from.stop->why));
+      to_.mutable_stop()->set_number(from.stop->number);
+      to_.mutable_stop()->set_all(from.stop->all);
     }
     workflows(from.workflows);
     shares(from.shares);
@@ -164,9 +166,12 @@ class SheetReader : public FieldReader {
     out.context_version = from_.context_version();
     out.events_dropped = from_.events_dropped();
     if (from_.has_stop()) {
-      out.stop =
-          JobStop{one_of<JobStop::Cause>(from_.stop().cause(), kStopCauses),
-                  one_of<StopHow>(from_.stop().how(), kStopHows), text(from_.stop().by()), text(from_.stop().why())};
+      out.stop = JobStop{one_of<JobStop::Cause>(from_.stop().cause(), kStopCauses),
+                         one_of<StopHow>(from_.stop().how(), kStopHows),
+                         text(from_.stop().by()),
+                         text(from_.stop().why()),
+                         from_.stop().number(),
+                         from_.stop().all()};
     }
     texts();
     workflows(out.workflows);

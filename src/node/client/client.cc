@@ -41,13 +41,14 @@ Outcome<Status> status_of(detail::Engine& engine, const std::string& job, const 
   return detail::status_of(*watched, plan);
 }
 
-dispatch::Cancel letter_of(const detail::Engine& engine, const std::string& job, const Cancellation& from) {
+dispatch::Cancel letter_of(detail::Engine& engine, const std::string& job, const Cancellation& from) {
   dispatch::Cancel letter;
   letter.job = job;
   letter.by = engine.by();
   letter.why = from.why;
   letter.how = from.graceful ? dispatch::StopHow::kGraceful : dispatch::StopHow::kAtOnce;
   letter.workflows = from.workflows;
+  letter.number = engine.draw();
   return letter;
 }
 

@@ -79,13 +79,22 @@ Duration ran_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
 
 namespace {
 
+// Before it had done what it was to do; the setup of a run that is stopped later was not, nor the teardown.
+bool was_stopped(const dispatch::JobSheet& sheet, std::size_t workflow) {
+  return sheet.stop && std::any_of(sheet.shares.begin(), sheet.shares.end(), [&](const dispatch::ShareSheet& share) {
+           return share.workflow == workflow && share.end &&
+                  (share.end->outcome == dispatch::ShareOutcome::kStopped ||
+                   share.end->outcome == dispatch::ShareOutcome::kAborted);
+         });
+}
+
 report::WorkflowState state_of(const dispatch::JobSheet& sheet, std::size_t workflow) {
   using dispatch::WorkflowState;
   const dispatch::WorkflowSheet& one = sheet.workflows[workflow];
   const Duration ran = ran_of(sheet, workflow);
   const uint32_t cores = one.begun ? one.parts : 0;
   switch (one.state) {
-    case WorkflowState::kCompleted: return {sheet.stop ? "stopped" : "completed", "", ran, cores};
+    case WorkflowState::kCompleted: return {was_stopped(sheet, workflow) ? "stopped" : "completed", "", ran, cores};
     case WorkflowState::kFailed: return {"failed", "", ran, cores};
     case WorkflowState::kCancelled: return {"cancelled", "", ran, cores};
     case WorkflowState::kTimedOut: return {"timed_out", "", ran, cores};

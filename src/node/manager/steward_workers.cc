@@ -305,6 +305,7 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   stop.how = letter.how;
   stop.by = letter.by;
   stop.why = letter.why.empty() ? "cancelled" : letter.why;
+  stop.number = letter.number;
   JobEffects out;
   job_->stop(before(), stop, which, out);
   after(out);
