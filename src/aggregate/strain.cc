@@ -1,14 +1,9 @@
 #include "aggregate/strain.h"
 
 #include <algorithm>
-#include <cmath>
-
-#include "base/units.h"
 
 namespace bellwether::aggregate {
 namespace {
-
-std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 // The part of a counter's growth in another's; nothing when they did not grow, or were begun anew.
 std::optional<double> part_of(uint64_t part_before, uint64_t part, uint64_t whole_before, uint64_t whole) {
@@ -17,55 +12,6 @@ std::optional<double> part_of(uint64_t part_before, uint64_t part, uint64_t whol
 }
 
 }  // namespace
-
-std::string_view to_string(Strain strain) {
-  switch (strain) {
-    case Strain::kCpu: return "cpu";
-    case Strain::kLoopLag: return "loop_lag";
-    case Strain::kExhausted: return "exhausted";
-    case Strain::kDescriptors: return "descriptors";
-    case Strain::kThrottled: return "throttled";
-    case Strain::kStolen: return "stolen";
-    case Strain::kMemory: return "memory";
-  }
-  return "";
-}
-
-std::string_view remedy(Strain strain) {
-  switch (strain) {
-    case Strain::kCpu: return "give it more cores or machines, or ask for less load";
-    case Strain::kLoopLag:
-      return "keep other programs off its processors, give it more cores, or make what steps do with answers cheaper";
-    case Strain::kExhausted:
-      return "widen net.ipv4.ip_local_port_range, raise 'ulimit -n', keep connections open, or use more machines";
-    case Strain::kDescriptors: return "raise 'ulimit -n', or use fewer virtual users on this machine";
-    case Strain::kThrottled:
-      return "raise the processor limit of its container (cpu.max), or run no more load threads than it allows "
-             "(--cores)";
-    case Strain::kStolen: return "use a machine whose processors are not shared with others, or one with more of them";
-    case Strain::kMemory:
-      return "give the machine or its container (memory.max) more memory, or use fewer virtual users on it";
-  }
-  return "";
-}
-
-std::string text_of(const Finding& finding) {
-  const std::string share = percent(finding.worst);
-  switch (finding.strain) {
-    case Strain::kCpu: return "its CPU was used to " + share;
-    case Strain::kLoopLag:
-      return "its event loop lagged by " + format_duration(Duration::nanos(std::llround(finding.worst * 1e9)));
-    case Strain::kExhausted:
-      return format_count(static_cast<uint64_t>(finding.worst), "request") +
-             " in a second found no free port or descriptor";
-    case Strain::kDescriptors: return share + " of the files that it may open were open";
-    case Strain::kThrottled:
-      return "its control group held it up in " + share + " of its periods, for its processor quota was used";
-    case Strain::kStolen: return "the hypervisor gave " + share + " of the CPU time that was wanted to others";
-    case Strain::kMemory: return share + " of the memory was in use";
-  }
-  return "";
-}
 
 void StrainWatch::begin(Signal& signal, Strain strain, Duration now, Changes& out) {
   const auto last = std::find_if(findings_.rbegin(), findings_.rend(),
@@ -160,14 +106,6 @@ void StrainWatch::end(Duration now) {
     }
     signal = {};
   }
-}
-
-Duration lasted(std::span<const Finding> findings, Strain strain) {
-  Duration sum;
-  for (const Finding& finding : findings) {
-    if (finding.strain == strain) sum += std::max(finding.end - finding.begin, Duration::zero());
-  }
-  return sum;
 }
 
 }  // namespace bellwether::aggregate

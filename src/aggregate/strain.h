@@ -1,34 +1,24 @@
-// The load generator watches itself: what kept it, or the machine it runs on, from making its load, from when to when,
-// and how badly. Readings come in about once a second, findings go out; docs/self-observation.md has the table of
-// signals, thresholds and remedies for users.
+// The load generator watches itself: readings of its load and of its machine come in about once a second, findings go
+// out (plan/finding.h). docs/self-observation.md has the table of signals, thresholds and remedies for users.
 #pragma once
 
 #include <array>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/time.h"
+#include "plan/finding.h"
 
 namespace bellwether::aggregate {
 
-enum class Strain : uint8_t {
-  kCpu,          // its load threads used their processors fully
-  kLoopLag,      // what was ready waited for its turn
-  kExhausted,    // requests found no free port or descriptor
-  kDescriptors,  // its limit of open files is nearly reached
-  kThrottled,    // its control group held it up, for its processor quota was used
-  kStolen,       // the hypervisor gave the processors to others
-  kMemory,       // the machine's memory, or what its control group may use, is nearly full
-};
-inline constexpr std::size_t kStrains = 7;
-// "cpu", "loop_lag", "exhausted", "descriptors", "throttled", "stolen", "memory": the words of result files.
-std::string_view to_string(Strain strain);
-// What to do about it, a clause without a full stop.
-std::string_view remedy(Strain strain);
+using plan::Finding;
+using plan::kMostFindings;
+using plan::kStrains;
+using plan::lasted;
+using plan::remedy;
+using plan::Strain;
+using plan::text_of;
 
 // What the operating system says. Counters go on since some time before the run; what it does not say is left out.
 struct MachineReading {
@@ -55,17 +45,6 @@ struct LoadReading {
   uint64_t exhausted = 0;  // requests that failed for want of ports or descriptors
 };
 
-struct Finding {
-  Strain strain = Strain::kCpu;
-  Duration begin;    // since the start of the run
-  Duration end;      // of the last second that was bad; until it is over, of the last so far
-  double worst = 0;  // share of 0 to 1; kLoopLag: seconds; kExhausted: requests in a second
-  bool over = false;
-  bool operator==(const Finding&) const = default;
-};
-// "its control group held it up in 80 % of its periods, for its processor quota was used".
-std::string text_of(const Finding& finding);
-
 // From there on a second is bad.
 inline constexpr double kStrainCpu = 0.95;
 inline constexpr Duration kStrainLag = Duration::millis(50);
@@ -78,8 +57,6 @@ inline constexpr double kStrainMemory = 0.90;
 // good ones end it.
 inline constexpr int kStrainBegins = 3;
 inline constexpr int kStrainEnds = 3;
-// Beyond that a strain that comes back goes on with its last finding, if it has one.
-inline constexpr std::size_t kMostFindings = 64;
 // Findings about the machine that together last for this share of a run make it a saturated one.
 inline constexpr double kStrainedShare = 0.01;
 
@@ -113,8 +90,5 @@ class StrainWatch {
   MachineReading before_;  // with the counters of the last reading
   Duration read_at_;
 };
-
-// For how long a strain lasted in all.
-Duration lasted(std::span<const Finding> findings, Strain strain);
 
 }  // namespace bellwether::aggregate

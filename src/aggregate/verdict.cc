@@ -85,11 +85,7 @@ Generator generator_check(const Totals& totals, int cores, std::vector<Finding> 
   for (const Strain strain : {Strain::kDescriptors, Strain::kThrottled, Strain::kStolen, Strain::kMemory}) {
     const Duration time = lasted(findings, strain);
     if (time <= Duration::zero() || time.seconds_f() < kStrainedShare * totals.elapsed().seconds_f()) continue;
-    Finding worst{.strain = strain};
-    for (const Finding& one : findings) {
-      if (one.strain == strain) worst.worst = std::max(worst.worst, one.worst);
-    }
-    because(strain, text_of(worst) + " (at worst; " + format_duration(time) + " in all)");
+    because(strain, text_of(plan::sum_of(findings, strain)) + " (at worst; " + format_duration(time) + " in all)");
   }
   out.findings = std::move(findings);
   return out;

@@ -223,6 +223,23 @@ TEST(Generator, is_saturated_by_what_its_machine_did_to_it_for_a_hundredth_of_th
   }
 }
 
+TEST(Generator, of_several_workers_one_whose_machine_held_it_up_is_enough_and_is_named) {
+  const plan::Plan plan = one_step();
+  Totals totals(plan);
+  totals.add(metrics::Window({1, 1, 0}), Duration::seconds(100));
+  const auto found = [](const char* worker, double worst, Duration length) {
+    return Finding{Strain::kStolen, Duration::seconds(10), Duration::seconds(10) + length, worst, true, worker};
+  };
+  const Generator one =
+      generator_check(totals, 4, {found("w1", 0.9, Duration::millis(900)), found("w2", 0.4, Duration::seconds(1))});
+  EXPECT_EQ(one.saturation,
+            "worker 'w2': the hypervisor gave 40 % of the CPU time that was wanted to others (at worst; 1s in all)");
+  EXPECT_EQ(one.findings.size(), 2U);
+  const Generator none =
+      generator_check(totals, 4, {found("w1", 0.9, Duration::millis(900)), found("w2", 0.4, Duration::millis(900))});
+  EXPECT_FALSE(none.saturated()) << "neither was, for long enough";
+}
+
 TEST(Verdict, of_a_number_of_iterations_all_are_scheduled) {
   plan::Plan plan = one_step();
   plan.workflows[0].executor = plan::Iterations{.vus = 2, .iterations = 100};

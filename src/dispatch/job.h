@@ -243,6 +243,7 @@ class Job {
 
   // --- job_layers.cc: what is handed from one layer to the next
   void hear_notes(Instant now, const std::vector<std::string>& notes);
+  void hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings);
   void hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided, JobEffects& out);
   bool is_awaited(uint16_t workflow) const;
   bool pass_border(Instant now, JobEffects& out);
@@ -266,7 +267,6 @@ class Job {
   void follow_account(Instant now);
   uint32_t succeeded(const ShareSheet& share) const;
 
-  // --- what is asked of the sheet
   // --- job_teardown.cc: who tidies up after what was stopped, or has failed
   static std::string by_whom(const JobStop& stop);
   // False: it was told before.
@@ -281,6 +281,7 @@ class Job {
   void look_at_teardown(Instant now, JobEffects& out);
   Instant teardown_end() const;
 
+  // --- what is asked of the sheet
   Instant clock_of(uint16_t workflow) const;
   Duration limit_of(const ShareSheet& share) const;
   bool has_live(uint16_t workflow) const;
@@ -356,7 +357,7 @@ class Job {
   std::map<ShareId, resilience::ExtensionTracker> trackers_;  // of those whose worker has asked for more time
   std::set<ShareId> overdue_;                                 // that run on although their time is over
   std::map<uint16_t, Instant> gap_since_;                     // of workflows with parts that nobody runs
-};
   std::optional<Instant> teardown_since_;                     // of a job that was stopped: its load has ended
+};
 
 }  // namespace bellwether::dispatch

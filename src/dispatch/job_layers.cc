@@ -6,7 +6,6 @@
 
 #include "base/probe.h"
 #include "dispatch/job.h"
-#include "dispatch/share_notes.h"
 
 namespace bellwether::dispatch {
 
@@ -25,17 +24,31 @@ void Job::context_kept(Instant now, uint64_t version, JobEffects& out) {
 // The shares of one workflow say much the same: each text is told once.
 void Job::hear_notes(Instant now, const std::vector<std::string>& notes) {
   for (const std::string& note : notes) {
-    const bool about_generator = is_generator_note(note);
-    const std::string_view kind = about_generator ? "generator_strained" : "script";
-    const std::string_view text = about_generator ? generator_text(note) : note;
     std::size_t count = 0;
     bool told = false;
     for (const JobEvent& one : sheet_.events) {
-      if (one.kind != kind) continue;
+      if (one.kind != "script") continue;
       ++count;
-      told |= one.detail == text.substr(0, kMostTextBytes);
+      told |= one.detail == note.substr(0, kMostTextBytes);
     }
-    if (count < kMostNotes && !told) add_event(now, std::string(kind), std::string(text));
+    if (count < kMostNotes && !told) add_event(now, "script", note);
+  }
+}
+
+// A share tells them with its end, by the clock of its workflow.
+void Job::hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings) {
+  const auto began = Duration::seconds(static_cast<int64_t>(sheet_.workflows[share.workflow].base_second));
+  std::vector<plan::Finding> found = findings;
+  for (plan::Finding& one : found) {
+    one.worker = share.worker;
+    one.begin += began;
+    one.end += began;
+    if (plan::is_possible(one)) plan::add(sheet_.findings, one);
+  }
+  for (const std::string& text : plan::summed_up(found)) {
+    const auto told = std::count_if(sheet_.events.begin(), sheet_.events.end(),
+                                    [](const JobEvent& one) { return one.kind == "generator_strained"; });
+    if (static_cast<std::size_t>(told) < kMostNotes) add_event(now, "generator_strained", text);
   }
 }
 

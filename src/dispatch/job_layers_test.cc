@@ -2,7 +2,6 @@
 #include <gmock/gmock.h>
 
 #include "dispatch/job_testing.h"
-#include "dispatch/share_notes.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -284,14 +283,41 @@ TEST(JobLayers, what_a_generator_found_out_about_itself_is_an_event_of_its_own_w
   ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
   end.notes.assign(kMostNotes - 2, "w.a: w.lua:4: no");
   for (std::size_t i = 0; i < kMostNotes; ++i) end.notes.push_back("another " + std::to_string(i));
-  end.notes.push_back(generator_note("its CPU was used to 99 %"));
+  end.findings = {{plan::Strain::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, "somebody else"},
+                  {plan::Strain::kMemory, Duration::seconds(8), Duration::seconds(9), 0.91, true}};
   world.job().ended(world.now(), share.id, end, out);
   std::vector<std::string> told;
   for (const JobEvent& one : world.sheet().events) {
     if (one.kind == "generator_strained") told.push_back(one.detail);
   }
-  EXPECT_EQ(told, std::vector<std::string>{"worker '" + worker + "': its CPU was used to 99 %"})
+  EXPECT_EQ(told, std::vector<std::string>{"worker '" + worker +
+                                           "': 93 % of the memory was in use (at worst; between 2s and 9s, 4s in all)"})
       << "however much scripts say";
+  const std::vector<plan::Finding>& found = world.sheet().findings;
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0],
+            (plan::Finding{plan::Strain::kMemory, Duration::seconds(2), Duration::seconds(5), 0.93, true, worker}));
+  EXPECT_EQ(found[1].worker, worker);
+
+  // Told again, it is known.
+  world.job().ended(world.now(), share.id, end, out);
+  EXPECT_EQ(world.sheet().findings.size(), 2u);
+}
+
+TEST(JobLayers, what_a_generator_found_out_has_the_clock_of_the_run) {
+  JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
+  world.add("w1", 2);
+  world.begin();
+  for (int i = 0; i < 1'000 && !world.sheet().workflows[1].begun; ++i) world.run(Duration::millis(100));
+  const uint64_t base = world.sheet().workflows[1].base_second;
+  ASSERT_GE(base, 10u);
+  JobEffects out;
+  ShareEnd end{ShareOutcome::kCompleted, "", 1, Duration::seconds(1)};
+  end.findings = {{plan::Strain::kStolen, Duration::seconds(2), Duration::seconds(5), 0.4, true}};
+  world.job().ended(world.now(), world.sheet().shares.back().id, end, out);
+  ASSERT_EQ(world.sheet().findings.size(), 1u);
+  EXPECT_EQ(world.sheet().findings[0].begin, Duration::seconds(static_cast<int64_t>(base) + 2));
+  EXPECT_EQ(world.sheet().findings[0].end, Duration::seconds(static_cast<int64_t>(base) + 5));
 }
 
 // A share says that its list ends before user 4.

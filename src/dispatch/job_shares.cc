@@ -6,7 +6,6 @@
 #include "base/check.h"
 #include "base/probe.h"
 #include "dispatch/job.h"
-#include "dispatch/share_notes.h"
 
 namespace bellwether::dispatch {
 
@@ -194,11 +193,9 @@ void Job::ended(Instant now, ShareId id, const ShareEnd& end, JobEffects& out) {
   hear_values(now, *share, end.provided, out);
   share->end = end;
   share->end->provided.clear();
-  for (std::string& note : share->end->notes) {
-    if (!is_generator_note(note)) continue;
-    note = generator_note("worker '" + share->worker + "': " + std::string(generator_text(note)));
-  }
-  hear_notes(now, share->end->notes);
+  hear_findings(now, *share, end.findings);
+  share->end->findings.clear();
+  hear_notes(now, end.notes);
   share->end->notes.clear();
   changed_ = true;
   if (has_all_of(*share)) finish(now, *share, out);

@@ -59,6 +59,8 @@ const char* wrong_with(const JobSheet& sheet) {
   if (sheet.shares.size() > kMostShares) return "too many shares";
   if (sheet.losses.size() > kMostLosses) return "too many losses";
   if (sheet.events.size() > kMostJobEvents) return "too many events";
+  if (sheet.findings.size() > plan::kMostFindings) return "too many findings";
+  if (!std::all_of(sheet.findings.begin(), sheet.findings.end(), plan::is_possible)) return "a finding that cannot be";
   for (const plan::Loss& loss : sheet.losses) {
     // Written so that a share which is no number is refused.
     if (!(loss.share >= 0 && loss.share <= 1)) return "a loss of less than nothing or more than all";

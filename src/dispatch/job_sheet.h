@@ -12,6 +12,7 @@
 #include "base/time.h"
 #include "dispatch/job_states.h"
 #include "dispatch/share.h"
+#include "plan/finding.h"
 #include "plan/loss.h"
 
 namespace bellwether::dispatch {
@@ -110,6 +111,7 @@ struct JobSheet {
   std::vector<JobEvent> events;
   uint32_t events_dropped = 0;
   WallTime ended;
+  std::vector<plan::Finding> findings = {};  // of its workers about themselves, by the clock of the run
   bool operator==(const JobSheet&) const = default;
 };
 

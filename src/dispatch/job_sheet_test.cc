@@ -114,6 +114,9 @@ TEST(JobSheet, a_share_whose_state_contradicts_itself_is_refused) {
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::max(); }, "a time"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kEnded).end->ran = Duration::nanos(-1); }, "a time"));
   EXPECT_TRUE(refuses([](auto& s) { of(s, kGone).lost_from = Duration::nanos(-1); }, "a time"));
+  const plan::Finding backwards{plan::Strain::kCpu, Duration::seconds(2), Duration::seconds(1), 1, true};
+  EXPECT_TRUE(refuses([&](auto& s) { s.findings = {backwards}; }, "a finding that cannot be"));
+  EXPECT_TRUE(refuses([](auto& s) { s.findings.resize(plan::kMostFindings + 1); }, "too many findings"));
 }
 
 // An end is written down when it is told, also when its begin was not; the share is kEnded only when all that it

@@ -13,6 +13,7 @@
 #include "base/time.h"
 #include "election/epoch.h"
 #include "plan/context.h"
+#include "plan/finding.h"
 #include "plan/overtime.h"
 
 namespace bellwether::dispatch {
@@ -114,6 +115,7 @@ struct ShareEnd {
   Duration ran;                               // of the workflow's clock at its end
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // of its scripts, each once
+  std::vector<plan::Finding> findings = {};   // about its generator, by its own clock; at most kMostFindings
   bool operator==(const ShareEnd&) const = default;
 };
 

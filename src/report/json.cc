@@ -54,11 +54,12 @@ Json stats_json(const Histogram& histogram, bool with_histogram) {
 Json findings_json(const std::vector<aggregate::Finding>& findings) {
   Json out = Json::array();
   for (const aggregate::Finding& finding : findings) {
-    out.push_back({{"cause", aggregate::to_string(finding.strain)},
+    out.push_back({{"cause", plan::to_string(finding.strain)},
                    {"from", finding.begin.seconds_f()},
                    {"to", finding.end.seconds_f()},
                    {"worst", finding.worst},
                    {"what", aggregate::text_of(finding)}});
+    if (!finding.worker.empty()) out.back()["worker"] = finding.worker;
   }
   return out;
 }

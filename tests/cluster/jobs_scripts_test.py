@@ -66,6 +66,12 @@ end)
         told = [one["detail"] for one in result["events"] if one["kind"] == "generator_strained"]
         lagged = [text for text in told if text.startswith("worker 'w1': its event loop lagged by")]
         self.assertEqual(len(lagged), 1, result["events"])
+        generator = result["run"]["generator"]
+        found = [one for one in generator["findings"] if one["cause"] == "loop_lag"]
+        self.assertEqual({one["worker"] for one in found}, {"w1"})
+        self.assertGreater(found[-1]["to"], found[0]["from"])
+        self.assertLessEqual(found[-1]["to"], result["run"]["elapsed_s"] + 1)
+        self.assertTrue(generator["saturated"])
 
 
 if __name__ == "__main__":

@@ -74,7 +74,13 @@ class AnyLetter {
           {static_cast<uint16_t>(small(99)), small(9), span(), too_large ? "" : bytes(), too_large, flip()});
     }
     for (std::size_t i = few(); i > 0; --i) out.notes.push_back(text());
+    for (std::size_t i = few(); i > 0; --i) out.findings.push_back(finding());
     return out;
+  }
+  plan::Finding finding() {
+    const Duration begin = Duration::millis(static_cast<int64_t>(small(99'999)));
+    return {any<plan::Strain>(plan::kStrains), begin, begin + Duration::millis(static_cast<int64_t>(small(99'999))),
+            prng_.unit(), true};
   }
   ShareOrder order();
   WorkerReport report();
@@ -101,7 +107,7 @@ inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, co
                         const ShareOrder& order, const ShareSight& sight, const WorkerReport& report,
                         const Watched& watched) {
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
-                                a20] = sheet;
+                                a20, a21] = sheet;
   [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6] = workflow;
   [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17] = share;
   [[maybe_unused]] const auto& [d1, d2, d3, d4, d5, d6, d7, d8, d9, d10, d11, d12, d13, d14, d15, d16] = order;
@@ -330,6 +336,10 @@ inline JobSheet AnyLetter::sheet() {
   for (std::size_t i = few(); i > 0; --i) out.events.push_back({span(), text(), text()});
   out.events_dropped = small(UINT32_MAX);
   out.ended = moment();
+  for (std::size_t i = few(); i > 0; --i) {
+    out.findings.push_back(finding());
+    out.findings.back().worker = text();
+  }
   return out;
 }
 

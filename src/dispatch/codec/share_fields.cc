@@ -5,6 +5,7 @@
 
 #include "dispatch/codec/bundle_codec.h"
 #include "dispatch/codec/context_codec.h"
+#include "dispatch/codec/finding_codec.h"
 #include "proto/dispatch.pb.h"
 
 namespace bellwether::dispatch {
@@ -16,6 +17,7 @@ void put(const ShareEnd& from, wire::DispatchEnd& to) {
   to.set_ran_ns(from.ran.ns());
   for (const plan::Provided& one : from.provided) put(one, *to.add_provided());
   for (const std::string& one : from.notes) to.add_notes(fit_text(one));
+  for (const plan::Finding& one : from.findings) put(one, *to.add_findings());
 }
 
 void put(const BundleLetter& from, wire::DispatchBundle& to) {
@@ -36,6 +38,10 @@ ShareEnd read_end(FieldReader& reader, const wire::DispatchEnd& from) {
   }
   if (!reader.fits(from.notes_size(), kMostNotes)) return out;
   for (const auto& one : from.notes()) out.notes.push_back(reader.text(one));
+  if (!reader.fits(from.findings_size(), plan::kMostFindings)) return out;
+  for (const auto& one : from.findings()) {
+    if (!read(one, out.findings.emplace_back())) reader.refuse("a finding that cannot be");
+  }
   return out;
 }
 

@@ -53,6 +53,7 @@ class SheetWriter {
     workflows(from.workflows);
     shares(from.shares);
     losses(from.losses);
+    if (!from.findings.empty()) findings(from.findings);
     events(from.events);
   }
 
@@ -129,6 +130,15 @@ class SheetWriter {
     column(from, to.mutable_cause(), [this](const auto& one) { return text(one.cause); });
   }
 
+  void findings(const std::vector<plan::Finding>& from) {
+    auto& to = *to_.mutable_findings();
+    for (const plan::Finding& one : from) to.add_strain(static_cast<uint32_t>(one.strain));
+    column(from, to.mutable_begin_ns(), [](const auto& one) { return one.begin.ns(); });
+    column(from, to.mutable_end_ns(), [](const auto& one) { return one.end.ns(); });
+    column(from, to.mutable_worst(), [](const auto& one) { return one.worst; });
+    column(from, to.mutable_worker(), [this](const auto& one) { return text(one.worker); });
+  }
+
   void events(const std::vector<JobEvent>& from) {
     auto& to = *to_.mutable_events();
     for (const JobEvent& one : from) to.add_at_ns(one.at.ns());
@@ -177,6 +187,7 @@ class SheetReader : public FieldReader {
     workflows(out.workflows);
     shares(out.shares);
     losses(out.losses);
+    findings(out.findings);
     events(out.events);
     return out;
   }
@@ -298,6 +309,19 @@ class SheetReader : public FieldReader {
     column(from.cause(), to, [this](auto& one, uint32_t value) { one.cause = text(value); });
   }
 
+  void findings(std::vector<plan::Finding>& to) {
+    const auto& from = from_.findings();
+    make(from.strain_size(), plan::kMostFindings, to);
+    column(from.strain(), to, [this](auto& one, uint32_t value) {
+      one.strain = this->template one_of<plan::Strain>(value, plan::kStrains);
+      one.over = true;
+    });
+    column(from.begin_ns(), to, [this](auto& one, int64_t value) { one.begin = span(value); });
+    column(from.end_ns(), to, [this](auto& one, int64_t value) { one.end = span(value); });
+    column(from.worst(), to, [](auto& one, double value) { one.worst = value; });
+    column(from.worker(), to, [this](auto& one, uint32_t value) { one.worker = text(value); });
+  }
+
   void events(std::vector<JobEvent>& to) {
     const auto& from = from_.events();
     make(from.at_ns_size(), kMostJobEvents, to);
@@ -306,8 +330,9 @@ class SheetReader : public FieldReader {
     column(from.detail(), to, [this](auto& one, uint32_t value) { one.detail = text(value); });
   }
 
-  // Of workflows, of shares two each, of losses and events; more are nobody's.
-  static constexpr std::size_t kMostTexts = kMostWorkflows + 2 * kMostShares + kMostLosses + 2 * kMostJobEvents;
+  // Of workflows, of shares two each, of losses, events and findings; more are nobody's.
+  static constexpr std::size_t kMostTexts =
+      kMostWorkflows + 2 * kMostShares + kMostLosses + 2 * kMostJobEvents + plan::kMostFindings;
 
   const wire::JobSheet& from_;
   std::vector<std::string> texts_;

@@ -117,6 +117,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
   course.started_at = sheet.started.unix_ns != 0 ? sheet.started : sheet.submitted;
   course.elapsed = sheet.elapsed;
   course.losses = sheet.losses;
+  course.findings = sheet.findings;
   for (const dispatch::JobEvent& event : sheet.events) course.events.push_back({event.at, event.kind, event.detail});
   std::map<std::string, report::Worker> workers;
   std::set<std::string> stayed;  // they have kept something to its end

@@ -48,22 +48,4 @@ std::vector<SelfWatch::News> SelfWatch::second(Duration now, const metrics::Wind
   return out;
 }
 
-std::vector<std::string> SelfWatch::summed_up() const {
-  std::vector<std::string> out;
-  for (std::size_t s = 0; s < aggregate::kStrains; ++s) {
-    std::optional<aggregate::Finding> sum;
-    for (const aggregate::Finding& finding : findings()) {
-      if (finding.strain != static_cast<aggregate::Strain>(s)) continue;
-      if (!sum) sum = finding;
-      sum->worst = std::max(sum->worst, finding.worst);
-      sum->end = std::max(sum->end, finding.end);
-    }
-    if (!sum) continue;
-    const Duration time = aggregate::lasted(findings(), sum->strain);
-    out.push_back(aggregate::text_of(*sum) + " (at worst; between " + format_duration(sum->begin) + " and " +
-                  format_duration(sum->end) + ", " + format_duration(time) + " in all)");
-  }
-  return out;
-}
-
 }  // namespace bellwether::node

@@ -28,8 +28,6 @@ class SelfWatch {
   // The run has ended.
   void end(Duration now) { watch_.end(now); }
 
-  // One text for each cause that there was, for somebody who hears of it afterwards.
-  std::vector<std::string> summed_up() const;
   const std::vector<aggregate::Finding>& findings() const { return watch_.findings(); }
 
  private:

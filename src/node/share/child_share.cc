@@ -187,8 +187,12 @@ class ChildShare final : public ShareProcess {
     static_assert(static_cast<int>(ShareEnd::How::kTimedOut) == static_cast<int>(ChildEnded::How::kTimedOut));
     if (phase_ == Phase::kTold) return false;
     phase_ = Phase::kTold;
-    told_ = {static_cast<ShareEnd::How>(ended.how), std::move(ended.step), ended.elapsed, std::move(ended.provided),
-             std::move(ended.notes)};
+    told_ = {static_cast<ShareEnd::How>(ended.how),
+             std::move(ended.step),
+             ended.elapsed,
+             std::move(ended.provided),
+             std::move(ended.notes),
+             std::move(ended.findings)};
     return true;
   }
 

@@ -5,6 +5,7 @@
 
 #include "account/window_codec.h"
 #include "dispatch/codec/context_codec.h"
+#include "dispatch/codec/finding_codec.h"
 #include "proto/share.pb.h"
 
 namespace bellwether::node {
@@ -128,6 +129,7 @@ void put(const ChildEnded& from, wire::FromShare& to) {
   to.mutable_ended()->set_elapsed_ns(from.elapsed.ns());
   for (const plan::Provided& one : from.provided) dispatch::put(one, *to.mutable_ended()->add_provided());
   for (const std::string& one : from.notes) to.mutable_ended()->add_notes(cut(one));
+  for (const plan::Finding& one : from.findings) dispatch::put(one, *to.mutable_ended()->add_findings());
 }
 
 Result<FromChild> take(const wire::FromShare::Prepared& from) {
@@ -174,6 +176,10 @@ Result<FromChild> take(const wire::FromShare::Ended& from) {
   for (const auto& one : from.notes()) {
     if (one.size() > kMostShareText) return refuse("too long a note");
     to.notes.push_back(one);
+  }
+  if (static_cast<std::size_t>(from.findings_size()) > plan::kMostFindings) return refuse("too many findings");
+  for (const auto& one : from.findings()) {
+    if (!dispatch::read(one, to.findings.emplace_back())) return refuse("a finding that cannot be");
   }
   return FromChild(std::move(to));
 }

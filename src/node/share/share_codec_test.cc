@@ -147,6 +147,14 @@ TEST(ShareCodec, what_cannot_be_is_refused) {
     from.mutable_ended()->add_notes("x");
   }
   EXPECT_THAT(refusal(from), HasSubstr("too many notes"));
+  from.mutable_ended()->clear_notes();
+  from.mutable_ended()->add_findings()->set_begin_ns(1);
+  EXPECT_THAT(refusal(from), HasSubstr("a finding that cannot be"));
+  from.mutable_ended()->mutable_findings(0)->set_begin_ns(0);
+  while (static_cast<std::size_t>(from.ended().findings_size()) <= plan::kMostFindings) {
+    from.mutable_ended()->add_findings();
+  }
+  EXPECT_THAT(refusal(from), HasSubstr("too many findings"));
   from.mutable_counters()->set_loops(kMostShareThreads + 1);
   EXPECT_THAT(refusal(from), HasSubstr("more loops"));
   from.mutable_counters()->set_loops(1);

@@ -11,7 +11,6 @@
 
 #include "account/window_codec.h"
 #include "dispatch/share.h"
-#include "dispatch/share_notes.h"
 #include "node/local/load_group.h"
 #include "node/local/self_watch.h"
 #include "node/share/share_codec.h"
@@ -123,7 +122,7 @@ class Share final : public LoadGroup::Listener {
     beside.spawn(tell_counters(beside.cancellation()));
     start_ = begin.start;
     co_await group_->run(begin.start, begin.resume_at);
-    note_bottlenecks();
+    itself_->end(runtime_.read_clock() - start_);
     beside.cancel();
     co_await beside.join();
     say(counters());
@@ -133,7 +132,7 @@ class Share final : public LoadGroup::Listener {
                                           : ChildEnded::How::kCompleted;
     std::string why = aborted_by_;
     if (how == ChildEnded::How::kTimedOut) why = plan::timeout_text(*plan_->workflows[workflow_].timeout);
-    say(ChildEnded{how, std::move(why), group_->elapsed(), group_->provided(workflow_), notes_});
+    say(ChildEnded{how, std::move(why), group_->elapsed(), group_->provided(workflow_), notes_, itself_->findings()});
   }
 
   task<void> obey(runtime::Cancellation* cancel) {
@@ -172,14 +171,6 @@ class Share final : public LoadGroup::Listener {
       say(now);
       told = now;
     }
-  }
-
-  // They come before what scripts said, of which there may be too much.
-  void note_bottlenecks() {
-    itself_->end(runtime_.read_clock() - start_);
-    const std::vector<std::string> found = itself_->summed_up();
-    notes_.resize(std::min(notes_.size(), dispatch::kMostNotes - found.size()));
-    for (const std::string& text : found) notes_.push_back(dispatch::generator_note(text));
   }
 
   void second_over(const metrics::Window& window, Duration covered) override {

@@ -14,6 +14,7 @@
 #include "base/result.h"
 #include "base/time.h"
 #include "plan/context.h"
+#include "plan/finding.h"
 #include "signature/keys.h"
 #include "vuser/engine.h"
 
@@ -85,6 +86,7 @@ struct ChildEnded {
   Duration elapsed;                           // from the start of the clock to the end
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // see dispatch::ShareEnd
+  std::vector<plan::Finding> findings = {};   // the same
   bool operator==(const ChildEnded&) const = default;
 };
 using FromChild = std::variant<ChildPrepared, ChildSecond, ChildCounters, ChildEnded>;

@@ -29,6 +29,7 @@ struct ShareEnd {
   Duration elapsed;    // from the start of the clock to the end: of the first four
   std::vector<plan::Provided> provided = {};  // for other workflows
   std::vector<std::string> notes = {};        // see dispatch::ShareEnd
+  std::vector<plan::Finding> findings = {};   // the same
 };
 std::string_view to_string(ShareEnd::How how);
 

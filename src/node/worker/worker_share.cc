@@ -151,7 +151,8 @@ void WorkerShare::on_counters(const ChildCounters& counters) {
 
 void WorkerShare::on_ended(const ShareEnd& ended) {
   const auto self = shared_from_this();  // until the end of this function, whatever follows from it
-  dispatch::ShareEnd end{outcome_of(ended.how), ended.detail, 0, ended.elapsed, ended.provided, ended.notes};
+  dispatch::ShareEnd end{outcome_of(ended.how), ended.detail,  0, ended.elapsed, ended.provided,
+                         ended.notes,           ended.findings};
   if (!nonsense_.empty()) end = {dispatch::ShareOutcome::kCrashed, nonsense_, 0, {}, {}};
   process_.reset();
   ended_at_ = runtime_.now();
