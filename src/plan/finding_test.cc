@@ -34,9 +34,8 @@ TEST(Finding, each_cause_has_one_text) {
   EXPECT_THAT(summed_up({}), ElementsAre());
   const std::vector<Finding> all = {finding(Strain::kMemory, 3, 5, 0.91), finding(Strain::kCpu, 1, 2, 0.97),
                                     finding(Strain::kMemory, 8, 9, 0.95)};
-  EXPECT_THAT(summed_up(all),
-              ElementsAre("its CPU was used to 97 % (at worst; between 1s and 2s, 1s in all)",
-                          "95 % of the memory was in use (at worst; between 3s and 9s, 3s in all)"));
+  EXPECT_THAT(summed_up(all), ElementsAre("its CPU was used to 97 % (at worst; between 1s and 2s, 1s in all)",
+                                          "95 % of the memory was in use (at worst; between 3s and 9s, 3s in all)"));
 }
 
 TEST(Finding, of_very_many_the_last_of_their_kind_goes_on) {
