@@ -1,0 +1,91 @@
+#include "election/vote/ballot.h"
+
+#include <algorithm>
+
+namespace bellwether::vote {
+
+std::string_view to_string(QuorumRule rule) {
+  switch (rule) {
+    case QuorumRule::kMajority: return "majority";
+    case QuorumRule::kPlurality: return "plurality";
+    case QuorumRule::kHighestScore: return "highest_score";
+  }
+  return "";
+}
+
+void Ballot::announce(NodeId node, std::optional<Candidate> candidate) {
+  announced_.try_emplace(node, std::move(candidate));
+}
+
+Ballot::Heard Ballot::vote(NodeId voter, NodeId candidate) {
+  const auto [at, is_new] = votes_.try_emplace(voter, candidate);
+  if (is_new) return Heard::kNew;
+  if (at->second == candidate) return Heard::kKnown;
+  at->second = kNobody;
+  return Heard::kSecond;
+}
+
+NodeId Ballot::best() const {
+  NodeId best;
+  double score = -1;
+  // In ascending order of ids.
+  for (const auto& [node, candidate] : announced_) {
+    if (!candidate || !candidate->doubt.empty() || candidate->claim.score <= score) continue;
+    best = node;
+    score = candidate->claim.score;
+  }
+  return best;
+}
+
+NodeId Ballot::vote_of(NodeId voter) const {
+  const auto at = votes_.find(voter);
+  return at == votes_.end() ? kNobody : at->second;
+}
+
+std::size_t Ballot::votes_for(NodeId candidate) const {
+  return static_cast<std::size_t>(
+      std::count_if(votes_.begin(), votes_.end(), [&](const auto& one) { return one.second == candidate; }));
+}
+
+std::vector<NodeId> Ballot::voters_of(NodeId candidate) const {
+  std::vector<NodeId> out;
+  for (const auto& [voter, vote] : votes_) {
+    if (vote == candidate) out.push_back(voter);
+  }
+  return out;
+}
+
+Ballot::Outcome Ballot::outcome(bool closed) const {
+  std::map<NodeId, std::size_t> counts;
+  for (const auto& [voter, candidate] : votes_) {
+    if (candidate != kNobody) ++counts[candidate];
+  }
+  const auto score_of = [this](NodeId node) {
+    const auto at = announced_.find(node);
+    return at != announced_.end() && at->second ? at->second->claim.score : -1;
+  };
+  NodeId first;
+  std::size_t most = 0;
+  std::size_t second = 0;
+  for (const auto& [node, count] : counts) {
+    if (count > most || (count == most && score_of(node) > score_of(first))) {
+      second = most;
+      most = count;
+      first = node;
+    } else {
+      second = std::max(second, count);
+    }
+  }
+  const std::size_t outstanding = closed ? 0 : members_ - std::min(members_, votes_.size());
+  if (rule_ == QuorumRule::kMajority) {
+    if (most >= majority_of(members_)) return {Outcome::Kind::kWon, first};
+    if (most + outstanding < majority_of(members_)) return {Outcome::Kind::kNobody, kNobody};
+    return {};
+  }
+  if (most > 0 && (closed || most > second + outstanding)) return {Outcome::Kind::kWon, first};
+  if (!closed) return {};
+  if (rule_ == QuorumRule::kHighestScore && best() != kNobody) return {Outcome::Kind::kWon, best()};
+  return {Outcome::Kind::kNobody, kNobody};
+}
+
+}  // namespace bellwether::vote

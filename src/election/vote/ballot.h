@@ -1,0 +1,73 @@
+// One election, as one node sees it: who takes part, who stands, and who has voted for whom.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "election/vote/vote_messages.h"
+
+namespace bellwether::vote {
+
+// Who is an admin.
+enum class QuorumRule : uint8_t {
+  kMajority,      // whoever more than half of the declared members have voted for
+  kPlurality,     // unsafe: whoever has most votes when the election closes, few as they are
+  kHighestScore,  // unsafe: as kPlurality; without any vote, the best candidate that was heard of
+};
+inline constexpr std::size_t kQuorumRules = 3;
+// "majority", "plurality", "highest_score".
+std::string_view to_string(QuorumRule rule);
+
+constexpr std::size_t majority_of(std::size_t members) { return members / 2 + 1; }
+
+class Ballot {
+ public:
+  struct Candidate {
+    Claim claim;
+    std::string doubt;  // why it is not voted for; empty: it is believed
+  };
+  struct Outcome {
+    enum class Kind : uint8_t {
+      kOpen,    // what is still to come may decide
+      kWon,     // whatever is still to come
+      kNobody,  // nobody can win any more
+    };
+    Kind kind = Kind::kOpen;
+    NodeId winner;
+  };
+
+  // REQUIRES members > 0.
+  Ballot(QuorumRule rule, std::size_t members) : rule_(rule), members_(members) {}
+
+  // Somebody takes part, and stands if there is a candidate. What it said first counts.
+  void announce(NodeId node, std::optional<Candidate> candidate);
+  enum class Heard : uint8_t { kNew, kKnown, kSecond };
+  // kSecond: it has voted for another one before. From then on its vote counts for nobody.
+  Heard vote(NodeId voter, NodeId candidate);
+
+  // Of those who are believed: the highest score, among equals the lowest id. kNobody: nobody is.
+  NodeId best() const;
+  // `closed`: nothing comes any more.
+  Outcome outcome(bool closed) const;
+
+  bool has_announced(NodeId node) const { return announced_.contains(node); }
+  std::size_t announced() const { return announced_.size(); }
+  const std::map<NodeId, std::optional<Candidate>>& announcements() const { return announced_; }
+  NodeId vote_of(NodeId voter) const;
+  std::size_t votes_for(NodeId candidate) const;
+  std::vector<NodeId> voters_of(NodeId candidate) const;
+  bool has_voted(NodeId voter) const { return votes_.contains(voter); }
+
+ private:
+  // kNobody as a vote: it has voted twice.
+  std::map<NodeId, NodeId> votes_;
+  std::map<NodeId, std::optional<Candidate>> announced_;
+  QuorumRule rule_;
+  std::size_t members_;
+};
+
+}  // namespace bellwether::vote

@@ -1,0 +1,70 @@
+#include "election/vote/claim_check.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "base/units.h"
+
+namespace bellwether::vote {
+namespace {
+
+// Written so that what is no number is none.
+bool is_share(double value) { return value >= 0 && value <= 1; }
+
+Duration with_slack(Duration span) {
+  return Duration::from_seconds_f(span.seconds_f() * (1 + kClaimDrift)) + kClaimSlack;
+}
+
+std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+
+}  // namespace
+
+std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
+                                       Instant now) {
+  const Resources& has = claim.resources;
+  if (!is_share(has.cpu_used) || !is_share(has.memory_used) || !is_share(has.disk_used) ||
+      !is_share(has.network_quality) || !is_share(claim.score)) {
+    return "a share that is not between 0 and 1";
+  }
+  if (claim.uptime < Duration::zero() || claim.experience < Duration::zero() || claim.experience > kLongestExperience) {
+    return "a time that cannot be";
+  }
+  if (claim.capabilities.size() > kMostCapabilities) return "too many capabilities";
+  const double score = score_of(claim, weights);
+  if (std::abs(score - claim.score) > kScoreSlack) {
+    return "a score of " + std::to_string(claim.score) + ", while what it says of itself gives " +
+           std::to_string(score);
+  }
+  if (claim.uptime > claim.experience + kClaimSlack) {
+    return "it is up for " + format_duration(claim.uptime) + ", with an experience of " +
+           format_duration(claim.experience) + " over all its lives";
+  }
+  if (known.earlier_life_heard) {
+    const Duration most = now - *known.earlier_life_heard;
+    if (claim.uptime > with_slack(most)) {
+      return "it is up for " + format_duration(claim.uptime) + ", while its life before this one was heard of " +
+             format_duration(most) + " ago";
+    }
+  }
+  if (known.experience) {
+    const Duration most = *known.experience + (now - known.experience_at);
+    if (claim.experience > *known.experience + with_slack(now - known.experience_at)) {
+      return "an experience of " + format_duration(claim.experience) + ", while it can have " + format_duration(most) +
+             " since it last told";
+    }
+  }
+  if (known.network_quality && has.network_quality > *known.network_quality + kQualitySlack) {
+    return "a network quality of " + percent(has.network_quality) + ", measured here " +
+           percent(*known.network_quality);
+  }
+  if (known.capabilities) {
+    for (const std::string& one : claim.capabilities) {
+      if (std::find(known.capabilities->begin(), known.capabilities->end(), one) == known.capabilities->end()) {
+        return "the capability '" + one + "', which nobody has given it";
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace bellwether::vote

@@ -1,0 +1,35 @@
+// A voter does not take a candidate's word for it: whatever it knows by itself is compared with what the candidate
+// says. Who says more than can be true is not voted for, and what it said is told. The score that orders candidates
+// stays the one that was said, once it has passed: voters that measured a little differently still agree about who is
+// the best.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/time.h"
+#include "election/vote/score.h"
+
+namespace bellwether::vote {
+
+// By what a claim may differ: clocks, rounding, and measurements of different seconds.
+inline constexpr Duration kClaimSlack = Duration::seconds(5);
+inline constexpr double kClaimDrift = 0.02;
+inline constexpr double kScoreSlack = 1e-6;
+inline constexpr double kQualitySlack = 0.25;
+
+// What this node knows of another one by itself; what it does not know is left out.
+struct KnownOfNode {
+  std::optional<Instant> earlier_life_heard;  // the last time that the life before the present one said something
+  std::optional<double> network_quality;      // between the two, as measured here
+  std::optional<Duration> experience;         // as it said at `experience_at`
+  Instant experience_at;
+  std::optional<std::vector<std::string>> capabilities;  // that it may have at most
+};
+
+// Why `claim` is not believed, or nothing.
+std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
+                                       Instant now);
+
+}  // namespace bellwether::vote

@@ -1,0 +1,94 @@
+#include "election/vote/claim_check.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <limits>
+
+namespace bellwether::vote {
+namespace {
+
+using testing::HasSubstr;
+
+const Instant kNow = Instant::from_ns(1'000'000'000'000'000);
+
+Claim good() {
+  Claim claim{{"admin_election", "project_manager"}, Duration::hours(3), Duration::hours(50), {0.2, 0.3, 0.4, 0.9}};
+  claim.score = score_of(claim, {});
+  return claim;
+}
+
+template <class Change>
+std::string doubt(Change change, const KnownOfNode& known = {}) {
+  Claim claim = good();
+  change(claim);
+  claim.score = score_of(claim, {});
+  return doubt_about(claim, known, {}, kNow).value_or("");
+}
+
+TEST(ClaimCheck, what_may_be_true_is_believed) {
+  EXPECT_EQ(doubt([](Claim&) {}), "");
+  KnownOfNode known;
+  known.earlier_life_heard = kNow - Duration::hours(3);
+  known.network_quality = 0.8;
+  known.experience = Duration::hours(49);
+  known.experience_at = kNow - Duration::hours(1);
+  known.capabilities = {"admin_election", "context_curation", "project_manager"};
+  EXPECT_EQ(doubt([](Claim&) {}, known), "");
+}
+
+TEST(ClaimCheck, a_score_is_reckoned_again) {
+  Claim claim = good();
+  claim.score += 0.01;
+  EXPECT_THAT(doubt_about(claim, {}, {}, kNow).value_or(""), HasSubstr("while what it says of itself gives"));
+}
+
+TEST(ClaimCheck, shares_lie_between_nothing_and_all) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  for (const double wrong : {-0.1, 1.1, nan}) {
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.cpu_used = wrong; }), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.memory_used = wrong; }), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.disk_used = wrong; }), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.resources.network_quality = wrong; }), HasSubstr("between 0 and 1"));
+    Claim claim = good();
+    claim.score = wrong;
+    EXPECT_THAT(doubt_about(claim, {}, {}, kNow).value_or(""), HasSubstr("between 0 and 1"));
+  }
+}
+
+TEST(ClaimCheck, times_can_be) {
+  EXPECT_THAT(doubt([](Claim& c) { c.uptime = Duration::nanos(-1); }), HasSubstr("a time that cannot be"));
+  EXPECT_THAT(doubt([](Claim& c) { c.experience = Duration::nanos(-1); }), HasSubstr("a time that cannot be"));
+  EXPECT_THAT(doubt([](Claim& c) { c.experience = Duration::max(); }), HasSubstr("a time that cannot be"));
+  EXPECT_THAT(doubt([](Claim& c) { c.uptime = Duration::hours(51); }), HasSubstr("over all its lives"));
+}
+
+TEST(ClaimCheck, nobody_is_up_for_longer_than_since_its_last_life_was_heard_of) {
+  KnownOfNode known;
+  known.earlier_life_heard = kNow - Duration::hours(2);
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("while its life before this one was heard of"));
+}
+
+TEST(ClaimCheck, experience_grows_no_faster_than_time) {
+  KnownOfNode known;
+  known.experience = Duration::hours(10);
+  known.experience_at = kNow - Duration::hours(1);
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("since it last told"));
+}
+
+TEST(ClaimCheck, a_network_is_not_much_better_than_it_was_measured) {
+  KnownOfNode known;
+  known.network_quality = 0.6;
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("measured here 60 %"));
+  known.network_quality = 0.7;
+  EXPECT_EQ(doubt([](Claim&) {}, known), "");
+}
+
+TEST(ClaimCheck, capabilities_are_those_that_it_was_given) {
+  KnownOfNode known;
+  known.capabilities = {"admin_election"};
+  EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("the capability 'project_manager', which nobody has given it"));
+  EXPECT_THAT(doubt([](Claim& c) { c.capabilities.assign(kMostCapabilities + 1, "a"); }), HasSubstr("too many"));
+}
+
+}  // namespace
+}  // namespace bellwether::vote

@@ -1,0 +1,73 @@
+// How good an admin a node would be, as one number from what it says of itself:
+//
+//   score = 0.30 uptime + 0.20 capability + 0.20 resources + 0.15 network + 0.15 experience
+//
+// with each part from 0 to 1. The score orders candidates in an election. It never lets anybody win without votes, and
+// never takes an office from anybody.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+
+namespace bellwether::vote {
+
+// From there on more of it is worth nothing more.
+inline constexpr Duration kFullUptime = Duration::hours(24);
+inline constexpr Duration kFullExperience = Duration::hours(168);
+// A node that says more of itself is not believed.
+inline constexpr Duration kLongestExperience = Duration::hours(100 * 366 * 24);
+inline constexpr std::size_t kMostCapabilities = 32;
+inline constexpr std::size_t kMostCapabilityBytes = 64;
+
+// Shares from 0 to 1.
+struct Resources {
+  double cpu_used = 0;
+  double memory_used = 0;
+  double disk_used = 0;
+  double network_quality = 1;  // 1: no loss, and round trips as short as they get
+  bool operator==(const Resources&) const = default;
+};
+
+// What a node says of itself.
+struct Claim {
+  std::vector<std::string> capabilities;
+  Duration uptime;      // since its process was started
+  Duration experience;  // over all its lives, this one included
+  Resources resources;
+  double score = 0;  // as it reckons it from the rest
+  bool operator==(const Claim&) const = default;
+};
+
+struct ScoreWeights {
+  double uptime = 0.30;
+  double capability = 0.20;
+  double resources = 0.20;
+  double network = 0.15;
+  double experience = 0.15;
+
+  // Errors: kInvalid (below zero, or their sum is not 1).
+  Status validate() const;
+};
+
+// Before they are weighed, each from 0 to 1.
+struct ScoreParts {
+  double uptime = 0;
+  double capability = 0;
+  double resources = 0;
+  double network = 0;
+  double experience = 0;
+};
+ScoreParts parts_of(const Claim& claim);
+double score_of(const Claim& claim, const ScoreWeights& weights);
+
+// What a capability adds to the part of that name: 0 for one that has nothing to do with an admin's work.
+double worth_of(std::string_view capability);
+// Who may stand: any of admin_election, context_curation, project_manager.
+bool may_stand(std::span<const std::string> capabilities);
+
+}  // namespace bellwether::vote

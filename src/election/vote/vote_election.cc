@@ -1,0 +1,211 @@
+// Elections.
+#include <algorithm>
+
+#include "base/check.h"
+#include "base/probe.h"
+#include "election/vote/vote_elector.h"
+
+namespace bellwether::vote {
+
+bool VoteElector::may_take_part(Instant now) const {
+  return !follows_only() && !disk_failed_ && office_ == Office::kNone && now >= promised_until_ && now >= quiet_until_;
+}
+
+Term VoteElector::next_term() const {
+  const Term known = std::max({record_.term, record_.promised, admin_term_, highest_});
+  return Term(known.value() + 1);
+}
+
+void VoteElector::start_election(Instant now, Trigger why, std::optional<Permission> permission, Effects& out) {
+  const Term term = next_term();
+  const NodeId heir = permission ? permission->heir : kNobody;
+  say(kNobody, ElectionStarted{term, why, permission}, out);
+  join(now, term, why, heir, out);
+}
+
+void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& started, Effects& out) {
+  if (started.permission && started.permission->term == admin_term_ && from == admin_) {
+    // Its work has stopped: what was promised to it binds nobody any more.
+    if (from == promised_to_) promised_until_ = std::min(promised_until_, now);
+    set_admin(kNobody, admin_term_, "node " + std::to_string(from.value()) + " has given up the office", out);
+  }
+  if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
+  if (!may_take_part(now) || started.term <= std::max(record_.term, record_.promised)) {
+    BW_PROBE("vote: an election that this node takes no part in");
+    return tell(from, out);
+  }
+  join(now, started.term, started.trigger, started.permission ? started.permission->heir : kNobody, out);
+}
+
+void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects& out) {
+  if (round_ && !round_->over) {
+    if (round_->term >= term) return;
+    end_round(kNobody, round_->term, "an election of a later term has begun", out);
+  }
+  highest_ = std::max(highest_, term);
+  elect_at_ = next_discovery_ = Instant::never();
+  const VoteTiming& timing = config_.timing;
+  round_ = Round{term,
+                 why,
+                 Ballot(config_.rule, config_.members.size()),
+                 heir,
+                 why == Trigger::kHeartbeatTimeout ? promised_to_ : kNobody,
+                 heir == kNobody ? now + timing.gather : now,
+                 now + timing.election,
+                 now + timing.gather};
+  become(State::kElecting, std::string(to_string(why)), out);
+  // Who has just given up the office for an heir does not stand beside it.
+  const bool candidate = stands() && (heir == kNobody || heir == config_.self);
+  claim_.score = score_of(claim_, config_.weights);
+  round_->ballot.announce(config_.self, candidate ? std::optional(Ballot::Candidate{claim_, {}}) : std::nullopt);
+  say(kNobody, Candidacy{term, candidate, candidate ? claim_ : Claim{}}, out);
+  try_vote(now, out);
+}
+
+void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candidacy& candidacy, Effects& out) {
+  if ((!round_ || round_->over || round_->term < candidacy.term) && may_take_part(now) &&
+      candidacy.term > std::max(record_.term, record_.promised) && (!round_ || round_->term < candidacy.term)) {
+    join(now, candidacy.term, Trigger::kDiscoveryFailure, kNobody, out);
+  }
+  if (!round_ || round_->over || round_->term != candidacy.term || round_->ballot.has_announced(from)) return;
+  std::optional<Ballot::Candidate> candidate;
+  if (candidacy.stands) {
+    candidate = Ballot::Candidate{candidacy.claim, {}};
+    std::optional<std::string> doubt;
+    if (!may_stand(candidacy.claim.capabilities)) doubt = "it has no capability with which a node may stand";
+    if (!doubt) doubt = doubt_about(candidacy.claim, peer.known, config_.weights, now);
+    if (doubt) {
+      BW_PROBE("vote: a candidate that is not believed");
+      candidate->doubt = *doubt;
+      note(true, "does not vote for node " + std::to_string(from.value()) + ": " + *doubt, out);
+    } else {
+      peer.known.experience = candidacy.claim.experience;
+      peer.known.experience_at = now;
+    }
+  }
+  round_->ballot.announce(from, std::move(candidate));
+  try_vote(now, out);
+  decide(now, false, out);
+}
+
+void VoteElector::try_vote(Instant now, Effects& out) {
+  Round& round = *round_;
+  if (round.over || round.voted) return;
+  if (now >= round.vote_at) {
+    round.gathered = true;
+    round.vote_at = now + config_.timing.gather;  // to look again
+  }
+  const Ballot& ballot = round.ballot;
+  const std::size_t members = config_.members.size();
+  if (disk_failed_ || round.term <= std::max(record_.term, record_.promised)) return;
+  // A term is used up only when a majority is without an admin.
+  if (config_.rule == QuorumRule::kMajority && ballot.announced() < majority_of(members)) return;
+  const bool all_but_one = ballot.announced() + 1 == members && round.silent != kNobody &&
+                           round.silent != config_.self && !ballot.has_announced(round.silent);
+  if (ballot.announced() < members && !all_but_one && !round.gathered) return;
+  NodeId choice = ballot.best();
+  if (round.heir != kNobody) {
+    const auto at = ballot.announcements().find(round.heir);
+    const bool good = at != ballot.announcements().end() && at->second && at->second->doubt.empty();
+    choice = good ? round.heir : kNobody;
+  }
+  if (choice == kNobody) return;
+  round.voted = true;
+  record_.term = round.term;
+  record_.vote = choice;
+  vote_version_ = persist(out);
+}
+
+void VoteElector::on_vote(Instant now, NodeId from, const Vote& vote, Effects& out) {
+  if ((!round_ || round_->term < vote.term) && may_take_part(now) &&
+      vote.term > std::max(record_.term, record_.promised)) {
+    join(now, vote.term, Trigger::kDiscoveryFailure, kNobody, out);
+  }
+  if (!round_ || round_->term != vote.term) return;
+  if (vote.candidate != config_.self && !peers_.contains(vote.candidate)) return;
+  if (round_->ballot.vote(from, vote.candidate) == Ballot::Heard::kSecond) {
+    BW_PROBE("vote: a node that votes twice");
+    note(true,
+         "node " + std::to_string(from.value()) + " has voted twice in term " + std::to_string(vote.term.value()) +
+             ": its vote counts for nobody",
+         out);
+  }
+  if (!round_->over) decide(now, false, out);
+}
+
+void VoteElector::decide(Instant now, bool closed, Effects& out) {
+  if (!round_ || round_->over) return;
+  const Ballot::Outcome outcome = round_->ballot.outcome(closed);
+  using Kind = Ballot::Outcome::Kind;
+  if (outcome.kind == Kind::kNobody) {
+    return fail_round(now, closed ? "no candidate had enough votes in time" : "no candidate can get enough votes", out);
+  }
+  if (outcome.kind == Kind::kOpen) {
+    if (closed) fail_round(now, "no candidate had enough votes in time", out);
+    return;
+  }
+  if (outcome.winner == config_.self) return win(now, out);
+  if (state_ == State::kComplete) {
+    if (closed) fail_round(now, "the winner has said nothing", out);
+    return;
+  }
+  become(State::kComplete, "node " + std::to_string(outcome.winner.value()) + " has the votes", out);
+  // It is waited for as an admin is.
+  const Instant until = now + config_.timing.heartbeat();
+  round_->closes = closed ? until : std::min(round_->closes, until);
+}
+
+// To those of whom nothing was heard: they may have heard nothing either.
+void VoteElector::repeat(Instant now, Effects& out) {
+  Round& round = *round_;
+  round.repeat_at = now + config_.timing.gather;
+  const bool candidate = stands() && (round.heir == kNobody || round.heir == config_.self);
+  const bool voted = record_.term == round.term && round.voted && vote_version_ == 0;
+  const auto& own = round.ballot.announcements().find(config_.self)->second;
+  for (const auto& [node, peer] : peers_) {
+    if (!round.ballot.has_announced(node)) {
+      say(node, Candidacy{round.term, candidate && own, own ? own->claim : Claim{}}, out);
+    }
+    if (voted && !round.ballot.has_voted(node)) say(node, Vote{record_.term, record_.vote}, out);
+  }
+}
+
+void VoteElector::win(Instant now, Effects& out) {
+  check(office_ == Office::kNone, "who holds an office takes part in no election");
+  if (round_->term < record_.term || round_->term <= record_.promised) {
+    return fail_round(now, "a later term has begun", out);
+  }
+  office_ = Office::kWinning;
+  term_ = round_->term;
+  round_->over = true;
+  record_.term = term_;
+  record_.promised = term_;
+  record_.longest_promise = std::max(record_.longest_promise, config_.timing.promise());
+  win_version_ = persist(out);
+  beat_ = 0;
+  sent_.fill(Instant());
+  for (auto& [node, peer] : peers_) peer.acked = false, peer.better = 0, peer.acked_round = 0;
+  next_beat_ = repeat_beat_ = Instant::never();
+  winning_until_ = now + config_.timing.election;
+  become(State::kComplete, "has the votes of " + std::to_string(round_->ballot.votes_for(config_.self)), out);
+}
+
+void VoteElector::fail_round(Instant now, std::string why, Effects& out) {
+  BW_PROBE("vote: an election that nobody wins");
+  const Term term = round_->term;
+  end_round(kNobody, term, why, out);
+  discover(now, std::move(why), out);
+  const Duration backoff = config_.timing.discovery_backoff;
+  elect_at_ = now + backoff + prng_.between(Duration::zero(), backoff);
+  if (pending_) elect_why_ = *pending_;
+  pending_.reset();
+}
+
+void VoteElector::end_round(NodeId winner, Term term, std::string why, Effects& out) {
+  round_->over = true;
+  vote_version_ = 0;
+  if (winner != kNobody) pending_.reset();
+  out.push_back(ElectionComplete{winner, term, std::move(why)});
+}
+
+}  // namespace bellwether::vote

@@ -1,0 +1,398 @@
+#include "election/vote/vote_elector.h"
+
+#include "election/vote/vote_testing.h"
+
+namespace bellwether::vote {
+namespace {
+
+const VoteTiming kLan = VoteTiming::lan();
+
+void expect_sound(const VoteGroup& group) {
+  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
+}
+
+TEST(VoteElector, one_alone_elects_itself) {
+  VoteGroup group(1);
+  EXPECT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(30));
+  EXPECT_EQ(group.admin(), 1u);
+  EXPECT_EQ(group.all<Elected>(1).size(), 1u);
+}
+
+TEST(VoteElector, of_three_the_best_is_elected_and_all_are_told) {
+  VoteGroup group(3);
+  EXPECT_EQ(group.lead(), 1u);
+  for (uint64_t id = 1; id <= 3; ++id) {
+    EXPECT_EQ(group[id].state(), State::kIdle);
+    EXPECT_EQ(group[id].admin(), NodeId(1));
+    const auto changes = group.all<AdminChanged>(id);
+    ASSERT_EQ(changes.size(), 1u) << id;
+    EXPECT_EQ(changes[0].old_admin, kNobody);
+    EXPECT_EQ(changes[0].new_admin, NodeId(1));
+    const auto complete = group.all<ElectionComplete>(id);
+    ASSERT_EQ(complete.size(), 1u) << id;
+    EXPECT_EQ(complete[0].winner, NodeId(1));
+    EXPECT_EQ(complete[0].term, Term(1));
+  }
+  EXPECT_EQ(group.all<Elected>(1).at(0).epoch, election::Epoch(1));
+  group.run(Duration::minutes(10));
+  EXPECT_EQ(group.count<Elected>(), 1u);
+  EXPECT_EQ(group.admin(), 1u);
+  expect_sound(group);
+}
+
+TEST(VoteElector, it_goes_through_its_states) {
+  VoteGroup group(3);
+  group.lead();
+  std::vector<State> states;
+  for (const StateChanged& one : group.all<StateChanged>(1)) states.push_back(one.to);
+  EXPECT_EQ(states, (std::vector<State>{State::kDiscovering, State::kElecting, State::kComplete, State::kIdle}));
+}
+
+TEST(VoteElector, an_election_takes_few_messages) {
+  for (const std::size_t nodes : {1u, 3u, 5u, 10u, 50u, 100u}) {
+    VoteGroup group(nodes);
+    ASSERT_EQ(group.lead(), 1u);
+    group.run(Duration::millis(10));
+    std::size_t messages = 0;
+    std::size_t begun = 0;
+    for (uint64_t id = 1; id <= nodes; ++id) {
+      begun += group.sent<ElectionStarted>(id);
+      messages += group.sent<ElectionStarted>(id) + group.sent<Candidacy>(id) + group.sent<Vote>(id) +
+                  group.sent<Winner>(id) + group.sent<HeartbeatAnswer>(id);
+    }
+    EXPECT_EQ(begun, 1u) << nodes;
+    EXPECT_EQ(messages, 3 * nodes + 1) << "one begins, all take part, all vote, one has won, the others promise";
+  }
+}
+
+TEST(VoteElector, among_equals_the_lowest_id_is_elected) {
+  VoteGroup group(5);
+  for (uint64_t id = 1; id <= 5; ++id) group.claims[id] = group.claims[4];
+  EXPECT_EQ(group.lead(), 1u);
+}
+
+TEST(VoteElector, another_one_follows_a_dead_admin) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(10));
+  group.stop(1);
+  const VoteBudget budget = budget_of(kLan, {});
+  EXPECT_TRUE(group.run_until(budget.crash_worst.total, [&] { return group.admin() == 2; }));
+  const auto complete = group.all<ElectionComplete>(2);
+  EXPECT_EQ(complete.back().winner, NodeId(2));
+  EXPECT_EQ(group[2].admin_term(), Term(2));
+  expect_sound(group);
+}
+
+TEST(VoteElector, the_default_times_give_an_admin_within_their_budget) {
+  VoteGroup group(5, VoteTiming::standard());
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::minutes(1));
+  group.stop(1);
+  EXPECT_TRUE(
+      group.run_until(budget_of(VoteTiming::standard(), {}).crash_worst.total, [&] { return group.admin() == 2; }));
+}
+
+TEST(VoteElector, a_vote_is_durable_before_it_is_sent) {
+  VoteGroup group(3);
+  group.start_all();
+  group.run(Duration::millis(10));
+  group.hanging_disks = {2};
+  group.run_until(Duration::seconds(5), [&] { return group.admin() == 1; });
+  EXPECT_EQ(group.admin(), 1u);
+  EXPECT_EQ(group.sent<Vote>(2), 0u);
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), 0u) << "neither is a promise that is not durable";
+  EXPECT_EQ(group.sent<Vote>(3), 1u);
+}
+
+TEST(VoteElector, a_node_whose_disk_fails_abstains_and_comes_back) {
+  VoteGroup group(3);
+  group.start_all();
+  group.run(Duration::millis(10));
+  group.failing_disks = {1};
+  EXPECT_TRUE(group.run_until(Duration::seconds(5), [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.sent<Vote>(1), 0u);
+  EXPECT_TRUE(group.was_noted(1, "abstains: the record could not be made durable: no space left"));
+  group.failing_disks.clear();
+  group.run(Duration::seconds(2));
+  EXPECT_GT(group.sent<HeartbeatAnswer>(1), 0u);
+}
+
+TEST(VoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_promise) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  EXPECT_EQ(group.disks.at(2).term, Term(1));
+  EXPECT_EQ(group.disks.at(2).vote, NodeId(1));
+  EXPECT_EQ(group.disks.at(2).promised, Term(1));
+  // Nobody but 2 and 3 is left, and 2 does not know any more what it has promised.
+  group.stop(1);
+  group.stop(2);
+  group.claims[2].uptime = Duration::zero();
+  group.start(2);
+  const Instant before = group.now;
+  EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() == 3; }));
+  EXPECT_GE(group.now - before, kLan.promise());
+  expect_sound(group);
+}
+
+TEST(VoteElector, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
+  VoteGroup group(3);
+  group.claims[1].capabilities = {"semantic_analysis"};
+  group.claims[2].capabilities = {};
+  EXPECT_EQ(group.lead(), 3u);
+  EXPECT_EQ(group.sent<ElectionStarted>(1) + group.sent<ElectionStarted>(2), 0u);
+  EXPECT_EQ(group.sent<Vote>(1), 1u);
+  group.stop(3);
+  group.run(Duration::minutes(1));
+  EXPECT_EQ(group.admin(), 0u);
+  EXPECT_EQ(group.sent<ElectionStarted>(1) + group.sent<ElectionStarted>(2), 0u);
+}
+
+TEST(VoteElector, an_admin_that_is_known_from_hearsay_alone_is_not_believed_for_ever) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.stop(3);
+  group.start(3);
+  group.part(1, 3);
+  EXPECT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
+  EXPECT_EQ(group.all<AdminChanged>(3).back().evidence, "node 2 has said so");
+  EXPECT_TRUE(group.run_until(kLan.heartbeat_timeout * 2, [&] { return group[3].admin() == kNobody; }));
+  EXPECT_EQ(group.admin(), 1u);
+}
+
+TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
+  VoteGroup group(3);
+  group.claims[1].resources.cpu_used = 0.9;
+  group.start(2);
+  group.start(3);
+  EXPECT_TRUE(group.run_until(Duration::seconds(5), [&] { return group.admin() == 2; }));
+  group.claims[1].resources.cpu_used = 0;
+  group.start(1);
+  group.run(Duration::minutes(5));
+  EXPECT_EQ(group.admin(), 2u);
+  EXPECT_EQ(group.count<Elected>(), 1u);
+}
+
+TEST(VoteElector, who_cannot_hear_the_admin_does_not_depose_it) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  // One way only: 5 hears nobody, and everybody hears 5.
+  for (uint64_t id = 1; id <= 4; ++id) group.cut(id, 5);
+  group.run(Duration::minutes(2));
+  EXPECT_EQ(group.admin(), 1u);
+  EXPECT_EQ(group.count<Elected>(), 1u);
+  EXPECT_EQ(group[5].record().term, Term(1)) << "a term is not used up without a majority";
+  group.mend();
+  group.run(Duration::seconds(3));
+  EXPECT_TRUE(group.all_know(1));
+  EXPECT_EQ(group.count<Elected>(), 1u);
+}
+
+TEST(VoteElector, without_a_majority_nobody_leads_and_the_others_elect) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  for (const uint64_t a : {1u, 2u}) {
+    for (const uint64_t b : {3u, 4u, 5u}) group.part(a, b);
+  }
+  EXPECT_TRUE(group.run_until(Duration::seconds(3), [&] { return group.admin() == 3; }));
+  EXPECT_FALSE(group[1].leads(group.now));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kExpired);
+  group.run(Duration::seconds(30));
+  EXPECT_EQ(group.admin(), 3u);
+  group.mend();
+  group.run(Duration::seconds(3));
+  EXPECT_TRUE(group.all_know(3));
+  EXPECT_EQ(group.count<Elected>(), 2u);
+  expect_sound(group);
+}
+
+TEST(VoteElector, who_sees_a_majority_again_does_not_wait_for_discovery) {
+  VoteTiming timing = VoteTiming::standard();
+  VoteGroup group(3, timing);
+  ASSERT_EQ(group.lead(), 1u);
+  group.part(1, 2), group.part(2, 3), group.part(1, 3);
+  group.run(Duration::minutes(5));
+  EXPECT_EQ(group.admin(), 0u);
+  group.mend();
+  EXPECT_TRUE(group.run_until(timing.discovery + timing.gather * 3, [&] { return group.admin() != 0; }));
+  std::size_t restored = 0;
+  for (uint64_t id = 1; id <= 3; ++id) {
+    for (const Broadcast& one : group.all<Broadcast>(id)) {
+      const auto* started = std::get_if<ElectionStarted>(&one.message.body);
+      restored += started != nullptr && started->trigger == Trigger::kQuorumRestored;
+    }
+  }
+  EXPECT_GE(restored, 1u);
+}
+
+TEST(VoteElector, noisy_scores_change_nothing_for_a_day) {
+  VoteGroup group(5, VoteTiming::standard());
+  ASSERT_EQ(group.lead(), 1u);
+  Prng noise(7);
+  for (int minute = 0; minute < 24 * 60; ++minute) {
+    for (uint64_t id = 1; id <= 5; ++id) {
+      Claim claim = group.claims[id];
+      claim.resources.cpu_used = noise.unit();
+      claim.resources.network_quality = 0.7 + 0.3 * noise.unit();
+      group.say(id, Measured{claim});
+    }
+    group.run(Duration::minutes(1));
+  }
+  EXPECT_EQ(group.count<Elected>(), 1u);
+  EXPECT_EQ(group.count<Drain>(), 0u);
+}
+
+TEST(VoteElector, an_admin_that_was_worse_for_long_hands_over) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(kLan.leader_min_term);
+  Claim poor = group.claims[1];
+  poor.resources = {1, 1, 1, 0.2};
+  group.say(1, Measured{poor});
+  group.run(kLan.heartbeat() * 4);
+  EXPECT_EQ(group.admin(), 1u) << "not at once";
+  EXPECT_TRUE(group.run_until(kLan.heartbeat() * 10, [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kResigned);
+  expect_sound(group);
+}
+
+TEST(VoteElector, a_transfer_names_its_heir_and_passes_the_windows) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  group.say(1, Transfer{NodeId(4)});
+  EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 4; }));
+  EXPECT_EQ(group.all<Drain>(1).size(), 1u);
+  EXPECT_EQ(group[4].admin_term(), Term(2));
+  expect_sound(group);
+}
+
+TEST(VoteElector, a_transfer_that_cannot_be_is_denied) {
+  VoteGroup group(3);
+  group.claims[3].capabilities = {};
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  group.say(2, Transfer{NodeId(1)});
+  EXPECT_EQ(group.denied(2), "this node is not the admin");
+  group.say(1, Transfer{NodeId(9)});
+  EXPECT_EQ(group.denied(1), "there is no such node");
+  group.say(1, Transfer{NodeId(3)});
+  EXPECT_EQ(group.denied(1), "the heir does not stand");
+  group.work_stops_at_once = false;
+  group.say(1, Transfer{NodeId(2)});
+  group.say(1, Transfer{NodeId(2)});
+  EXPECT_EQ(group.denied(1), "it hands over already: it hands over to node 2");
+}
+
+TEST(VoteElector, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_it) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  group.say(1, Transfer{NodeId(2)});
+  group.stop(2);
+  group.run(Duration::millis(10));
+  EXPECT_EQ(group.admin(), 0u);
+  EXPECT_TRUE(group.run_until(kLan.transfer + kLan.election, [&] { return group.admin() == 1; }));
+  EXPECT_GT(group[1].admin_term(), Term(1));
+  expect_sound(group);
+}
+
+TEST(VoteElector, work_that_does_not_stop_ends_the_term_all_the_same) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(5));
+  group.work_stops_at_once = false;
+  group.say(1, Transfer{NodeId(2)});
+  group.run(Duration::seconds(29));
+  EXPECT_EQ(group.admin(), 1u);
+  EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kUnhealthy);
+  EXPECT_EQ(group[1].office(), Office::kStopping);
+  group.say(1, WorkStopped{});
+  EXPECT_EQ(group[1].office(), Office::kNone);
+}
+
+TEST(VoteElector, one_that_leaves_does_not_stand_again) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.say(1, StepDown{"it is stopped", true});
+  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.all<Left>(1).size(), 1u);
+  expect_sound(group);
+}
+
+TEST(VoteElector, an_election_that_is_called_respects_the_windows_unless_it_is_forced) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.say(2, CallElection{});
+  EXPECT_EQ(group.denied(2), "node 1 is the admin: ask it");
+  group.say(1, CallElection{});
+  EXPECT_NE(group.denied(1).find("the last election is too young"), std::string::npos);
+  EXPECT_EQ(group.all<Drain>(1).size(), 0u);
+  group.say(1, CallElection{true});
+  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[1].admin_term() == Term(2); }));
+  group.run(kLan.leader_min_term);
+  group.say(group.admin(), CallElection{});
+  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[1].admin_term() == Term(3); }));
+  expect_sound(group);
+}
+
+TEST(VoteElector, an_admin_that_was_paused_finds_out_before_it_acts) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.paused = {1};
+  EXPECT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].leads(group.now); }));
+  EXPECT_FALSE(group[1].leads(group.now));
+  group.paused.clear();
+  group.run(Duration::seconds(2));
+  EXPECT_TRUE(group.all_know(2));
+  expect_sound(group);
+}
+
+TEST(VoteElector, an_admin_whose_key_cannot_be_put_together_does_not_act) {
+  VoteGroup group(3);
+  const auto with_keys = [&](uint64_t id) {
+    VoteConfig config = group.config(id);
+    config.reconstructs_keys = true;
+    return config;
+  };
+  group.keys_are_ready = false;
+  for (uint64_t id = 1; id <= 3; ++id) group.start(id, with_keys(id));
+  ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group[1].state() == State::kReconstructing; }));
+  group.run(Duration::seconds(5));
+  EXPECT_EQ(group[1].state(), State::kReconstructing) << "it keeps its promises meanwhile";
+  EXPECT_FALSE(group[1].leads(group.now));
+  group.say(1, KeysReady{group[1].record().term, false, "two of three shares"});
+  EXPECT_EQ(group[1].office(), Office::kNone);
+  EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key could not be put together: two of three shares");
+  group.keys_are_ready = true;
+  EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
+  expect_sound(group);
+}
+
+TEST(VoteElector, unsafe_rules_give_two_admins_and_mend_it) {
+  VoteGroup group(2);
+  group.rule = QuorumRule::kPlurality;
+  group.start_all();
+  group.part(1, 2);
+  EXPECT_TRUE(group.run_until(Duration::seconds(30), [&] { return group.admins() == 2; }));
+  group.mend();
+  EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admins() == 1; }));
+  group.run(Duration::seconds(5));
+  EXPECT_EQ(group.admins(), 1u);
+  EXPECT_TRUE(group.all_know(group.admin()));
+}
+
+TEST(VoteElector, the_highest_score_wins_without_any_vote_only_where_that_is_the_rule) {
+  for (const QuorumRule rule : {QuorumRule::kMajority, QuorumRule::kPlurality, QuorumRule::kHighestScore}) {
+    VoteGroup group(2);
+    group.rule = rule;
+    group.start(1);
+    group.run(Duration::seconds(30));
+    EXPECT_EQ(group.admin(), rule == QuorumRule::kMajority ? 0u : 1u) << to_string(rule);
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::vote

@@ -1,0 +1,146 @@
+// What a VoteElector is told and what it asks for.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/time.h"
+#include "election/elector_events.h"
+#include "election/vote/vote_messages.h"
+
+namespace bellwether::vote {
+
+using election::Drain;
+using election::Elected;
+using election::Note;
+using election::Renewed;
+using election::TermEnded;
+
+// What a node must never forget: kept whole, with a checksum, on a disk that it does not share.
+struct Record {
+  uint64_t version = 0;      // how often it was written
+  uint64_t start = 0;        // how often the node was started
+  Term term;                 // the last in which it voted
+  NodeId vote;               // in it
+  Term promised;             // the last admin's that was promised anything; no earlier one is
+  Duration longest_promise;  // of any that was made
+  bool lost = false;         // what was promised before is not known any more: this node follows only
+  bool operator==(const Record&) const = default;
+};
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+struct Start {
+  enum class Found : uint8_t {
+    kRecord,
+    kNew,         // said by a person: this node was never there before. An empty disk alone does not prove it.
+    kUnreadable,  // torn, foreign, or gone: this node follows, and neither votes nor stands again
+  };
+  Found found = Found::kNew;
+  Record record;
+};
+struct Tick {};  // the time of wake() has come
+struct Received {
+  Message message;
+};
+// The answer to Persist. Not ok: perhaps it was written, perhaps not.
+struct Persisted {
+  uint64_t version = 0;
+  bool ok = true;
+  std::string why;
+};
+// How this node is: told once before it can stand, and again as it changes. The score in it is reckoned anew.
+struct Measured {
+  Claim claim;
+};
+// What this node knows of another one by itself. See claim_check.h.
+struct PeerMeasured {
+  NodeId node;
+  double network_quality = 1;
+};
+struct WorkStopped {};  // nothing of the guarded work runs any more
+// An operator asks for an election.
+struct CallElection {
+  bool forced = false;  // also in the stability windows
+};
+// An operator, or the work, wants this admin to hand over to `heir`.
+struct Transfer {
+  NodeId heir;
+};
+// This node leaves, or shall not be the admin any more.
+struct StepDown {
+  std::string cause;
+  bool leaving = false;  // does not stand again
+};
+// The answer to Reconstruct: there are keys, or none could be had.
+struct KeysReady {
+  Term term;
+  bool ok = true;
+  std::string why;
+};
+
+using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasured, WorkStopped, CallElection,
+                           Transfer, StepDown, KeysReady>;
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+// To be carried out in their order. The epoch of Elected and TermEnded is the term.
+
+// Make it durable, whole (fsync of the file and of its folder), then say Persisted with its version. In their order.
+// Whatever depends on it is sent only after that answer, so that a driver cannot send it too early.
+struct Persist {
+  Record record;
+};
+struct Send {
+  NodeId to;
+  Message message;
+};
+// To all members but this one.
+struct Broadcast {
+  Message message;
+};
+enum class State : uint8_t { kIdle, kDiscovering, kElecting, kReconstructing, kComplete };
+inline constexpr std::size_t kStates = 5;
+// "idle", "discovering", "electing", "reconstructing_keys", "complete".
+std::string_view to_string(State state);
+struct StateChanged {
+  State from = State::kIdle;
+  State to = State::kIdle;
+  std::string why;
+};
+struct AdminChanged {
+  NodeId old_admin;
+  NodeId new_admin;  // kNobody: none is known
+  Term term;
+  std::string evidence;
+};
+// An election in which this node took part is over.
+struct ElectionComplete {
+  NodeId winner;  // kNobody: nobody won
+  Term term;
+  std::string why;
+};
+// This node has won and been promised: collect the shares of the admin's key, then say KeysReady. Effects of a term
+// that is over by then come to nothing.
+struct Reconstruct {
+  Term term;
+};
+// A message that was not listened to, and why; each reason of each sender once until something of it is in order.
+struct Refused {
+  NodeId from;
+  std::string why;
+};
+// Of CallElection and Transfer: it does not happen.
+struct Denied {
+  std::string why;
+};
+// After StepDown with leaving: this node is nobody's admin any more.
+struct Left {};
+
+using Effect = std::variant<Persist, Send, Broadcast, Elected, Renewed, Drain, TermEnded, StateChanged, AdminChanged,
+                            ElectionComplete, Reconstruct, Refused, Denied, Note, Left>;
+using Effects = std::vector<Effect>;
+
+}  // namespace bellwether::vote

@@ -1,0 +1,249 @@
+// What others say that is wrong: of earlier lives, doubled, forged, inflated, contradictory.
+#include <gtest/gtest.h>
+
+#include "election/vote/vote_testing.h"
+
+namespace bellwether::vote {
+namespace {
+
+const VoteTiming kLan = VoteTiming::lan();
+
+void expect_sound(const VoteGroup& group) {
+  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
+}
+
+TEST(VoteMessages, a_stranger_is_not_listened_to) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.hear(2, {NodeId(9), 1, 1, 1, Term(7), Heartbeat{Term(7), 1}});
+  EXPECT_TRUE(group.was_refused(2, "it is not a member"));
+  EXPECT_EQ(group[2].admin(), NodeId(1));
+}
+
+TEST(VoteMessages, what_was_recorded_counts_once) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  const Message beat = group.forged(1, Heartbeat{Term(1), 1});
+  const std::size_t before = group.sent<HeartbeatAnswer>(2);
+  group.hear(2, beat);
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 1);
+  group.hear(2, beat);
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 1);
+  EXPECT_TRUE(group.was_refused(2, "it was heard before"));
+}
+
+TEST(VoteMessages, what_comes_out_of_order_counts_and_what_is_far_too_late_does_not) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  Message first = group.forged(1, Heartbeat{Term(1), 1});
+  Message second = first;
+  second.sequence += 63;
+  Message late = first;
+  late.sequence -= 1;
+  const std::size_t before = group.sent<HeartbeatAnswer>(2);
+  group.hear(2, second);
+  group.hear(2, first);
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 2);
+  group.hear(2, late);
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 2);
+}
+
+TEST(VoteMessages, an_earlier_life_is_over) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const Message old = group.forged(3, Heartbeat{Term(9), 1});
+  group.stop(3);
+  group.claims[3].uptime = Duration::zero();
+  group.start(3);
+  group.run(Duration::millis(100));
+  group.hear(2, old);
+  EXPECT_TRUE(group.was_refused(2, "an earlier life"));
+  EXPECT_EQ(group[2].admin(), NodeId(1));
+}
+
+TEST(VoteMessages, a_disk_that_was_set_back_is_found_out) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const Record old = group.disks.at(3);
+  for (int i = 0; i < 2; ++i) group.stop(3), group.start(3), group.run(Duration::seconds(3));
+  group.stop(3);
+  group.disks[3] = old;
+  group.start(3);
+  group.run(Duration::seconds(1));
+  EXPECT_TRUE(group[3].follows_only());
+  EXPECT_TRUE(group.was_noted(3, "its disk was set back"));
+  EXPECT_TRUE(group.disks.at(3).lost) << "for ever";
+  // It learns who is the admin, and takes part in nothing.
+  group.stop(3);
+  group.start(3);
+  group.run(Duration::seconds(2));
+  EXPECT_EQ(group[3].admin(), NodeId(1));
+  group.stop(1);
+  group.run(Duration::seconds(10));
+  EXPECT_EQ(group.admin(), 0u);
+}
+
+TEST(VoteMessages, a_record_that_cannot_be_read_is_not_that_of_a_new_node) {
+  VoteGroup group(3);
+  group.start(1);
+  group.start(2);
+  ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group.admin() == 1; }));
+  group.start(3, group.config(3), Start{Start::Found::kUnreadable, {}});
+  group.run(Duration::seconds(2));
+  EXPECT_TRUE(group[3].follows_only());
+  EXPECT_EQ(group[3].admin(), NodeId(1));
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(3), 0u);
+}
+
+TEST(VoteMessages, of_two_processes_under_one_id_the_second_is_silent) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  VoteElector copy(group.config(3), 99);
+  Effects effects;
+  Record record = group.disks.at(3);
+  --record.start;
+  copy.step(group.now, Start{Start::Found::kRecord, record}, effects);
+  copy.step(group.now, Persisted{record.version + 1, true, {}}, effects);
+  const auto request = std::find_if(effects.begin(), effects.end(),
+                                    [](const Effect& one) { return std::holds_alternative<Broadcast>(one); });
+  ASSERT_NE(request, effects.end());
+  group.hear(2, std::get<Broadcast>(*request).message);
+  EXPECT_TRUE(group.was_refused(2, "another process has the same id"));
+  const Message answer = group.all<Send>(2).back().message;
+  effects.clear();
+  copy.step(group.now, Received{answer}, effects);
+  EXPECT_TRUE(copy.follows_only());
+  EXPECT_EQ(copy.wake(), Instant::never());
+}
+
+TEST(VoteMessages, an_inflated_score_is_not_voted_for) {
+  VoteGroup group(3);
+  group.start_all();
+  group.cut(3, 1), group.cut(3, 2);
+  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].state() == State::kElecting; }));
+  // Node 3 cheats.
+  Claim claim = group.claims[3];
+  claim.score = 0.99;
+  group.hear(1, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
+  group.hear(2, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
+  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group.admin() == 1; }));
+  EXPECT_TRUE(group.was_noted(1, "does not vote for node 3: a score of 0.99"));
+  EXPECT_NE(group[2].ballot()->announcements().at(NodeId(3))->doubt.find("a score of 0.99"), std::string::npos);
+}
+
+TEST(VoteMessages, who_may_not_stand_is_not_voted_for) {
+  VoteGroup group(3);
+  group.start_all();
+  group.cut(3, 1), group.cut(3, 2);
+  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].state() == State::kElecting; }));
+  Claim claim = group.claims[3];
+  claim.capabilities = {"semantic_analysis"};
+  claim.resources = {0, 0, 0, 1};
+  claim.score = score_of(claim, {});
+  group.hear(2, group.forged(3, Candidacy{group[2].ballot_term(), true, claim}));
+  EXPECT_TRUE(group.was_noted(2, "no capability with which a node may stand"));
+}
+
+TEST(VoteMessages, who_votes_twice_is_named_and_counts_for_nobody) {
+  VoteGroup group(3);
+  group.start_all();
+  group.part(1, 3), group.part(2, 3);
+  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[1].state() == State::kElecting; }));
+  const Term term = group[1].ballot_term();
+  group.hear(1, group.forged(3, Vote{term, NodeId(1)}));
+  group.hear(1, group.forged(3, Vote{term, NodeId(2)}));
+  EXPECT_TRUE(group.was_noted(1, "node 3 has voted twice in term 1"));
+  EXPECT_EQ(group[1].ballot()->votes_for(NodeId(1)), 0u);
+}
+
+TEST(VoteMessages, a_vote_of_an_older_term_counts_for_nothing) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(1));
+  group.stop(1);
+  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].state() == State::kElecting; }));
+  group.hear(2, group.forged(3, Vote{Term(1), NodeId(2)}));
+  EXPECT_EQ(group[2].ballot()->votes_for(NodeId(2)), 0u);
+}
+
+TEST(VoteMessages, a_winner_shows_who_has_voted_for_it) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const auto claim = [&](std::vector<NodeId> voters) {
+    group.hear(2, group.forged(3, Winner{Term(5), 1, std::move(voters)}));
+  };
+  claim({NodeId(3)});
+  EXPECT_TRUE(group.was_refused(2, "by fewer than a majority"));
+  claim({NodeId(3), NodeId(3)});
+  claim({NodeId(3), NodeId(7)});
+  EXPECT_TRUE(group.was_refused(2, "by somebody who is no member"));
+  EXPECT_EQ(group[2].admin(), NodeId(1));
+  group.hear(2, group.forged(3, Winner{Term(1), 1, {NodeId(2), NodeId(3)}}));
+  EXPECT_TRUE(group.was_refused(2, "says that this node has voted for it, which it has not"));
+  EXPECT_EQ(group[2].admin(), NodeId(1));
+}
+
+TEST(VoteMessages, an_admin_of_an_older_term_is_refused_and_told) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.say(1, CallElection{true});
+  ASSERT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[2].admin_term() == Term(2); }));
+  group.run(Duration::millis(10));
+  const std::size_t answers = group.sent<HeartbeatAnswer>(2);
+  group.hear(2, group.forged(3, Heartbeat{Term(1), 9}));
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), answers);
+  EXPECT_TRUE(group.was_refused(2, "it is the admin of an older term"));
+  const Message told = group.all<Send>(2).back().message;
+  EXPECT_EQ(std::get<DiscoveryResponse>(told.body).admin, NodeId(1));
+}
+
+TEST(VoteMessages, two_admins_of_one_term_both_go_and_one_follows) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  // As if some node had voted twice.
+  group.hear(1, group.forged(5, Heartbeat{Term(1), 1}));
+  EXPECT_FALSE(group[1].leads(group.now));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).why, "node 5 is the admin of the same term");
+  EXPECT_TRUE(group.run_until(Duration::seconds(5), [&] { return group.admin() != 0; }));
+  EXPECT_GT(group[1].admin_term(), Term(1));
+  expect_sound(group);
+}
+
+TEST(VoteMessages, who_hears_two_admins_of_one_term_tells_both) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.hear(2, group.forged(3, Heartbeat{Term(1), 1}));
+  EXPECT_TRUE(group.was_noted(2, "nodes 1 and 3 are both the admin of term 1"));
+  group.run(Duration::millis(5));
+  EXPECT_FALSE(group[1].leads(group.now)) << "it was told";
+  expect_sound(group);
+}
+
+TEST(VoteMessages, an_admin_steps_down_on_sight_of_a_later_term) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.hear(1, group.forged(2, DiscoveryResponse{NodeId(3), Term(4), 0, 0}));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).why, "node 3 is the admin of a later term");
+}
+
+// A promise that still lasts keeps a node from answering another admin, however late its term.
+TEST(VoteMessages, nobody_answers_two_admins_within_one_promise) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::millis(10));
+  const std::size_t answers = group.sent<HeartbeatAnswer>(2);
+  const auto other = [&] { return group.forged(3, Winner{Term(5), 1, {NodeId(1), NodeId(3)}}); };
+  group.part(1, 2);
+  group.hear(2, other());
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), answers);
+  EXPECT_EQ(group[2].admin(), NodeId(3)) << "it knows of it";
+  group.run(kLan.promise());
+  group.hear(2, other());
+  group.run(Duration::millis(5));
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), answers + 1);
+  EXPECT_EQ(group.disks.at(2).promised, Term(5));
+}
+
+}  // namespace
+}  // namespace bellwether::vote

@@ -1,0 +1,87 @@
+#include "election/vote/vote_timing.h"
+
+#include <algorithm>
+
+#include "base/units.h"
+
+namespace bellwether::vote {
+namespace {
+
+Duration share(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
+
+}  // namespace
+
+VoteTiming VoteTiming::lan() {
+  VoteTiming timing;
+  timing.discovery = Duration::millis(500);
+  timing.discovery_backoff = Duration::millis(250);
+  timing.election = Duration::seconds(2);
+  timing.heartbeat_timeout = Duration::seconds(1);
+  timing.gather = Duration::millis(100);
+  timing.stop_grace = Duration::millis(100);
+  timing.transfer = Duration::seconds(3);
+  timing.set_windows();
+  return timing;
+}
+
+void VoteTiming::set_windows() {
+  election_min_term = discovery * 2;
+  leader_min_term = heartbeat_timeout * 3;
+}
+
+Duration VoteTiming::longest_act() const { return share(heartbeat_timeout, 1 - drift); }
+
+Duration VoteTiming::promise() const { return share(heartbeat_timeout, 1 + drift); }
+
+Status VoteTiming::validate() const {
+  const auto all = {discovery, discovery_backoff, election, heartbeat_timeout, gather, transfer};
+  if (std::any_of(all.begin(), all.end(), [](Duration one) { return one <= Duration::zero(); }) ||
+      stop_grace < Duration::zero() || election_min_term < Duration::zero() || leader_min_term < Duration::zero()) {
+    return fail(Errc::kInvalid,
+                "discovery_timeout, discovery_backoff, election_timeout, heartbeat_timeout, gather_timeout and "
+                "transfer_timeout must be longer than nothing");
+  }
+  if (drift < 0 || drift > 0.2) {
+    return fail(Errc::kInvalid, "a drift of " + std::to_string(drift) + ": clocks within 0 to 0.2 of true time");
+  }
+  if (heartbeat_timeout > kLongestHeartbeatTimeout) {
+    return fail(Errc::kInvalid, "a heartbeat_timeout of " + format_duration(heartbeat_timeout) + " is longer than " +
+                                    format_duration(kLongestHeartbeatTimeout) +
+                                    ", the longest that is promised to any admin");
+  }
+  // A heartbeat that was lost is said again after a tenth of the timeout.
+  const Duration needed = heartbeat() + heartbeat_timeout / 5 + stop_grace;
+  if (needed > longest_act()) {
+    return fail(Errc::kInvalid, "a heartbeat, two repetitions and the time to stop (" + format_duration(heartbeat()) +
+                                    " + " + format_duration(heartbeat_timeout / 5) + " + " +
+                                    format_duration(stop_grace) + ") do not fit into heartbeat_timeout as the " +
+                                    "slowest clock shows it (" + format_duration(longest_act()) +
+                                    "): lengthen it, or give the work less time to stop");
+  }
+  if (gather * 3 > election) {
+    return fail(Errc::kInvalid, "an election of " + format_duration(election) + " has no room for three times " +
+                                    format_duration(gather) +
+                                    " (gather_timeout): to hear candidates, to vote, and to say it again");
+  }
+  return {};
+}
+
+VoteBudget budget_of(const VoteTiming& timing, const VoteBudgetInput& input) {
+  const auto election = [&](election::Sum& sum) {
+    sum.add("2 rtt", input.round_trip * 2);
+    sum.add("2 sync", input.sync * 2);
+  };
+  VoteBudget budget;
+  budget.crash_worst.add("heartbeat_timeout x (1 + drift)", timing.promise());
+  budget.crash_worst.add("2 gather", timing.gather * 2);
+  election(budget.crash_worst);
+  budget.crash_typical.add("heartbeat_timeout x (1 + drift)", timing.promise());
+  budget.crash_typical.add("- heartbeat / 2", -(timing.heartbeat() / 2));
+  budget.crash_typical.add("gather / 2", timing.gather / 2);
+  election(budget.crash_typical);
+  election(budget.transfer);
+  budget.cut_off_stops.add("heartbeat_timeout x (1 - drift)", timing.longest_act());
+  return budget;
+}
+
+}  // namespace bellwether::vote
