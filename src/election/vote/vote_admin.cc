@@ -182,7 +182,7 @@ void VoteElector::take_office(Instant now, Effects& out) {
   fall_back_ = Instant::never();
   last_election_ = now;
   any_election_ = true;
-  quorum_was_lost_ = false;
+  quorum_was_lost_ = steps_back_ = false;
   elect_at_ = next_discovery_ = Instant::never();
   if (pending_) note(false, std::string(to_string(*pending_)) + " came to nothing: there is an admin", out);
   pending_.reset();

@@ -55,7 +55,7 @@ void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects
                  now + timing.gather};
   become(State::kElecting, std::string(to_string(why)), out);
   // Who has just given up the office for an heir does not stand beside it.
-  const bool candidate = stands() && (heir == kNobody || heir == config_.self);
+  const bool candidate = stands() && (heir == config_.self || (heir == kNobody && !steps_back_));
   claim_.score = score_of(claim_, config_.weights);
   round_->ballot.announce(config_.self, candidate ? std::optional(Ballot::Candidate{claim_, {}}) : std::nullopt);
   say(kNobody, Candidacy{term, candidate, candidate ? claim_ : Claim{}}, out);
@@ -159,12 +159,11 @@ void VoteElector::decide(Instant now, bool closed, Effects& out) {
 void VoteElector::repeat(Instant now, Effects& out) {
   Round& round = *round_;
   round.repeat_at = now + config_.timing.gather;
-  const bool candidate = stands() && (round.heir == kNobody || round.heir == config_.self);
   const bool voted = record_.term == round.term && round.voted && vote_version_ == 0;
   const auto& own = round.ballot.announcements().find(config_.self)->second;
   for (const auto& [node, peer] : peers_) {
     if (!round.ballot.has_announced(node)) {
-      say(node, Candidacy{round.term, candidate && own, own ? own->claim : Claim{}}, out);
+      say(node, Candidacy{round.term, own.has_value(), own ? own->claim : Claim{}}, out);
     }
     if (voted && !round.ballot.has_voted(node)) say(node, Vote{record_.term, record_.vote}, out);
   }
@@ -193,6 +192,12 @@ void VoteElector::win(Instant now, Effects& out) {
 void VoteElector::fail_round(Instant now, std::string why, Effects& out) {
   BW_PROBE("vote: an election that nobody wins");
   const Term term = round_->term;
+  const auto is_rival = [this](const auto& one) {
+    return one.first != config_.self && one.second && round_->ballot.votes_for(one.first) > 0;
+  };
+  const auto& announced = round_->ballot.announcements();
+  // The votes were split. Voters who believe different candidates would split them for ever.
+  steps_back_ = std::any_of(announced.begin(), announced.end(), is_rival) && prng_.chance(0.5);
   end_round(kNobody, term, why, out);
   discover(now, std::move(why), out);
   const Duration backoff = config_.timing.discovery_backoff;
@@ -204,7 +209,10 @@ void VoteElector::fail_round(Instant now, std::string why, Effects& out) {
 void VoteElector::end_round(NodeId winner, Term term, std::string why, Effects& out) {
   round_->over = true;
   vote_version_ = 0;
-  if (winner != kNobody) pending_.reset();
+  if (winner != kNobody) {
+    pending_.reset();
+    steps_back_ = false;
+  }
   out.push_back(ElectionComplete{winner, term, std::move(why)});
 }
 

@@ -214,7 +214,8 @@ class VoteElector {
   Claim claim_;
   bool measured_ = false;
   bool leaving_ = false;
-  Term highest_;  // that was heard of
+  bool steps_back_ = false;  // from the next election: the last one was split
+  Term highest_;             // that was heard of
 
   NodeId admin_;
   Term admin_term_;

@@ -137,6 +137,36 @@ TEST(VoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_promise) 
   expect_sound(group);
 }
 
+// What it has promised before, it does not know any more; the admin counts on it all the same.
+TEST(VoteElector, a_node_that_was_started_again_is_quiet_for_as_long_as_a_promise_lasts) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.part(1, 3);
+  group.run(Duration::seconds(5));
+  ASSERT_EQ(group.admin(), 1u) << "node 2 answers it, and tells node 3 of it";
+  group.part(1, 2);
+  group.stop(2);
+  group.claims[2].uptime = Duration::zero();
+  group.start(2);
+  const Instant started = group.now;
+  EXPECT_TRUE(
+      group.run_until(Duration::seconds(20), [&] { return group[2].leads(group.now) || group[3].leads(group.now); }));
+  EXPECT_GE(group.now - started, kLan.promise());
+  expect_sound(group);
+}
+
+// Node 2 believes itself, and node 3 does not: whoever it is, somebody has to be elected.
+TEST(VoteElector, votes_that_are_split_are_not_split_for_ever) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.stop(1);
+  group.stop(2);
+  group.start(2);
+  EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() != 0; }));
+  EXPECT_TRUE(group.was_noted(3, "does not vote for node 2: it is up for"));
+  EXPECT_EQ(group.admin(), 3u);
+}
+
 TEST(VoteElector, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
   VoteGroup group(3);
   group.claims[1].capabilities = {"semantic_analysis"};
