@@ -38,6 +38,7 @@ ROOMS = [
     ("src/cluster/discovery/*", "discovery", "base", True),
     ("src/cluster/copies/*", "copies", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/jobs/*", "jobs", f"cluster {UP_TO_CLUSTER}", False),
+    ("src/cluster/vote/*", "cluster_vote", f"cluster signature {UP_TO_CLUSTER}", False),
     ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
     ("src/web/*", "web", "codec runtime base", False),

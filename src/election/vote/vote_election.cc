@@ -24,7 +24,10 @@ void VoteElector::start_election(Instant now, Trigger why, std::optional<Permiss
 }
 
 void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& started, Effects& out) {
-  if (started.permission && started.permission->term == admin_term_ && from == admin_) {
+  // Only who had the office may say who follows.
+  const std::optional<Permission>& permission = started.permission;
+  const bool permitted = permission && permission->term == admin_term_ && from == last_admin_;
+  if (permitted && admin_ == from) {
     // Its work has stopped: what was promised to it binds nobody any more.
     if (from == promised_to_) promised_until_ = std::min(promised_until_, now);
     set_admin(kNobody, admin_term_, "node " + std::to_string(from.value()) + " has given up the office", out);
@@ -34,7 +37,7 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
     BW_PROBE("vote: an election that this node takes no part in");
     return tell(from, out);
   }
-  join(now, started.term, started.trigger, started.permission ? started.permission->heir : kNobody, out);
+  join(now, started.term, started.trigger, permitted ? permission->heir : kNobody, out);
 }
 
 void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects& out) {
@@ -51,7 +54,7 @@ void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects
                  heir,
                  why == Trigger::kHeartbeatTimeout ? promised_to_ : kNobody,
                  heir == kNobody ? now + timing.gather : now,
-                 now + timing.election,
+                 now + (heir == kNobody ? timing.election : timing.transfer),
                  now + timing.gather};
   become(State::kElecting, std::string(to_string(why)), out);
   // Who has just given up the office for an heir does not stand beside it.

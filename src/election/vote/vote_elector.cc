@@ -155,9 +155,9 @@ void VoteElector::on_tick(Instant now, Effects& out) {
   if (now >= fall_back_) {
     fall_back_ = Instant::never();
     if (admin_ == kNobody && may_take_part(now)) {
-      note(true, "the heir has not taken over in time: this node stands again", out);
+      note(true, "the heir has not taken over in time: this node takes the office back", out);
       if (round_ && !round_->over) end_round(kNobody, round_->term, "the heir has not taken over in time", out);
-      return start_election(now, Trigger::kManual, std::nullopt, out);
+      return start_election(now, Trigger::kManual, Permission{term_, config_.self}, out);
     }
   }
   if (round_ && !round_->over) {
@@ -338,6 +338,7 @@ void VoteElector::become(State state, std::string why, Effects& out) {
 void VoteElector::set_admin(NodeId admin, Term term, std::string evidence, Effects& out) {
   const NodeId before = admin_;
   admin_ = admin;
+  if (admin != kNobody) last_admin_ = admin;
   admin_term_ = std::max(admin_term_, term);
   highest_ = std::max(highest_, term);
   if (before != admin) out.push_back(AdminChanged{before, admin, term, std::move(evidence)});

@@ -219,6 +219,7 @@ class VoteElector {
 
   NodeId admin_;
   Term admin_term_;
+  NodeId last_admin_;                       // in that term, also when it is gone
   Instant admin_until_ = Instant::never();  // nothing was heard of it by then: it is gone
   NodeId promised_to_;
   Instant promised_until_;
@@ -250,7 +251,7 @@ class VoteElector {
     Instant until;
   };
   std::optional<SteppingDown> stepping_down_;
-  Instant fall_back_ = Instant::never();  // no heir has taken over: this node stands again
+  Instant fall_back_ = Instant::never();  // no heir has taken over by then: this node does again
 };
 
 }  // namespace bellwether::vote

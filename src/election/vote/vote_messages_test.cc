@@ -157,6 +157,27 @@ TEST(VoteMessages, who_votes_twice_is_named_and_counts_for_nobody) {
   EXPECT_EQ(group[1].ballot()->votes_for(NodeId(1)), 0u);
 }
 
+TEST(VoteMessages, only_who_has_the_office_can_give_it_up) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(1));
+  const auto forged = [&] {
+    return group.forged(3, ElectionStarted{Term(2), Trigger::kManual, Permission{Term(1), NodeId(3)}});
+  };
+  group.hear(2, forged());
+  EXPECT_EQ(group[2].state(), State::kIdle);
+  EXPECT_EQ(group[2].admin(), NodeId(1));
+  // Nor is its heir the only one who is voted for when there is nobody.
+  group.stop(1);
+  group.stop(3);
+  group.run(Duration::seconds(3));
+  group.claims[1].uptime = Duration::zero();
+  group.start(1);
+  group.hear(2, forged());
+  EXPECT_EQ(group[2].state(), State::kElecting);
+  EXPECT_TRUE(group.run_until(Duration::seconds(20), [&] { return group.admin() != 0; }));
+}
+
 TEST(VoteMessages, a_vote_of_an_older_term_counts_for_nothing) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);

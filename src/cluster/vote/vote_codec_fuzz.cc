@@ -1,0 +1,60 @@
+// Bytes as the messages of a scored vote, and as the record of a node: whatever decodes survives being encoded and
+// decoded again, and an elector takes it, from a member or from anybody, without harm.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+#include "base/check.h"
+#include "cluster/vote/vote_codec.h"
+#include "election/vote/vote_elector.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using vote::NodeId;
+
+vote::VoteElector started() {
+  vote::VoteConfig config;
+  config.self = NodeId(1);
+  config.members = {NodeId(1), NodeId(2), NodeId(3)};
+  config.timing = vote::VoteTiming::lan();
+  vote::VoteElector elector(std::move(config), 1);
+  vote::Effects effects;
+  elector.step(Instant::from_ns(1), vote::Measured{{{"admin_election"}, {}, {}, {}}}, effects);
+  elector.step(Instant::from_ns(1), vote::Start{}, effects);
+  elector.step(Instant::from_ns(2), vote::Persisted{1, true, {}}, effects);
+  return elector;
+}
+
+}  // namespace
+}  // namespace bellwether::cluster
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
+  using namespace bellwether;
+  using namespace bellwether::cluster;
+  std::string_view rest(reinterpret_cast<const char*>(data), size);
+  if (const auto record = decode_vote_record(rest)) {
+    const auto again = decode_vote_record(encode_vote_record(*record));
+    check(again.has_value() && *again == *record, "a record survives");
+  }
+  // Messages one after the other, each with its length before it, and a tick after each.
+  vote::VoteElector elector = started();
+  Instant now = Instant::from_ns(4) + Duration::seconds(1);
+  while (!rest.empty()) {
+    const std::size_t length = std::min<std::size_t>(static_cast<uint8_t>(rest.front()), rest.size() - 1);
+    const std::string_view bytes = rest.substr(1, length);
+    rest.remove_prefix(1 + length);
+    const auto message = decode_vote_message(bytes);
+    if (!message) continue;
+    const std::string encoded = encode_vote_message(*message);
+    const auto again = decode_vote_message(encoded);
+    check(again.has_value() && encode_vote_message(*again) == encoded, "a message survives");
+    vote::Effects effects;
+    elector.step(now, vote::Received{*message}, effects);
+    now += Duration::millis(20);
+    elector.step(now, vote::Tick{}, effects);
+    check(!elector.leads(now) || !elector.follows_only(), "nobody leads without its record");
+  }
+  return 0;
+}

@@ -1,0 +1,259 @@
+#include "cluster/vote/vote_driver.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/printable.h"
+#include "cluster/message_types.h"
+#include "cluster/vote/vote_codec.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using runtime::task;
+
+constexpr const char* kRecord = "vote/record";
+
+vote::NodeId node_id(const std::string& name) { return vote::NodeId(member_id(name).value()); }
+
+vote::VoteConfig config_of(const VoteSettings& settings) {
+  vote::VoteConfig config;
+  config.self = node_id(settings.self);
+  for (const std::string& name : settings.members) config.members.push_back(node_id(name));
+  config.rule = settings.rule;
+  config.timing = settings.timing;
+  config.weights = settings.weights;
+  return config;
+}
+
+}  // namespace
+
+VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
+                       const Addresses& addresses, const VoteSeal& seal, const ClaimSource& claims,
+                       VoteSettings settings, uint64_t seed, Listener& listener)
+    : runtime_(runtime),
+      kv_(kv),
+      links_(links),
+      switchboard_(switchboard),
+      addresses_(addresses),
+      seal_(seal),
+      claims_(claims),
+      settings_(std::move(settings)),
+      listener_(listener),
+      kernel_(config_of(settings_), seed) {
+  for (const std::string& name : settings_.members) names_[node_id(name)] = name;
+  switchboard_.connect(message_type::kVote, *this);
+}
+
+VoteDriver::~VoteDriver() { switchboard_.disconnect(message_type::kVote); }
+
+std::string VoteDriver::name_of(vote::NodeId node) const {
+  const auto found = names_.find(node);
+  return found == names_.end() ? std::string() : found->second;
+}
+
+// What this node has ever said. That nothing is there proves nothing: a disk may have been replaced.
+task<vote::Start> VoteDriver::load() {
+  vote::Start start;
+  start.found = vote::Start::Found::kUnreadable;
+  const auto stored = co_await kv_.get(kRecord);
+  if (stored && stored->has_value()) {
+    auto record = decode_vote_record(**stored);
+    if (record) {
+      start.found = vote::Start::Found::kRecord;
+      start.record = *record;
+      co_return start;
+    }
+    listener_.on_note(true, record.error().message);
+  } else if (!stored) {
+    listener_.on_note(true, "what this node has voted cannot be read: " + stored.error().message);
+  } else if (settings_.first_start) {
+    start.found = vote::Start::Found::kNew;
+  } else {
+    listener_.on_note(true, "nothing is known of earlier votes of '" + settings_.self +
+                                "', so it follows and does not vote. If it has never been in this group, start it once "
+                                "with --first-start; if its disk was lost, let a node of a new name take its place");
+  }
+  co_return start;
+}
+
+task<void> VoteDriver::run(runtime::Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  const vote::Start start = co_await load();
+  scope_ = &scope;
+  step(vote::Measured{claims_.claim(runtime_.boot_now())});
+  step(start);
+  scope.spawn(keep_measuring(scope.cancellation()));
+  co_await keep_time(scope.cancellation());
+  scope.cancel();
+  co_await scope.join();
+  scope_ = nullptr;
+  // Whatever was led here must not be acted upon any more: nobody renews it.
+  if (term_end_ != nullptr) term_end_->move_to(Instant());
+}
+
+task<void> VoteDriver::keep_time(runtime::Cancellation* cancel) {
+  while (!cancel->cancelled()) {
+    runtime::Cancellation nap(cancel);
+    nap_ = &nap;
+    const bool due = co_await runtime_.sleep_until_boot(kernel_.wake(), &nap);
+    nap_ = nullptr;
+    if (due) step(vote::Tick{});
+  }
+}
+
+// Twice in the time of a heartbeat, so that each one carries what is true.
+task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
+  Periodic period(Period::about(settings_.timing.heartbeat() / 2), runtime_.prng().fork());
+  while (co_await runtime_.sleep(period.next(), cancel)) step(vote::Measured{claims_.claim(runtime_.boot_now())});
+}
+
+void VoteDriver::tell(vote::Event event) {
+  if (scope_ != nullptr) step(event);
+}
+
+// The kernel answers within the call.
+Status VoteDriver::ask(vote::Event event) {
+  denied_.clear();
+  tell(std::move(event));
+  if (!denied_.empty()) return fail(Errc::kRefused, denied_);
+  return {};
+}
+
+void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
+  if (scope_ == nullptr) return;
+  const std::string& sender = connection.peer().identity.node;
+  const auto bytes = seal_.open(as_text(inbound.body), sender);
+  auto message = bytes ? decode_vote_message(*bytes) : tl::unexpected(bytes.error());
+  if (message && message->from != node_id(sender)) {
+    message = fail(Errc::kProtocol, "a message of '" + printable(sender) + "' in the name of another node");
+  }
+  if (message) return step(vote::Received{std::move(*message)});
+  // The first of many is said.
+  if (refused_++ == 0) listener_.on_note(true, message.error().message);
+}
+
+void VoteDriver::set_health(const quorum::LocalHealth& health) {
+  const bool critical = health.load == quorum::Load::kCritical;
+  if (!kernel_.leads(runtime_.boot_now()) || (!critical && health.disk)) return;
+  tell(vote::StepDown{critical ? "it is overloaded (critical)" : "its disk does not answer", false});
+}
+
+Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) {
+  if (heir.empty()) {
+    if (!kernel_.leads(runtime_.boot_now())) return fail(Errc::kRefused, "this node is not the admin");
+    tell(vote::StepDown{cause, false});
+    return {};
+  }
+  if (!names_.contains(node_id(heir))) {
+    return fail(Errc::kInvalid, "'" + printable(heir) + "' is no member of this group");
+  }
+  return ask(vote::Transfer{node_id(heir)});
+}
+
+void VoteDriver::leave(const std::string& cause) { tell(vote::StepDown{cause, true}); }
+
+Status VoteDriver::change_voters(bool, const std::string&) {
+  return fail(Errc::kUnsupported,
+              "the members of a scored vote are those in the settings of all nodes: change them there, on all of them, "
+              "while none runs");
+}
+
+Status VoteDriver::call_election(bool forced) { return ask(vote::CallElection{forced}); }
+
+std::string VoteDriver::obstacle() const {
+  return kernel_.follows_only() ? "its record of votes is lost: it does not vote" : std::string();
+}
+
+Leadership::View VoteDriver::view() const {
+  View view{.decided_by = "vote", .role = std::string(to_string(kernel_.state()))};
+  view.term = kernel_.admin_term().value();
+  view.active = !kernel_.follows_only();
+  view.follows_only = kernel_.follows_only();
+  if (!kernel_.stands()) view.stands_back = "it has no capability with which a node may stand";
+  for (const std::string& name : settings_.members) view.voters.push_back({.name = name});
+  return view;
+}
+
+// Events that listeners cause wait until the effects of the one before have been carried out.
+void VoteDriver::step(const vote::Event& event) {
+  inbox_.push_back(event);
+  if (std::exchange(busy_, true)) return;
+  while (!inbox_.empty()) {
+    const vote::Event next = std::move(inbox_.front());
+    inbox_.pop_front();
+    vote::Effects effects;
+    // The boot clock is read for each event: what the kernel decides must not be older than the event.
+    kernel_.step(runtime_.boot_now(), next, effects);
+    for (vote::Effect& effect : effects) carry_out(effect);
+  }
+  busy_ = false;
+  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
+}
+
+// The kernel knows nodes by their ids; people know them by their names.
+std::string VoteDriver::with_names(const std::string& text) const {
+  std::string out = text;
+  for (const auto& [id, name] : names_) {
+    const std::string number = std::to_string(id.value());
+    for (std::size_t at = out.find(number); at != std::string::npos; at = out.find(number, at)) {
+      out.replace(at, number.size(), "'" + name + "'");
+      at += name.size() + 2;
+    }
+  }
+  return out;
+}
+
+void VoteDriver::send(vote::NodeId to, const vote::Message& message) {
+  const auto peer = addresses_.find(name_of(to));
+  if (!peer) return;  // as if it had been lost: the kernel says again what matters
+  links_.send(*peer, message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
+              settings_.timing.heartbeat_timeout);
+}
+
+task<void> VoteDriver::persist(VoteDriver* self, vote::Record record) {
+  std::vector<KvChange> changes;
+  changes.push_back({kRecord, encode_vote_record(record)});
+  const Status done = co_await self->kv_.put(std::move(changes));
+  vote::Persisted persisted{.version = record.version, .ok = done.has_value(), .why = {}};
+  if (!done) persisted.why = done.error().message;
+  self->step(persisted);
+}
+
+void VoteDriver::carry_out(vote::Effect& effect) {
+  if (auto* record = std::get_if<vote::Persist>(&effect)) {
+    scope_->spawn(persist(this, record->record));
+  } else if (const auto* message = std::get_if<vote::Send>(&effect)) {
+    send(message->to, message->message);
+  } else if (const auto* all = std::get_if<vote::Broadcast>(&effect)) {
+    for (const auto& [node, name] : names_) {
+      if (name != settings_.self) send(node, all->message);
+    }
+  } else if (const auto* won = std::get_if<vote::Elected>(&effect)) {
+    term_end_ = std::make_shared<election::TermEnd>();
+    term_end_->move_to(won->ends);
+    listener_.on_elected({settings_.key, settings_.self, won->epoch, won->since, term_end_});
+  } else if (const auto* renewed = std::get_if<vote::Renewed>(&effect)) {
+    term_end_->move_to(renewed->ends);
+  } else if (const auto* drain = std::get_if<vote::Drain>(&effect)) {
+    listener_.on_drain(with_names(drain->cause));
+  } else if (const auto* ended = std::get_if<vote::TermEnded>(&effect)) {
+    term_end_->move_to(Instant());
+    election::TermEnded told = *ended;
+    told.why = with_names(told.why);
+    listener_.on_term_ended(told);
+  } else if (const auto* changed = std::get_if<vote::AdminChanged>(&effect)) {
+    listener_.on_leader_changed(name_of(changed->new_admin), changed->term, with_names(changed->evidence));
+  } else if (const auto* denied = std::get_if<vote::Denied>(&effect)) {
+    denied_ = with_names(denied->why);
+  } else if (const auto* refused = std::get_if<vote::Refused>(&effect)) {
+    listener_.on_note(true, "a message of '" + name_of(refused->from) + "' counts for nothing: " + refused->why);
+  } else if (const auto* note = std::get_if<vote::Note>(&effect)) {
+    listener_.on_note(note->warning, with_names(note->text));
+  } else if (std::holds_alternative<vote::Left>(effect)) {
+    listener_.on_retired();
+  }
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,104 @@
+// One node of a group that elects an admin by scored votes, at work: the kernel (election/vote/vote_elector.h) with a
+// disk, connections, signatures and the boot clock. It carries the kernel's effects out in their order, tells a
+// listener what matters, and hands out the term of office that whatever is guarded asks before it acts. One thread,
+// that of its runtime.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/kv.h"
+#include "cluster/leadership.h"
+#include "cluster/peer_names.h"
+#include "cluster/vote/vote_seal.h"
+#include "election/vote/vote_elector.h"
+
+namespace bellwether::cluster {
+
+struct VoteSettings {
+  std::string key;                   // what is led, for the term of office
+  std::string self;                  // name
+  std::vector<std::string> members;  // all names, this one's too
+  vote::QuorumRule rule = vote::QuorumRule::kMajority;
+  vote::VoteTiming timing;
+  vote::ScoreWeights weights;
+  bool first_start = false;  // a person says that this node never voted before
+};
+
+// How this node is, as it was measured last.
+class ClaimSource {
+ public:
+  virtual ~ClaimSource() = default;
+  // Without its score.
+  virtual vote::Claim claim(Instant now) const = 0;
+};
+
+class VoteDriver final : public Leadership, private Service {
+ public:
+  // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the names have different ids.
+  VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
+             const VoteSeal& seal, const ClaimSource& claims, VoteSettings settings, uint64_t seed, Listener& listener);
+  ~VoteDriver() override;
+  VoteDriver(const VoteDriver&) = delete;
+  VoteDriver& operator=(const VoteDriver&) = delete;
+
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
+  bool leads(Instant now) const override { return kernel_.leads(now); }
+  void work_stopped() override { tell(vote::WorkStopped{}); }
+  void set_health(const quorum::LocalHealth& health) override;
+  // What others think of it ends nobody's office here: promises run out by themselves.
+  void suspect(const std::string&) override {}
+  Status hand_over(const std::string& cause, const std::string& heir) override;
+  void leave(const std::string& cause) override;
+  Status change_voters(bool add, const std::string& name) override;
+  std::string obstacle() const override;
+  bool electable() const override { return kernel_.stands(); }
+  bool votes() const override { return true; }
+  View view() const override;
+
+  // An election, as an operator asks for it. kRefused says why there is none.
+  Status call_election(bool forced);
+  const vote::VoteElector& kernel() const { return kernel_; }
+  // Empty for nobody.
+  std::string name_of(vote::NodeId node) const;
+  // Messages that were refused: not signed, not what they should be, or from somebody else than they say.
+  uint64_t refused() const { return refused_; }
+
+ private:
+  runtime::task<vote::Start> load();
+  runtime::task<void> keep_time(runtime::Cancellation* cancel);
+  runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
+  void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  void tell(vote::Event event);
+  Status ask(vote::Event event);
+  void step(const vote::Event& event);
+  void carry_out(vote::Effect& effect);
+  void send(vote::NodeId to, const vote::Message& message);
+  std::string with_names(const std::string& text) const;
+  static runtime::task<void> persist(VoteDriver* self, vote::Record record);
+
+  runtime::Runtime& runtime_;
+  Kv& kv_;
+  PeerLinks& links_;
+  Switchboard& switchboard_;
+  const Addresses& addresses_;
+  const VoteSeal& seal_;
+  const ClaimSource& claims_;
+  VoteSettings settings_;
+  Listener& listener_;
+  vote::VoteElector kernel_;
+  std::map<vote::NodeId, std::string> names_;
+  std::shared_ptr<election::TermEnd> term_end_;
+  std::deque<vote::Event> inbox_;
+  std::string denied_;  // the last wish that was denied, and why
+  bool busy_ = false;
+  runtime::Cancellation* nap_ = nullptr;
+  runtime::Scope* scope_ = nullptr;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,216 @@
+// Three nodes over real sockets, with disks in memory.
+#include "cluster/vote/vote_driver.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/vote/vote_testing_keys.h"
+#include "runtime/stream_testing.h"
+#include "wire/link/link_testing.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using runtime::task;
+using testing::HasSubstr;
+
+class MemoryKv final : public Kv {
+ public:
+  std::map<std::string, std::string> kept;
+
+  task<Result<std::optional<std::string>>> get(std::string key) override {
+    const auto found = kept.find(key);
+    co_return found == kept.end() ? std::nullopt : std::optional<std::string>(found->second);
+  }
+  task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string) override {
+    co_return std::vector<std::pair<std::string, std::string>>{};
+  }
+  task<Status> put(std::vector<KvChange> changes) override {
+    for (const KvChange& one : changes) kept[one.key] = one.value.value_or("");
+    co_return Status();
+  }
+};
+
+// What of a node outlives its process.
+struct Machine {
+  MemoryKv disk;
+  runtime::Endpoint at;
+};
+
+class Node final : public Leadership::Listener, public PeerLinks::Listener, public Addresses, public ClaimSource {
+ public:
+  Node(runtime::Runtime& runtime, std::map<std::string, Machine>& machines, std::string name, unsigned char key,
+       double cpu)
+      : runtime_(runtime),
+        machines_(machines),
+        name_(std::move(name)),
+        cpu_(cpu),
+        seal_("flock", test_signing_key(key),
+              {{"a", test_signing_key(1).public_key()},
+               {"b", test_signing_key(2).public_key()},
+               {"c", test_signing_key(3).public_key()}}) {
+    dialling_.handshake = link::test_node(name_, wire::Role::kManager);
+    link::ServerSettings serving;
+    serving.handshake = dialling_.handshake;
+    Machine& own = machines_[name_];
+    const runtime::Endpoint at = own.at.port == 0 ? runtime::Endpoint{runtime::IpAddress::loopback(), 0} : own.at;
+    auto made = link::Server::listen(runtime_, at, serving, keys_, switchboard_, refusals_);
+    EXPECT_TRUE(made) << made.error().message;
+    server_ = std::move(*made);
+    own.at = server_->local();
+  }
+  void start(bool first) {
+    VoteSettings settings;
+    settings.key = "flock";
+    settings.self = name_;
+    settings.members = {"a", "b", "c"};
+    settings.timing = vote::VoteTiming::lan();
+    settings.first_start = first;
+    driver_ = std::make_unique<VoteDriver>(runtime_, machines_[name_].disk, links_, switchboard_, *this, seal_, *this,
+                                           std::move(settings), runtime_.prng().next(), *this);
+    scope_.spawn(server_->serve(scope_.cancellation()));
+    scope_.spawn(driver_->run(scope_.cancellation()));
+  }
+  task<void> stop() {
+    scope_.cancel();
+    co_await scope_.join();
+    co_await links_.close(Duration::millis(10));
+  }
+  VoteDriver& driver() { return *driver_; }
+  bool leads() const { return driver_->leads(runtime_.boot_now()); }
+
+  std::string leader;
+  std::vector<std::string> notes;
+  std::vector<election::TermOfOffice> terms;
+  std::vector<election::TermEnded> ended;
+
+ private:
+  void on_elected(const election::TermOfOffice& term) override { terms.push_back(term); }
+  void on_drain(const std::string&) override { driver_->work_stopped(); }
+  void on_term_ended(const election::TermEnded& end) override {
+    ended.push_back(end);
+    if (end.work_runs) driver_->work_stopped();
+  }
+  void on_leader_changed(const std::string& name, election::Term, const std::string&) override { leader = name; }
+  void on_note(bool, const std::string& text) override { notes.push_back(text); }
+  void on_refused(const PeerAddress&) override {}
+  void on_trouble(const PeerAddress&, const Error&) override {}
+  std::optional<PeerAddress> find(const std::string& name) const override {
+    const auto found = machines_.find(name);
+    if (found == machines_.end() || found->second.at.port == 0) return std::nullopt;
+    return PeerAddress{name, found->second.at};
+  }
+  vote::Claim claim(Instant now) const override {
+    const Duration up = now - Instant() < Duration::seconds(1) ? Duration() : Duration::millis(1);
+    return {{"admin_election"}, up, up, {cpu_, 0.5, 0.5, 0.9}};
+  }
+
+  runtime::Runtime& runtime_;
+  std::map<std::string, Machine>& machines_;
+  std::string name_;
+  double cpu_;
+  VoteSeal seal_;
+  wire::Keyring keys_ = link::test_keyring();
+  link::RefusalWatch refusals_{nullptr};
+  link::DialSettings dialling_;
+  Switchboard switchboard_;
+  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
+  std::unique_ptr<link::Server> server_;
+  std::unique_ptr<VoteDriver> driver_;
+  runtime::Scope scope_;
+};
+
+class VoteDriverTest : public testing::Test {
+ protected:
+  Node& make(const std::string& name, unsigned char key, double cpu) {
+    nodes_[name] = std::make_unique<Node>(*runtime_, machines_, name, key, cpu);
+    return *nodes_[name];
+  }
+  // Ports first: they must be known to all.
+  void make_all() {
+    make("a", 1, 0.1), make("b", 2, 0.2), make("c", 3, 0.3);
+    for (const auto& [name, node] : nodes_) node->start(true);
+  }
+  void stop(const std::string& name) {
+    runtime_->run(nodes_.at(name)->stop());
+    nodes_.erase(name);
+  }
+  template <class Holds>
+  void until(Holds holds) {
+    for (int i = 0; i < 30'000 && !holds(); ++i) runtime_->run(waiting(*runtime_));
+    ASSERT_TRUE(holds());
+  }
+  static task<void> waiting(runtime::Runtime& runtime) { co_await runtime.sleep(Duration::millis(1)); }
+  bool all_follow(const std::string& name) {
+    return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& one) { return one.second->leader == name; });
+  }
+  void TearDown() override {
+    while (!nodes_.empty()) stop(nodes_.begin()->first);
+  }
+
+  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  std::map<std::string, Machine> machines_;
+  std::map<std::string, std::unique_ptr<Node>> nodes_;
+};
+
+TEST_F(VoteDriverTest, the_best_is_elected_and_another_one_when_it_is_gone) {
+  make_all();
+  until([&] { return all_follow("a") && nodes_.at("a")->leads(); });
+  const election::TermOfOffice term = nodes_.at("a")->terms.at(0);
+  EXPECT_EQ(term.key, "flock");
+  EXPECT_EQ(term.holder, "a");
+  EXPECT_GT(term.valid_for(runtime_->boot_now()), Duration::zero());
+  EXPECT_EQ(nodes_.at("a")->driver().view().decided_by, "vote");
+  stop("a");
+  EXPECT_LE(term.valid_for(runtime_->boot_now()), Duration::zero()) << "nobody renews it";
+  until([&] { return all_follow("b") && nodes_.at("b")->leads(); });
+  EXPECT_GT(nodes_.at("b")->terms.at(0).epoch, term.epoch);
+}
+
+TEST_F(VoteDriverTest, it_hands_over_to_whom_it_is_told_and_says_why_not) {
+  make_all();
+  until([&] { return all_follow("a") && nodes_.at("a")->leads(); });
+  EXPECT_THAT(nodes_.at("b")->driver().hand_over("wish", "c").error().message, HasSubstr("is not the admin"));
+  EXPECT_THAT(nodes_.at("a")->driver().hand_over("wish", "d").error().message, HasSubstr("'d' is no member"));
+  EXPECT_THAT(nodes_.at("b")->driver().call_election(false).error().message,
+              HasSubstr("node 'a' is the admin: ask it"));
+  EXPECT_THAT(nodes_.at("a")->driver().change_voters(true, "d").error().message, HasSubstr("in the settings"));
+  // The heir has not answered a heartbeat at first.
+  bool begun = false;
+  until([&] { return begun = begun || nodes_.at("a")->driver().hand_over("wish", "c").has_value(); });
+  until([&] { return all_follow("c") && nodes_.at("c")->leads(); });
+  EXPECT_EQ(nodes_.at("a")->ended.at(0).reason, election::EndReason::kResigned);
+}
+
+TEST_F(VoteDriverTest, who_signs_with_another_key_is_not_listened_to) {
+  make("a", 9, 0.1), make("b", 2, 0.2), make("c", 3, 0.3);
+  for (const auto& [name, node] : nodes_) node->start(true);
+  until([&] { return nodes_.at("b")->leads() && nodes_.at("c")->leader == "b"; });
+  EXPECT_GT(nodes_.at("b")->driver().refused(), 0u);
+  EXPECT_THAT(nodes_.at("b")->notes, testing::Contains(HasSubstr("said to be of 'a', and is not signed by its key")));
+}
+
+TEST_F(VoteDriverTest, what_it_has_voted_and_promised_outlives_it) {
+  make_all();
+  until([&] { return all_follow("a"); });
+  until([&] { return nodes_.at("b")->driver().kernel().record().promised.value() == 1; });
+  stop("b");
+  make("b", 2, 0.2).start(false);
+  until([&] { return nodes_.at("b")->leader == "a"; });
+  EXPECT_EQ(nodes_.at("b")->driver().kernel().record().start, 2u);
+  EXPECT_FALSE(nodes_.at("b")->driver().kernel().follows_only());
+}
+
+TEST_F(VoteDriverTest, who_knows_nothing_of_earlier_votes_follows_and_says_what_to_do) {
+  make("a", 1, 0.1), make("b", 2, 0.2), make("c", 3, 0.3);
+  nodes_.at("a")->start(true);
+  nodes_.at("b")->start(true);
+  nodes_.at("c")->start(false);
+  until([&] { return all_follow("a"); });
+  EXPECT_TRUE(nodes_.at("c")->driver().kernel().follows_only());
+  EXPECT_THAT(nodes_.at("c")->notes, testing::Contains(HasSubstr("--first-start")));
+  EXPECT_THAT(nodes_.at("c")->driver().obstacle(), HasSubstr("its record of votes is lost"));
+}
+
+}  // namespace
+}  // namespace bellwether::cluster

@@ -1,0 +1,53 @@
+#include "cluster/vote/vote_seal.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "base/printable.h"
+#include "proto/vote.pb.h"
+
+namespace bellwether::cluster {
+namespace {
+
+constexpr std::size_t kBytesMost = 16384;
+constexpr std::size_t kSignatureBytes = 64;
+
+}  // namespace
+
+VoteSeal::VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys)
+    : context_("bellwether-vote-1\n" + std::move(group) + "\n"), own_(std::move(own)), keys_(std::move(keys)) {}
+
+std::string VoteSeal::signed_bytes(std::string_view message) const { return context_ + std::string(message); }
+
+std::string VoteSeal::seal(std::string message) const {
+  const auto signature = own_.sign(signed_bytes(message));
+  wire::SignedVoteMessage out;
+  out.set_signature(signature.data(), signature.size());
+  out.set_message(std::move(message));
+  return out.SerializeAsString();
+}
+
+Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender) const {
+  wire::SignedVoteMessage in;
+  if (bytes.size() > kBytesMost || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return fail(Errc::kProtocol, "a signed message of the vote that cannot be read");
+  }
+  const auto key = keys_.find(sender);
+  if (key == keys_.end()) {
+    return fail(Errc::kRefused,
+                "no key of '" + printable(sender) + "' is known here, so that its messages count for nothing");
+  }
+  if (in.signature().size() != kSignatureBytes) {
+    return fail(Errc::kRefused, "a message of '" + printable(sender) + "' that is not signed");
+  }
+  std::array<unsigned char, kSignatureBytes> signature{};
+  std::copy(in.signature().begin(), in.signature().end(), signature.begin());
+  if (!signature::verify(key->second, signed_bytes(in.message()), signature)) {
+    return fail(Errc::kRefused,
+                "a message that is said to be of '" + printable(sender) + "', and is not signed by its key");
+  }
+  return std::move(*in.mutable_message());
+}
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,23 @@
+// For tests: a key of Ed25519 for each number, which nobody uses for anything else.
+#pragma once
+
+#include <string>
+
+#include "base/base64.h"
+#include "base/check.h"
+#include "signature/keys.h"
+
+namespace bellwether::cluster {
+
+// PKCS #8 (RFC 8410): what comes before the 32 bytes of the key is always the same.
+inline signature::SigningKey test_signing_key(unsigned char number) {
+  const std::string head("\x30\x2e\x02\x01\x00\x30\x05\x06\x03\x2b\x65\x70\x04\x22\x04\x20", 16);
+  const std::string pem = "-----BEGIN PRIVATE KEY-----\n" +
+                          base64_of(head + std::string(32, static_cast<char>(number))) +
+                          "\n-----END PRIVATE KEY-----\n";
+  auto key = signature::SigningKey::read(pem, "test");
+  check(key.has_value(), "the keys of tests are good");
+  return std::move(*key);
+}
+
+}  // namespace bellwether::cluster
