@@ -94,6 +94,15 @@ TEST(VoteElector, the_default_times_give_an_admin_within_their_budget) {
       group.run_until(budget_of(VoteTiming::standard(), {}).crash_worst.total, [&] { return group.admin() == 2; }));
 }
 
+TEST(VoteElector, no_window_protects_a_dead_admin) {
+  VoteGroup group(5, VoteTiming::standard());
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(1));
+  group.stop(1);
+  EXPECT_TRUE(
+      group.run_until(budget_of(VoteTiming::standard(), {}).crash_worst.total, [&] { return group.admin() == 2; }));
+}
+
 TEST(VoteElector, a_vote_is_durable_before_it_is_sent) {
   VoteGroup group(3);
   group.start_all();

@@ -1,0 +1,64 @@
+// How much of a machine, or of what its control groups (cgroup v2) leave of it, is in use: what a node says of its
+// resources when it stands for admin. All of the machine counts, not this process alone: who shares it takes from it.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+#include "election/vote/score.h"
+
+namespace bellwether::cluster {
+
+// Means are over about so long: a score that jumps elects nobody better.
+inline constexpr Duration kLoadMean = Duration::seconds(30);
+
+// What the kernel says, as it says it (proc(5); cgroup v2); empty where it says nothing.
+struct MachineTexts {
+  std::string stat;     // /proc/stat
+  std::string meminfo;  // /proc/meminfo
+  struct Group {
+    std::string cpu_max;
+    std::string cpu_stat;
+    std::string memory_max;
+    std::string memory_current;
+    std::string memory_stat;
+  };
+  std::vector<Group> groups;        // the own one first, then those above it
+  std::optional<double> disk_used;  // of the file system with the node's data
+};
+
+class MachineLoad {
+ public:
+  void read(Instant now, const MachineTexts& texts);
+  // Means, each from 0 to 1. What was never told counts as used by half. Without the network.
+  const vote::Resources& resources() const { return resources_; }
+
+ private:
+  struct Counted {
+    uint64_t busy = 0;  // ticks
+    uint64_t all = 0;
+    std::vector<std::optional<uint64_t>> groups;  // microseconds
+  };
+  std::optional<double> cpu_used(Instant now, const MachineTexts& texts);
+  void mix(double& mean, std::optional<double> value, bool first) const;
+
+  vote::Resources resources_{0.5, 0.5, 0.5, 1};
+  Counted before_;
+  Instant read_at_;
+  Duration since_;
+  bool any_ = false;
+  bool any_cpu_ = false;
+};
+
+// The parts.
+// Busy and all ticks of the first line of /proc/stat; what is stolen counts as busy.
+std::optional<std::pair<uint64_t, uint64_t>> ticks_of(std::string_view stat);
+// The most that is used of the machine, or of any group.
+std::optional<double> memory_used_of(const MachineTexts& texts);
+
+}  // namespace bellwether::cluster
