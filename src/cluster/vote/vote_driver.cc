@@ -14,6 +14,8 @@ namespace {
 using runtime::task;
 
 constexpr const char* kRecord = "vote/record";
+constexpr const char* kExperience = "vote/experience";  // nanoseconds
+constexpr Duration kExperienceEvery = Duration::minutes(1);
 
 vote::NodeId node_id(const std::string& name) { return vote::NodeId(member_id(name).value()); }
 
@@ -30,7 +32,7 @@ vote::VoteConfig config_of(const VoteSettings& settings) {
 }  // namespace
 
 VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
-                       const Addresses& addresses, const VoteSeal& seal, const ClaimSource& claims,
+                       const Addresses& addresses, const VoteSeal& seal, const ResourceSource& resources,
                        VoteSettings settings, uint64_t seed, Listener& listener)
     : runtime_(runtime),
       kv_(kv),
@@ -38,11 +40,14 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
       switchboard_(switchboard),
       addresses_(addresses),
       seal_(seal),
-      claims_(claims),
+      resources_(resources),
       settings_(std::move(settings)),
       listener_(listener),
       kernel_(config_of(settings_), seed) {
-  for (const std::string& name : settings_.members) names_[node_id(name)] = name;
+  for (const std::string& name : settings_.members) {
+    names_[node_id(name)] = name;
+    if (name != settings_.self) network_[node_id(name)];
+  }
   switchboard_.connect(message_type::kVote, *this);
 }
 
@@ -81,8 +86,14 @@ task<vote::Start> VoteDriver::load() {
 task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   const vote::Start start = co_await load();
+  const auto stored = co_await kv_.get(kExperience);
+  if (stored && stored->has_value()) {
+    const uint64_t kept = parse_u64(**stored).value_or(0);
+    experience_ = Duration::nanos(static_cast<int64_t>(std::min<uint64_t>(kept, vote::kLongestExperience.ns())));
+  }
+  started_ = experience_kept_ = runtime_.boot_now();
   scope_ = &scope;
-  step(vote::Measured{claims_.claim(runtime_.boot_now())});
+  step(vote::Measured{claim()});
   step(start);
   scope.spawn(keep_measuring(scope.cancellation()));
   co_await keep_time(scope.cancellation());
@@ -103,10 +114,60 @@ task<void> VoteDriver::keep_time(runtime::Cancellation* cancel) {
   }
 }
 
+vote::Claim VoteDriver::claim() {
+  vote::Claim claim;
+  claim.capabilities = settings_.capabilities;
+  claim.uptime = runtime_.boot_now() - started_;
+  claim.experience = experience_ + claim.uptime;
+  claim.resources = resources_.resources();
+  double sum = 0;
+  std::size_t known = 0;
+  for (const auto& [node, quality] : network_) {
+    if (const auto value = quality.value()) sum += *value, ++known;
+  }
+  claim.resources.network_quality = known == 0 ? 1 : sum / static_cast<double>(known);
+  return claim;
+}
+
 // Twice in the time of a heartbeat, so that each one carries what is true.
 task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
   Periodic period(Period::about(settings_.timing.heartbeat() / 2), runtime_.prng().fork());
-  while (co_await runtime_.sleep(period.next(), cancel)) step(vote::Measured{claims_.claim(runtime_.boot_now())});
+  while (true) {
+    const bool passed = co_await runtime_.sleep(period.next(), cancel);
+    if (!passed) break;
+    step(vote::Measured{claim()});
+    co_await ask_someone(cancel);
+    if (runtime_.boot_now() - experience_kept_ >= kExperienceEvery) co_await keep_experience();
+  }
+  co_await keep_experience();
+}
+
+// One after the other, so that many nodes say no more than few.
+task<void> VoteDriver::ask_someone(runtime::Cancellation* cancel) {
+  if (network_.empty()) co_return;
+  const auto next = std::next(network_.begin(), static_cast<std::ptrdiff_t>(++asked_ % network_.size()));
+  const vote::NodeId node = next->first;
+  const auto peer = addresses_.find(name_of(node));
+  if (!peer) co_return;
+  const Instant sent = runtime_.read_clock();
+  const auto answer = co_await links_.request(*peer, message_type::kVote, wire::Priority::kLeadership, {},
+                                              settings_.timing.heartbeat() / 2, cancel);
+  if (cancel->cancelled()) co_return;
+  NetworkQuality& quality = network_[node];
+  if (answer) {
+    quality.answered(runtime_.read_clock() - sent);
+  } else {
+    quality.lost();
+  }
+  tell(vote::PeerMeasured{node, *quality.value()});
+}
+
+task<void> VoteDriver::keep_experience() {
+  experience_kept_ = runtime_.boot_now();
+  std::vector<KvChange> changes;
+  changes.push_back({kExperience, std::to_string((experience_ + (experience_kept_ - started_)).ns())});
+  // Lost, it is a minute less of experience.
+  static_cast<void>(co_await kv_.put(std::move(changes)));
 }
 
 void VoteDriver::tell(vote::Event event) {
@@ -119,6 +180,11 @@ Status VoteDriver::ask(vote::Event event) {
   tell(std::move(event));
   if (!denied_.empty()) return fail(Errc::kRefused, denied_);
   return {};
+}
+
+// Whoever asks wants to know how long the way is.
+void VoteDriver::on_request(link::Connection& connection, const wire::Inbound& request) {
+  connection.respond(request.id, wire::ReplyStatus::kOk, {});
 }
 
 void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {

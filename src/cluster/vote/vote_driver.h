@@ -14,6 +14,7 @@
 #include "cluster/kv.h"
 #include "cluster/leadership.h"
 #include "cluster/peer_names.h"
+#include "cluster/vote/network_quality.h"
 #include "cluster/vote/vote_seal.h"
 #include "election/vote/vote_elector.h"
 
@@ -26,22 +27,24 @@ struct VoteSettings {
   vote::QuorumRule rule = vote::QuorumRule::kMajority;
   vote::VoteTiming timing;
   vote::ScoreWeights weights;
+  std::vector<std::string> capabilities;
   bool first_start = false;  // a person says that this node never voted before
 };
 
-// How this node is, as it was measured last.
-class ClaimSource {
+// What a node has, as it was measured last.
+class ResourceSource {
  public:
-  virtual ~ClaimSource() = default;
-  // Without its score.
-  virtual vote::Claim claim(Instant now) const = 0;
+  virtual ~ResourceSource() = default;
+  // Without the network, which the driver measures itself.
+  virtual vote::Resources resources() const = 0;
 };
 
 class VoteDriver final : public Leadership, private Service {
  public:
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the names have different ids.
   VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
-             const VoteSeal& seal, const ClaimSource& claims, VoteSettings settings, uint64_t seed, Listener& listener);
+             const VoteSeal& seal, const ResourceSource& resources, VoteSettings settings, uint64_t seed,
+             Listener& listener);
   ~VoteDriver() override;
   VoteDriver(const VoteDriver&) = delete;
   VoteDriver& operator=(const VoteDriver&) = delete;
@@ -72,6 +75,10 @@ class VoteDriver final : public Leadership, private Service {
   runtime::task<vote::Start> load();
   runtime::task<void> keep_time(runtime::Cancellation* cancel);
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
+  runtime::task<void> ask_someone(runtime::Cancellation* cancel);
+  runtime::task<void> keep_experience();
+  vote::Claim claim();
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void tell(vote::Event event);
   Status ask(vote::Event event);
@@ -87,14 +94,19 @@ class VoteDriver final : public Leadership, private Service {
   Switchboard& switchboard_;
   const Addresses& addresses_;
   const VoteSeal& seal_;
-  const ClaimSource& claims_;
+  const ResourceSource& resources_;
   VoteSettings settings_;
   Listener& listener_;
   vote::VoteElector kernel_;
   std::map<vote::NodeId, std::string> names_;
   std::shared_ptr<election::TermEnd> term_end_;
   std::deque<vote::Event> inbox_;
-  std::string denied_;  // the last wish that was denied, and why
+  Instant started_;
+  Duration experience_;  // of earlier lives
+  Instant experience_kept_;
+  std::map<vote::NodeId, NetworkQuality> network_;
+  std::size_t asked_ = 0;  // which of them was asked last
+  std::string denied_;     // the last wish that was denied, and why
   bool busy_ = false;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;

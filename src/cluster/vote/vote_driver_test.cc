@@ -37,7 +37,7 @@ struct Machine {
   runtime::Endpoint at;
 };
 
-class Node final : public Leadership::Listener, public PeerLinks::Listener, public Addresses, public ClaimSource {
+class Node final : public Leadership::Listener, public PeerLinks::Listener, public Addresses, public ResourceSource {
  public:
   Node(runtime::Runtime& runtime, std::map<std::string, Machine>& machines, std::string name, unsigned char key,
        double cpu)
@@ -65,6 +65,7 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
     settings.self = name_;
     settings.members = {"a", "b", "c"};
     settings.timing = vote::VoteTiming::lan();
+    settings.capabilities = {"admin_election"};
     settings.first_start = first;
     driver_ = std::make_unique<VoteDriver>(runtime_, machines_[name_].disk, links_, switchboard_, *this, seal_, *this,
                                            std::move(settings), runtime_.prng().next(), *this);
@@ -100,10 +101,7 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
     if (found == machines_.end() || found->second.at.port == 0) return std::nullopt;
     return PeerAddress{name, found->second.at};
   }
-  vote::Claim claim(Instant now) const override {
-    const Duration up = now - Instant() < Duration::seconds(1) ? Duration() : Duration::millis(1);
-    return {{"admin_election"}, up, up, {cpu_, 0.5, 0.5, 0.9}};
-  }
+  vote::Resources resources() const override { return {cpu_, 0.5, 0.5, 1}; }
 
   runtime::Runtime& runtime_;
   std::map<std::string, Machine>& machines_;
@@ -199,6 +197,21 @@ TEST_F(VoteDriverTest, what_it_has_voted_and_promised_outlives_it) {
   until([&] { return nodes_.at("b")->leader == "a"; });
   EXPECT_EQ(nodes_.at("b")->driver().kernel().record().start, 2u);
   EXPECT_FALSE(nodes_.at("b")->driver().kernel().follows_only());
+}
+
+TEST_F(VoteDriverTest, its_experience_goes_on_over_its_lives_and_its_network_is_measured) {
+  make_all();
+  until([&] { return all_follow("a"); });
+  until([&] { return nodes_.at("b")->driver().kernel().claim().resources.network_quality < 1; });
+  EXPECT_GT(nodes_.at("b")->driver().kernel().claim().resources.network_quality, 0.5) << "on this very machine";
+  stop("b");
+  const int64_t kept = std::stoll(machines_.at("b").disk.kept.at("vote/experience"));
+  EXPECT_GT(kept, 0);
+  make("b", 2, 0.2).start(false);
+  until([&] { return nodes_.at("b")->leader == "a"; });
+  const vote::Claim claim = nodes_.at("b")->driver().kernel().claim();
+  EXPECT_GE(claim.experience, Duration::nanos(kept) + claim.uptime);
+  EXPECT_LT(claim.uptime, claim.experience);
 }
 
 TEST_F(VoteDriverTest, who_knows_nothing_of_earlier_votes_follows_and_says_what_to_do) {
