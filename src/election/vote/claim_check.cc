@@ -19,8 +19,7 @@ std::string percent(double share) { return std::to_string(std::lround(share * 10
 
 }  // namespace
 
-std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
-                                       Instant now) {
+std::optional<std::string> impossible_in(const Claim& claim) {
   const Resources& has = claim.resources;
   if (!is_share(has.cpu_used) || !is_share(has.memory_used) || !is_share(has.disk_used) ||
       !is_share(has.network_quality) || !is_share(claim.score)) {
@@ -30,6 +29,18 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
     return "a time that cannot be";
   }
   if (claim.capabilities.size() > kMostCapabilities) return "too many capabilities";
+  for (const std::string& one : claim.capabilities) {
+    if (one.empty() || one.size() > kMostCapabilityBytes) {
+      return "a capability with a name of " + format_count(one.size(), "byte") + ", where 1 to " +
+             std::to_string(kMostCapabilityBytes) + " are possible";
+    }
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
+                                       Instant now) {
+  if (auto impossible = impossible_in(claim)) return impossible;
   const double score = score_of(claim, weights);
   if (std::abs(score - claim.score) > kScoreSlack) {
     return "a score of " + std::to_string(claim.score) + ", while what it says of itself gives " +
@@ -53,8 +64,8 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
              " since it last told";
     }
   }
-  if (known.network_quality && has.network_quality > *known.network_quality + kQualitySlack) {
-    return "a network quality of " + percent(has.network_quality) + ", measured here " +
+  if (known.network_quality && claim.resources.network_quality > *known.network_quality + kQualitySlack) {
+    return "a network quality of " + percent(claim.resources.network_quality) + ", measured here " +
            percent(*known.network_quality);
   }
   if (known.capabilities) {

@@ -28,6 +28,9 @@ struct KnownOfNode {
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
 };
 
+// What in `claim` cannot be, whoever says it: no share, no possible time, more than the limits; or nothing.
+std::optional<std::string> impossible_in(const Claim& claim);
+
 // Why `claim` is not believed, or nothing.
 std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
                                        Instant now);

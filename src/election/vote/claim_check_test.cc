@@ -88,6 +88,10 @@ TEST(ClaimCheck, capabilities_are_those_that_it_was_given) {
   known.capabilities = {"admin_election"};
   EXPECT_THAT(doubt([](Claim&) {}, known), HasSubstr("the capability 'project_manager', which nobody has given it"));
   EXPECT_THAT(doubt([](Claim& c) { c.capabilities.assign(kMostCapabilities + 1, "a"); }), HasSubstr("too many"));
+  EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMostCapabilityBytes, 'a'); }), "");
+  EXPECT_EQ(doubt([](Claim& c) { c.capabilities.emplace_back(kMostCapabilityBytes + 1, 'a'); }),
+            "a capability with a name of 65 bytes, where 1 to 64 are possible");
+  EXPECT_THAT(doubt([](Claim& c) { c.capabilities.emplace_back(); }), HasSubstr("a name of 0 bytes"));
 }
 
 }  // namespace
