@@ -1,0 +1,109 @@
+#include "election/context/context_settings.h"
+
+#include <string>
+#include <utility>
+
+#include "base/units.h"
+#include "election/context/bounded.h"
+
+namespace bellwether::context_lead {
+namespace {
+
+using S = ContextSettings;
+
+constexpr double kShortest = Duration::millis(1).seconds_f();
+constexpr double kDay = Duration::hours(24).seconds_f();
+
+constexpr ContextSetting kSettings[] = {
+    {"enable_context_leadership", &S::enable_context_leadership},
+    {"context_leadership_weight", &S::context_leadership_weight},
+    {"require_context_capability", &S::require_context_capability},
+    {"auto_start_generation", &S::auto_start_generation},
+    {"generation_start_delay", &S::generation_start_delay, 0, kDay},
+    {"generation_stop_timeout", &S::generation_stop_timeout, kShortest, kDay},
+    {"context_failover_timeout", &S::context_failover_timeout, kShortest, kDay},
+    {"state_transfer_timeout", &S::state_transfer_timeout, kShortest, kDay},
+    {"validation_timeout", &S::validation_timeout, kShortest, kDay},
+    {"require_state_validation", &S::require_state_validation},
+    {"context_health_check_interval", &S::context_health_check_interval, kShortest, kDay},
+    {"cluster_health_threshold", &S::cluster_health_threshold},
+    {"leader_health_threshold", &S::leader_health_threshold},
+    {"max_queue_transfer_size", &S::max_queue_transfer_size, 1, 100'000},
+    {"queue_drain_timeout", &S::queue_drain_timeout, kShortest, kDay},
+    {"preserve_completed_jobs", &S::preserve_completed_jobs},
+    {"coordination_timeout", &S::coordination_timeout, kShortest, kDay},
+    {"max_coordination_retries", &S::max_coordination_retries, 0, 100},
+    {"coordination_backoff", &S::coordination_backoff, 0, kDay},
+};
+
+Bounded bounded(const ContextSetting& setting, bool) { return {setting.name}; }
+Bounded bounded(const ContextSetting& setting, Duration value) {
+  return {setting.name, value.seconds_f(), setting.least, setting.most, "s"};
+}
+Bounded bounded(const ContextSetting& setting, double value) {
+  return {setting.name, value, setting.least, setting.most};
+}
+Bounded bounded(const ContextSetting& setting, uint64_t value) { return bounded(setting, double(value)); }
+
+// Refused unless `needed` fits into the time of a failover. `sum` shows how it comes about.
+Status fits(const S& settings, std::string what, Duration needed, std::string sum = "") {
+  if (needed <= settings.context_failover_timeout) return {};
+  if (!sum.empty()) sum = " (" + sum + ")";
+  return fail(Errc::kInvalid, std::move(what) + " takes up to " + format_duration(needed) + sum +
+                                  ", which is longer than context_failover_timeout (" +
+                                  format_duration(settings.context_failover_timeout) +
+                                  "): lengthen that, or shorten what goes into it");
+}
+
+Status takeover_fits(const S& settings) {
+  Duration needed = settings.state_transfer_timeout;
+  std::string what = "state_transfer_timeout";
+  std::string sum = format_duration(settings.state_transfer_timeout);
+  const auto add = [&](bool applies, const char* name, Duration time) {
+    if (!applies) return;
+    needed += time;
+    what += std::string(" + ") + name;
+    sum += " + " + format_duration(time);
+  };
+  add(settings.require_state_validation, "validation_timeout", settings.validation_timeout);
+  add(settings.auto_start_generation, "generation_start_delay", settings.generation_start_delay);
+  return fits(settings, std::move(what), needed, std::move(sum));
+}
+
+Status coordination_fits(const S& settings) {
+  const auto retries = static_cast<int64_t>(settings.max_coordination_retries);
+  const Duration needed = settings.coordination_timeout * (retries + 1) + settings.coordination_backoff * retries;
+  return fits(settings, "a coordination that fails", needed,
+              std::to_string(retries + 1) + " attempts x " + format_duration(settings.coordination_timeout) + " + " +
+                  std::to_string(retries) + " x " + format_duration(settings.coordination_backoff) + " between them");
+}
+
+}  // namespace
+
+std::span<const ContextSetting> context_settings() { return kSettings; }
+
+Status ContextSettings::validate() const {
+  for (const ContextSetting& one : kSettings) {
+    const Bounded figure[] = {std::visit([&](auto member) { return bounded(one, this->*member); }, one.member)};
+    if (Status status = within_bounds(figure); !status) return status;
+  }
+  if (Status status = weights.validate(); !status) return status;
+  if (Status status = requirements.validate(); !status) return status;
+  if (Status status = fits(*this, "generation_stop_timeout", generation_stop_timeout); !status) return status;
+  if (Status status = fits(*this, "queue_drain_timeout", queue_drain_timeout); !status) return status;
+  if (Status status = takeover_fits(*this); !status) return status;
+  return coordination_fits(*this);
+}
+
+Requirements ContextSettings::requirements_in_force() const {
+  Requirements in_force = requirements;
+  if (!require_context_capability) in_force.required.clear();
+  return in_force;
+}
+
+double ContextSettings::standing(double admin_score, double context_score) const {
+  if (!enable_context_leadership) return admin_score;
+  return admin_score * (1 - context_leadership_weight) + context_score * context_leadership_weight;
+}
+
+}  // namespace bellwether::context_lead
