@@ -71,11 +71,12 @@ std::vector<std::string> disqualifications(const ContextClaim& claim, const Requ
   for (const Capability one : missing(claim, requirements.required)) {
     reasons.push_back("no capability '" + std::string(to_string(one)) + "', which is required");
   }
+  // Both written so that what is no number falls short.
   const auto at_least = [&](const Measure& measure) {
-    if (measure.has < measure.required) reasons.push_back(told(measure, "at least"));
+    if (!(measure.has >= measure.required)) reasons.push_back(told(measure, "at least"));
   };
   const auto at_most = [&](const Measure& measure) {
-    if (measure.has > measure.required) reasons.push_back(told(measure, "at most"));
+    if (!(measure.has <= measure.required)) reasons.push_back(told(measure, "at most"));
   };
   constexpr double kGiga = 1e9;
   constexpr double kMega = 1e6;
