@@ -16,7 +16,8 @@ UP_TO_REPORT = "report aggregate script lua native vuser client codec plan scena
 
 KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster {UP_TO_CLUSTER} "
+UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster_vote cluster "
+               f"{UP_TO_CLUSTER} "
                f"signature dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
@@ -67,7 +68,8 @@ ROOMS = [
      f"node_cluster dispatch_codec account cluster lua native signature report aggregate scenario plan metrics "
      f"{UP_TO_CLUSTER}", False),
     ("src/node/cluster/*", "node_cluster",
-     f"manager_node worker_node share signature copies jobs dispatch_codec account cluster lead aggregate plan metrics "
+     f"manager_node worker_node share signature copies jobs cluster_vote dispatch_codec account cluster lead aggregate "
+     f"plan metrics "
      f"{UP_TO_CLUSTER}", False),
     ("src/node/share/*", "share",
      "node dispatch_codec dispatch account wire proto script signature vuser plan metrics runtime base", False),

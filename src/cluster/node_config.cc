@@ -30,7 +30,7 @@ constexpr std::array kSpecs{
     SettingSpec{"join_limit", "0s", "Give up joining after so long, with an error; 0s: never", Kind::kDuration},
     SettingSpec{"voters", "", "The names of all nodes that elect the leader, the same everywhere", Kind::kTexts},
     SettingSpec{"leadership", kQuorum,
-                "Who decides who leads: quorum, or a store's URL (etcd:, k8s:, redis:, postgres:)"},
+                "Who decides who leads: quorum, vote (by scores), or a store's URL (etcd:, k8s:, redis:, postgres:)"},
     SettingSpec{"leadership_lease", "0s", "There a leader is replaced after so long (0s: local 2s, lan 5s, wan 15s)",
                 Kind::kDuration},
     SettingSpec{"jobs", kQuorum, "Where it stands which manager has a job, and its state: quorum, or an etcd's URL"},
@@ -48,6 +48,31 @@ constexpr std::array kSpecs{
                 Kind::kDuration},
     SettingSpec{"trust_keys", "",
                 "Of a worker: a file with public keys (PEM), or a folder of them; what they signed may run as C++"},
+    SettingSpec{"agent.capabilities", "admin_election", "Of a scored vote: what this node can do; decides its score",
+                Kind::kTexts},
+    SettingSpec{"vote.quorum", "majority", "Whose votes make an admin; but for majority, two admins are possible",
+                Kind::kChoice, "majority|plurality|highest_score"},
+    SettingSpec{"vote.key", "", "PEM (Ed25519): what this node signs its messages of a scored vote with"},
+    SettingSpec{"vote.keys", "", "A folder with the public key of each voter, NAME.pem"},
+    SettingSpec{"security.election_config.discovery_timeout", "0s",
+                "Between requests for an admin (0s: lan 500ms, wan 10s)", Kind::kDuration},
+    SettingSpec{"security.election_config.discovery_backoff", "0s",
+                "After an election that nobody won (0s: lan 250ms, wan 5s)", Kind::kDuration},
+    SettingSpec{"security.election_config.election_timeout", "0s",
+                "After that an election is over (0s: lan 2s, wan 30s)", Kind::kDuration},
+    SettingSpec{"security.election_config.heartbeat_timeout", "0s",
+                "So long an admin is believed that says nothing (0s: lan 1s, wan 15s)", Kind::kDuration},
+    SettingSpec{"security.election_config.gather_timeout", "0s",
+                "Candidacies of all are waited for so long (0s: lan 100ms, wan 1s)", Kind::kDuration},
+    SettingSpec{"security.election_config.transfer_timeout", "0s", "For an heir to take over (0s: lan 3s, wan 30s)",
+                Kind::kDuration},
+    SettingSpec{"security.election_config.stop_grace", "0s",
+                "For the work to stop after the end of a term (0s: lan 100ms, wan 1s)", Kind::kDuration},
+    SettingSpec{"security.election_config.election_min_term", "0s", "Between elections (0s: twice discovery_timeout)",
+                Kind::kDuration, "", "CHORUS_ELECTION_MIN_TERM"},
+    SettingSpec{"security.election_config.leader_min_term", "0s",
+                "An admin is not challenged for so long (0s: three times heartbeat_timeout)", Kind::kDuration, "",
+                "CHORUS_LEADER_MIN_TERM"},
     SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
                 Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
     SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced", Kind::kText, "",
@@ -132,6 +157,18 @@ class Check {
     } else if (config.keepers.empty()) {
       complain("jobs", "'jobs' is in etcd, but scenarios and results are too large for it, and no manager keeps them",
                "name managers that do, the same everywhere: keepers: [m1, m2, m3]");
+    }
+  }
+
+  void vote(const NodeConfig& config) {
+    if (!config.votes_by_score() || !config.votes()) return;
+    if (config.vote.key.empty() || config.vote.keys.empty()) {
+      complain(
+          "vote.key", "'vote' needs both key and keys: what is said in a scored vote is signed",
+          "openssl genpkey -algorithm ed25519 -out NAME.key; openssl pkey -in NAME.key -pubout -out keys/NAME.pem");
+    }
+    if (const Status good = config.vote.timing.validate(); !good) {
+      complain("security.election_config.heartbeat_timeout", "'security.election_config': " + good.error().message);
     }
   }
 
@@ -225,7 +262,9 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   if (config.certificate.empty() != config.key.empty() || config.certificate.empty() != config.ca.empty()) {
     check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none of them");
   }
+  config.vote = vote_choice(settings, config.profile);
   check.leadership(config);
+  check.vote(config);
   check.voters(config);
   check.jobs(config);
   if (!diagnostics.empty()) return std::nullopt;

@@ -6,12 +6,14 @@
 #include <vector>
 
 #include "cluster/settings.h"
+#include "cluster/vote_choice.h"
 #include "wire/identity.h"
 
 namespace bellwether::cluster {
 
 inline constexpr uint16_t kDefaultPort = 9000;
 inline constexpr const char* kQuorum = "quorum";  // a cluster whose voters elect its leader
+inline constexpr const char* kVote = "vote";      // … by the scores of those who stand
 inline constexpr const char* kSecretVariable = "BELLWETHER_AUTH_SECRET";
 inline constexpr const char* kPreviousSecretVariable = "BELLWETHER_AUTH_SECRET_PREVIOUS";
 
@@ -32,7 +34,8 @@ struct NodeConfig {
   std::optional<Duration> join_limit;  // nothing: it tries for ever
 
   std::vector<std::string> voters;   // names; the quorum is the majority of all of them, whoever is alive
-  std::string leadership;            // "quorum", or the URL of a store that decides who leads
+  std::string leadership;            // "quorum", "vote", or the URL of a store that decides who leads
+  VoteChoice vote;                   // of "vote"
   Duration store_lease;              // there
   std::string jobs;                  // "quorum", or the URL of an etcd that has their registers
   std::vector<std::string> keepers;  // managers that keep jobs: names; the majority of all of them counts
@@ -55,7 +58,8 @@ struct NodeConfig {
   bool votes() const;
   bool keeps_jobs() const;  // it is one of the keepers
   bool jobs_in_etcd() const { return jobs != kQuorum; }
-  bool delegates() const { return leadership != kQuorum; }
+  bool delegates() const { return leadership != kQuorum && leadership != kVote; }
+  bool votes_by_score() const { return leadership == kVote; }
 };
 
 // How long a lease of a cluster in a store is when nobody says: local 2 s, lan 5 s, wan 15 s.

@@ -159,6 +159,55 @@ TEST_F(NodeConfigTest, a_store_that_does_not_reach_all_nodes_or_clashes_with_vot
               HasSubstr("longer than a year"));
 }
 
+constexpr std::string_view kVoter = R"(
+cluster: prod
+name: m1
+voters: [m1, m2, m3]
+data: /var/lib/bellwether
+leadership: vote
+vote: {key: m1.key, keys: keys}
+)";
+
+TEST_F(NodeConfigTest, a_scored_vote_has_times_of_its_own) {
+  auto config = read(kVoter);
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_TRUE(config->votes_by_score());
+  EXPECT_FALSE(config->delegates());
+  EXPECT_THAT(config->vote.capabilities, ElementsAre("admin_election"));
+  EXPECT_EQ(config->vote.rule, vote::QuorumRule::kMajority);
+  EXPECT_EQ(config->vote.timing.heartbeat_timeout, Duration::seconds(1)) << "lan";
+  config = read(std::string(kVoter) + "profile: wan\nagent: {capabilities: [project_manager, a]}\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->vote.timing.heartbeat_timeout, Duration::seconds(15));
+  EXPECT_EQ(config->vote.timing.leader_min_term, Duration::seconds(45));
+  EXPECT_THAT(config->vote.capabilities, ElementsAre("project_manager", "a"));
+  environment["CHORUS_LEADER_MIN_TERM"] = "90s";
+  environment["CHORUS_ELECTION_MIN_TERM"] = "60s";
+  config = read(std::string(kVoter) +
+                "security: {election_config: {discovery_timeout: 5s, discovery_backoff: 2s, election_timeout: 20s,\n"
+                "  heartbeat_timeout: 12s, gather_timeout: 2s, transfer_timeout: 9s, stop_grace: 500ms}}\n");
+  ASSERT_TRUE(config) << complaints;
+  const vote::VoteTiming& timing = config->vote.timing;
+  EXPECT_EQ(timing.discovery, Duration::seconds(5));
+  EXPECT_EQ(timing.discovery_backoff, Duration::seconds(2));
+  EXPECT_EQ(timing.election, Duration::seconds(20));
+  EXPECT_EQ(timing.heartbeat_timeout, Duration::seconds(12));
+  EXPECT_EQ(timing.gather, Duration::seconds(2));
+  EXPECT_EQ(timing.transfer, Duration::seconds(9));
+  EXPECT_EQ(timing.stop_grace, Duration::millis(500));
+  EXPECT_EQ(timing.election_min_term, Duration::seconds(60));
+  EXPECT_EQ(timing.leader_min_term, Duration::seconds(90));
+}
+
+TEST_F(NodeConfigTest, a_scored_vote_that_cannot_be_is_refused_with_the_remedy) {
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: /d\nleadership: vote\n"),
+              HasSubstr("openssl genpkey -algorithm ed25519"));
+  EXPECT_THAT(complaint(std::string(kVoter) + "security: {election_config: {stop_grace: 10s}}\n"),
+              HasSubstr("do not fit into heartbeat_timeout"));
+  EXPECT_THAT(complaint(std::string(kVoter) + "leadership_lease: 5s\n"), HasSubstr("'leadership_lease' is of stores"));
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: vote\n"), HasSubstr("'voters' is missing"));
+}
+
 TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
   auto config = read("cluster: prod\nname: m1\nvoters: [m1, m2, m3]\ndata: x\n");
   ASSERT_TRUE(config) << complaints;

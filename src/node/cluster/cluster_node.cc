@@ -6,6 +6,7 @@
 
 #include "base/bytes.h"
 #include "cluster/message_types.h"
+#include "cluster/vote/vote_driver.h"
 #include "node/cluster/manager_role.h"
 #include "node/cluster/node_impl.h"
 #include "node/cluster/own_address.h"
@@ -110,6 +111,23 @@ void ClusterNode::make_election() {
     settings.timing = election::LeaseTiming::of(config_.store_lease);
     election_ = std::make_unique<StoreElection>(runtime_, *parts_->store, *parts_->store_key, parts_->kv.get(), *this,
                                                 std::move(settings), seed, *this);
+  } else if (config_.votes() && config_.votes_by_score()) {
+    cluster::VoteSettings settings;
+    settings.key = config_.cluster;
+    settings.self = config_.name;
+    settings.members = config_.voters;
+    settings.rule = config_.vote.rule;
+    settings.timing = config_.vote.timing;
+    settings.capabilities = config_.vote.capabilities;
+    settings.first_start = options_.first_start;
+    if (settings.rule != vote::QuorumRule::kMajority) {
+      on_note(true, "'vote.quorum' is " + std::string(to_string(settings.rule)) +
+                        ": when the network parts, each side may have an admin. Use majority with three nodes or more");
+    }
+    resources_ = std::make_unique<cluster::ResourceMeter>(runtime_, config_.data);
+    election_ =
+        std::make_unique<cluster::VoteDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
+                                              *parts_->vote_seal, *resources_, std::move(settings), seed, *this);
   } else if (config_.votes()) {
     cluster::ElectionSettings settings;
     settings.key = config_.cluster;
@@ -170,6 +188,7 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
   scope.spawn(membership_->run(std::move(seeds), founds, scope.cancellation()));
   scope.spawn(meter_.run(scope.cancellation()));
   if (parts_->kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
+  if (resources_ != nullptr) scope.spawn(resources_->run(scope.cancellation()));
   if (election_ != nullptr) scope.spawn(election_->run(scope.cancellation()));
   if (job_keeper_ != nullptr) scope.spawn(job_keeper_->run(scope.cancellation()));
   if (role_ != nullptr) scope.spawn(role_->run(scope.cancellation()));

@@ -18,6 +18,7 @@
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
 #include "cluster/vital_signs.h"
+#include "cluster/vote/resource_meter.h"
 #include "journal/journal.h"
 #include "node/cluster/admin_service.h"
 #include "node/cluster/cluster_node.h"
@@ -160,7 +161,8 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<NodeParts> parts_;
   std::unique_ptr<cluster::PeerLinks> links_;
   std::unique_ptr<cluster::MembershipDriver> membership_;
-  std::unique_ptr<cluster::Leadership> election_;  // nothing: it follows whoever says that it leads
+  std::unique_ptr<cluster::ResourceMeter> resources_;  // of one who votes by scores
+  std::unique_ptr<cluster::Leadership> election_;      // nothing: it follows whoever says that it leads
   std::unique_ptr<jobs::JobLines> job_lines_;
   std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a keeper, unless an etcd has the registers
   std::unique_ptr<NodeRole> role_;

@@ -3,6 +3,7 @@
 #include "base/units.h"
 #include "cluster/sqlite_kv.h"
 #include "node/cluster/secrets.h"
+#include "node/cluster/vote_keys.h"
 #include "store/environment.h"
 #include "store/open_store.h"
 
@@ -114,6 +115,11 @@ task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, c
     auto kv = co_await open_disk(runtime, config.data);
     if (!kv) co_return fail(kv.error().code, "data: " + kv.error().message);
     parts->kv = std::move(*kv);
+  }
+  if (config.votes_by_score() && config.votes()) {
+    auto seal = read_vote_keys(config);
+    if (!seal) co_return tl::unexpected(seal.error());
+    parts->vote_seal = std::move(*seal);
   }
   const Status opened = co_await open_store(runtime, config, *parts);
   if (!opened) co_return fail(opened.error().code, "leadership: " + opened.error().message);

@@ -9,6 +9,7 @@
 #include "cluster/node_config.h"
 #include "cluster/peer_links.h"
 #include "cluster/switchboard.h"
+#include "cluster/vote/vote_seal.h"
 #include "store/lease_store.h"
 #include "wire/link/datagrams.h"
 #include "wire/link/server.h"
@@ -24,6 +25,7 @@ struct NodeParts {
   // Who decides who leads, where that is a store and this node may lead; and the key in it.
   std::unique_ptr<store::LeaseStore> store;
   std::unique_ptr<store::StoreKey> store_key;
+  std::optional<cluster::VoteSeal> vote_seal;  // of one who votes by scores
   std::unique_ptr<link::Datagrams> datagrams;
   std::unique_ptr<link::Server> server;
   runtime::Endpoint local;  // where it listens

@@ -1,0 +1,25 @@
+// What the settings of a node say about a scored vote.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "cluster/settings.h"
+#include "election/vote/ballot.h"
+#include "election/vote/vote_timing.h"
+
+namespace bellwether::cluster {
+
+struct VoteChoice {
+  std::vector<std::string> capabilities;
+  vote::QuorumRule rule = vote::QuorumRule::kMajority;
+  vote::VoteTiming timing;
+  std::string key;   // a file, PEM: what this node signs with
+  std::string keys;  // a folder with NAME.pem of each member: its public key
+};
+
+// As the settings have it, unchecked; times that are not given are those of the profile ("local", "lan", "wan").
+VoteChoice vote_choice(const Settings& settings, std::string_view profile);
+
+}  // namespace bellwether::cluster

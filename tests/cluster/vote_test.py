@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""A cluster whose nodes elect their admin by scored votes, in namespaces of their own."""
+
+import subprocess
+
+from lib import nodes
+from lib.world import until
+
+
+class Vote(nodes.Test):
+    def voting(self, count, **other):
+        """A cluster of that many voters; each signs with a key of its own. Nothing runs yet."""
+        cluster = self.cluster(count)
+        keys = cluster.folder / "keys"
+        keys.mkdir()
+        for name in cluster.voters:
+            key = cluster.folder / f"{name}.key"
+            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
+            key.chmod(0o600)
+            subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", keys / f"{name}.pem"], check=True)
+        self.other = other
+        return cluster
+
+    def start(self, cluster, *names, first=True, **other):
+        for name in names or cluster.voters:
+            vote = {"key": str(cluster.folder / f"{name}.key"), "keys": str(cluster.folder / "keys")}
+            settings = {"leadership": "vote", "vote": vote, **self.other, **other}
+            cluster.start(name, first=first, **settings)
+        return cluster
+
+    def test_they_elect_one_and_another_one_when_it_is_killed(self):
+        cluster = self.start(self.voting(3))
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        quorum = cluster.ask(leader, "quorum")
+        self.assertEqual((quorum["decided_by"], len(quorum["voters"]), quorum["needed"]), ("vote", 3, 2))
+        self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
+        cluster.running.pop(leader).kill()
+        second, later = cluster.agreed(other_than=leader)
+        self.assertGreater(later, term)
+        self.start(cluster, leader, first=False)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed(), (second, later), "who comes back takes nothing away")
+
+    def test_an_operator_moves_the_office_to_a_node_of_its_choice(self):
+        cluster = self.start(self.voting(3))
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        heir = next(name for name in cluster.voters if name != leader)
+        until("the office has moved",
+              lambda: cluster.operator(leader, "transfer", "--to", heir)[0] == 0 or cluster.leader(leader)[0] == heir)
+        until(f"{heir} leads", lambda: cluster.agreed()[0] == heir)
+        self.assertGreater(cluster.agreed()[1], term)
+
+    def test_without_a_majority_nobody_is_the_admin(self):
+        cluster = self.start(self.voting(5))
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        few = [leader, next(name for name in cluster.voters if name != leader)]
+        many = [name for name in cluster.voters if name not in few]
+        cluster.world.cut(few, many)
+        second, later = cluster.agreed(many, other_than=leader)
+        self.assertGreater(later, term)
+        until("who is cut off has given up the office", lambda: not (cluster.ask(leader, "leader") or {}).get("self"))
+        cluster.world.heal()
+        self.assertEqual(cluster.agreed(), (second, later))
+
+    def test_who_signs_with_another_key_is_not_listened_to(self):
+        cluster = self.voting(3)
+        # As if somebody had taken the place of a: the others have another public key of it.
+        theirs = cluster.folder / "its own"
+        subprocess.run(["cp", "-r", cluster.folder / "keys", theirs], check=True)
+        subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", cluster.folder / "a.key"], check=True)
+        subprocess.run(["openssl", "pkey", "-in", cluster.folder / "a.key", "-pubout", "-out", theirs / "a.pem"],
+                       check=True)
+        self.start(cluster, "b", "c")
+        self.start(cluster, "a", vote={"key": str(cluster.folder / "a.key"), "keys": str(theirs)})
+        cluster.all_alive()
+        self.assertIn(cluster.agreed(["b", "c"])[0], ("b", "c"))
+        cluster.says("b", "said to be of 'a', and is not signed by its key")
+
+    def test_keys_that_do_not_fit_are_said_with_the_remedy(self):
+        cluster = self.voting(2)
+        self.start(cluster, "a", vote={"key": str(cluster.folder / "b.key"), "keys": str(cluster.folder / "keys")})
+        self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+        self.assertIn("nobody would believe this node", cluster.running["a"].tail())
+        (cluster.folder / "keys" / "a.pem").unlink()
+        self.start(cluster, "b")
+        self.assertEqual(cluster.running["b"].popen.wait(20), 104)
+        self.assertIn("the public key of voter 'a': openssl pkey", cluster.running["b"].tail())
+        cluster.start("b", leadership="vote")
+        self.assertEqual(cluster.running["b"].popen.wait(20), 104)
+        self.assertIn("what is said in a scored vote is signed", cluster.running["b"].tail())
+
+
+if __name__ == "__main__":
+    nodes.main()
