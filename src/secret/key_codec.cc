@@ -76,18 +76,14 @@ tl::unexpected<Error> cut_short(const Format& format, std::size_t size, std::siz
 // What follows the version, in full but for what comes behind the fixed fields.
 Result<Reader> begin(Bytes bytes, const Format& format) {
   const std::string name(format.name);
-  if (bytes.size() > format.most) {
-    return fail(Errc::kTooLarge,
-                bytes_of(bytes.size()) + " are no " + name + ", which has at most " + std::to_string(format.most));
-  }
+  const Format& other = &format == &kKeyShare ? kCommitment : kKeyShare;
+  const std::string these = "these " + bytes_of(bytes.size()) + " are ";
   Reader reader(bytes);
+  if (as_text(bytes).starts_with(other.mark)) {
+    return fail(Errc::kInvalid, these + "a " + std::string(other.name) + ", not a " + name);
+  }
   if (bytes.size() <= format.mark.size() || as_text(reader.take(format.mark.size())) != format.mark) {
-    const bool other = as_text(bytes).starts_with(format.mark == kKeyShare.mark ? kCommitment.mark : kKeyShare.mark);
-    return fail(Errc::kInvalid,
-                "these " + bytes_of(bytes.size()) + " are " +
-                    (other ? "a " + std::string(format.mark == kKeyShare.mark ? kCommitment.name : kKeyShare.name) +
-                                 ", not a " + name
-                           : "no " + name + ", which begins with '" + std::string(format.mark) + "'"));
+    return fail(Errc::kInvalid, these + "no " + name + ", which begins with '" + std::string(format.mark) + "'");
   }
   const uint64_t version = reader.number(1);
   if (version > kVersion) {
@@ -96,6 +92,9 @@ Result<Reader> begin(Bytes bytes, const Format& format) {
                                         ": bring it up to date first");
   }
   if (version != kVersion) return fail(Errc::kInvalid, "a " + name + " of version 0, which there is not");
+  if (bytes.size() > format.most) {
+    return fail(Errc::kTooLarge, these + "no " + name + ", which has at most " + std::to_string(format.most));
+  }
   if (bytes.size() < format.fixed) return cut_short(format, bytes.size(), format.fixed);
   return reader;
 }

@@ -71,8 +71,9 @@ TEST_F(KeyCodec, the_largest_ones_fit_their_limits) {
   EXPECT_TRUE(decode_key_share(bytes.bytes()));
   EXPECT_EQ(encode(one.commitment).size(), kMostCommitmentBytes);
   EXPECT_TRUE(decode_commitment(as_bytes(encode(one.commitment))));
-  EXPECT_EQ(decode_key_share(as_bytes(std::string(kMostKeyShareBytes + 1, 'b'))).error().code, Errc::kTooLarge);
-  EXPECT_EQ(decode_commitment(as_bytes(std::string(kMostCommitmentBytes + 1, 'b'))).error().code, Errc::kTooLarge);
+  const std::string too_large(kMostCommitmentBytes, '\1');
+  EXPECT_EQ(decode_key_share(as_bytes("bwks" + too_large)).error().code, Errc::kTooLarge);
+  EXPECT_EQ(decode_commitment(as_bytes("bwkc" + too_large)).error().code, Errc::kTooLarge);
 }
 
 TEST_F(KeyCodec, a_future_version_is_refused_with_what_to_do) {
@@ -80,7 +81,8 @@ TEST_F(KeyCodec, a_future_version_is_refused_with_what_to_do) {
             "a key share of version 2, and this program knows version 1: bring it up to date first");
   EXPECT_EQ(refused_commitment(with(commitment, kVersionAt, "\xff")),
             "a commitment of version 255, and this program knows version 1: bring it up to date first");
-  EXPECT_EQ(decode_key_share(as_bytes("bwks\x02")).error().code, Errc::kUnsupported) << "whatever follows it";
+  EXPECT_EQ(decode_key_share(as_bytes("bwks\x02")).error().code, Errc::kUnsupported) << "however short";
+  EXPECT_EQ(decode_key_share(as_bytes("bwks\x02" + std::string(10000, 'x'))).error().code, Errc::kUnsupported);
   EXPECT_EQ(decode_commitment(as_bytes("bwkc\x02")).error().code, Errc::kUnsupported);
 }
 
