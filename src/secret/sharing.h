@@ -27,7 +27,8 @@ struct Splitting {
 // How much randomness a splitting takes. Errors: as check_split().
 Result<std::size_t> random_bytes_for(std::size_t secret_bytes, SplitRule rule);
 // `random` has random_bytes_for() bytes, which are for this splitting alone. Errors: as check_split(); kIo: there are
-// zeros where randomness should be.
+// zeros where randomness should be. The work grows with bytes x threshold x key shares: large ones are nothing for a
+// loop that serves others.
 Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, SecretBytes random);
 
 // `fill` puts into each byte what nobody can guess, as getrandom(2) does, or says why it cannot.
