@@ -34,6 +34,7 @@ struct Given {
   std::string secret_file;
   Duration timeout = Duration::seconds(5);
   bool json = false;
+  bool force = false;
 };
 
 int refuse(const std::string& text) {
@@ -302,6 +303,20 @@ void add_cluster(CLI::App& app, int& exit_code) {
     wire::AdminRequest request;
     request.mutable_quorum();
     exit_code = question(*given, request);
+  });
+  add("votes", "The last election by scores: who stood, what each is worth, who voted for whom")
+      ->callback([given, &exit_code] {
+        wire::AdminRequest request;
+        request.mutable_votes();
+        exit_code = question(*given, request);
+      });
+  CLI::App* elect = add("elect", "Where nodes vote by scores: the admin gives up its office, and all elect again");
+  elect->add_flag("--force", given->force, "Also soon after the last election");
+  elect->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_elect()->set_forced(given->force);
+    // Where there is no admin any node may begin, the one that is named.
+    exit_code = given->node.empty() ? ask_leader(*given, request) : question(*given, request);
   });
   CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");
   leave->callback([given, &exit_code] {

@@ -4,6 +4,7 @@
 
 #include "base/printable.h"
 #include "base/units.h"
+#include "cli/ballot_words.h"
 #include "cli/table.h"
 #include "proto/admin.pb.h"
 #include "wire/keyring.h"
@@ -72,7 +73,10 @@ std::string votes_text(const AdminAnswer::Quorum& quorum) {
   return text;
 }
 
-bool votes(const AdminAnswer::Quorum& quorum) { return quorum.decided_by().empty() || quorum.decided_by() == "quorum"; }
+bool votes(const AdminAnswer::Quorum& quorum) {
+  const std::string& by = quorum.decided_by();
+  return by.empty() || by == "quorum" || by == "vote";
+}
 
 std::string quorum_text(const AdminAnswer::Quorum& quorum) {
   if (votes(quorum)) return votes_text(quorum);
@@ -127,7 +131,7 @@ Json quorum_json(const AdminAnswer::Quorum& quorum) {
           {"changing", quorum.changing()},
           {"jobs", quorum.jobs()},
           {"jobs_unable", quorum.jobs_unable()},
-          {"decided_by", votes(quorum) ? "quorum" : quorum.decided_by()},
+          {"decided_by", quorum.decided_by().empty() ? "quorum" : quorum.decided_by()},
           {"obstacle", quorum.obstacle()},
           {"stands_back", quorum.stands_back()},
           {"submissions", quorum.submissions()},
@@ -141,6 +145,7 @@ std::string text_of(const AdminAnswer& answer) {
   if (answer.has_members()) text += members_text(answer.members());
   if (answer.has_leader()) text += leader_text(answer.leader());
   if (answer.has_quorum()) text += quorum_text(answer.quorum());
+  if (answer.has_votes()) text += ballot_text(answer);
   if (answer.has_keys()) {
     for (int i = 0; i < answer.keys().ids_size(); ++i) {
       text += wire::key_name(answer.keys().ids(i)) + (i == 0 ? "  in use\n" : "  also opens\n");
@@ -155,6 +160,7 @@ std::string json_of(const AdminAnswer& answer) {
   if (answer.has_members()) out = members_json(answer.members());
   if (answer.has_leader()) out = leader_json(answer.leader());
   if (answer.has_quorum()) out = quorum_json(answer.quorum());
+  if (answer.has_votes()) return ballot_json(answer);
   if (answer.has_keys()) {
     Json ids = Json::array();
     for (const uint32_t id : answer.keys().ids()) ids.push_back(wire::key_name(id));

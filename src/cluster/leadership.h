@@ -3,9 +3,11 @@
 // thread, that of the runtime.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cluster/vote_view.h"
 #include "election/elector_events.h"
 #include "election/quorum/quorum_events.h"
 #include "election/term_of_office.h"
@@ -74,6 +76,12 @@ class Leadership {
   // Whether others may need this node to elect the next leader.
   virtual bool votes() const = 0;
   virtual View view() const = 0;
+  // Nothing where no scores are voted on.
+  virtual std::optional<VoteView> last_vote() const { return std::nullopt; }
+  // An election, as an operator asks for it; `forced`: also soon after the last one. kRefused says why there is none.
+  virtual Status call_election(bool) {
+    return fail(Errc::kUnsupported, "elections are called where nodes vote by scores: leadership: vote");
+  }
 };
 
 }  // namespace bellwether::cluster

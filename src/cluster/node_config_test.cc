@@ -159,6 +159,13 @@ TEST_F(NodeConfigTest, a_store_that_does_not_reach_all_nodes_or_clashes_with_vot
               HasSubstr("longer than a year"));
 }
 
+TEST_F(NodeConfigTest, a_page_of_health_may_be_nowhere) {
+  const auto config = read(std::string(kManager) + "http: ''\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->http, std::nullopt);
+  EXPECT_THAT(complaint(std::string(kManager) + "profile: ''\n"), HasSubstr("wrong value of 'profile'"));
+}
+
 constexpr std::string_view kVoter = R"(
 cluster: prod
 name: m1

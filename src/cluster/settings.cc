@@ -124,8 +124,11 @@ void Settings::read_node(std::size_t at, const yaml::Node& node, yaml::Diagnosti
   const bool single = node.is_scalar();
   if (!single && !(is_list(spec.kind) && node.is_list())) return report(node, {});
   for (const yaml::Node& item : single ? std::vector<yaml::Node>{node} : node.items) {
-    if (!item.is_scalar() || item.text.empty()) return report(item, {});
-    if (auto hint = wrong(spec, item.text)) return report(item, std::move(*hint));
+    if (!item.is_scalar()) return report(item, {});
+    // As with --set, a place may be nowhere.
+    const bool nowhere = item.text.empty() && spec.kind == Kind::kPlace;
+    if (item.text.empty() && !nowhere) return report(item, {});
+    if (auto hint = nowhere ? std::nullopt : wrong(spec, item.text)) return report(item, std::move(*hint));
     value.texts.push_back(item.text);
   }
   values_[at] = std::move(value);

@@ -35,6 +35,16 @@ class Vote(nodes.Test):
         quorum = cluster.ask(leader, "quorum")
         self.assertEqual((quorum["decided_by"], len(quorum["voters"]), quorum["needed"]), ("vote", 3, 2))
         self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
+        votes = cluster.ask(leader, "votes")
+        self.assertEqual((votes["term"], votes["winner"], votes["over"]), (term, leader, True))
+        self.assertGreaterEqual(sum(one["voted_for"] == leader for one in votes["nodes"]), 2)
+        [winner] = [one for one in votes["nodes"] if one["name"] == leader]
+        self.assertAlmostEqual(winner["score"], sum(votes["weights"][part] * value
+                                                    for part, value in winner["parts"].items()))
+        code, text = cluster.operator(leader, "votes", json_too=False)
+        self.assertEqual(code, 0)
+        self.assertIn(f"{leader} has won", text)
+        self.assertIn("votes, and needed 2; its score was", text)
         cluster.running.pop(leader).kill()
         second, later = cluster.agreed(other_than=leader)
         self.assertGreater(later, term)
@@ -51,6 +61,24 @@ class Vote(nodes.Test):
               lambda: cluster.operator(leader, "transfer", "--to", heir)[0] == 0 or cluster.leader(leader)[0] == heir)
         until(f"{heir} leads", lambda: cluster.agreed()[0] == heir)
         self.assertGreater(cluster.agreed()[1], term)
+
+    def test_an_operator_calls_an_election_and_not_too_soon_after_the_last_one(self):
+        cluster = self.start(self.voting(3), security={"election_config": {"leader_min_term": "1h"}})
+        cluster.all_alive()
+        _, term = cluster.agreed()
+        code, text = cluster.operator("a", "elect")
+        self.assertEqual(code, 1)
+        self.assertIn("the last election is too young", text)
+        self.assertEqual(cluster.operator("a", "elect", "--force")[0], 0)
+        until("an election was held", lambda: cluster.agreed()[1] > term)
+
+    def test_the_score_decides(self):
+        cluster = self.voting(3)
+        for name in cluster.voters:
+            capabilities = ["admin_election", *(["project_manager", "semantic_analysis"] if name == "b" else [])]
+            self.start(cluster, name, agent={"capabilities": capabilities})
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed()[0], "b")
 
     def test_without_a_majority_nobody_is_the_admin(self):
         cluster = self.start(self.voting(5))

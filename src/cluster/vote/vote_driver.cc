@@ -242,6 +242,41 @@ Leadership::View VoteDriver::view() const {
   return view;
 }
 
+std::optional<VoteView> VoteDriver::last_vote() const {
+  VoteView view;
+  view.rule = to_string(settings_.rule);
+  view.needed = settings_.rule == vote::QuorumRule::kMajority ? vote::majority_of(settings_.members.size()) : 1;
+  view.weights = settings_.weights;
+  const vote::Ballot* ballot = kernel_.ballot();
+  if (ballot == nullptr) return view;
+  view.term = kernel_.ballot_term().value();
+  view.over = kernel_.ballot_over();
+  view.trigger = to_string(kernel_.ballot_trigger());
+  if (ended_ && ended_->term == kernel_.ballot_term()) {
+    view.winner = name_of(ended_->winner);
+    view.why = with_names(ended_->why);
+  }
+  for (const auto& [id, name] : names_) {
+    VoteView::Node node;
+    node.name = name;
+    const auto announced = ballot->announcements().find(id);
+    node.took_part = announced != ballot->announcements().end();
+    if (node.took_part && announced->second) {
+      node.stood = true;
+      node.claim = announced->second->claim;
+      node.parts = vote::parts_of(node.claim);
+      node.doubt = announced->second->doubt;
+    }
+    node.voted_for = name_of(ballot->vote_of(id));
+    node.votes = ballot->votes_for(id);
+    view.nodes.push_back(std::move(node));
+  }
+  std::sort(view.nodes.begin(), view.nodes.end(), [](const VoteView::Node& a, const VoteView::Node& b) {
+    return std::pair(-a.claim.score, a.name) < std::pair(-b.claim.score, b.name);
+  });
+  return view;
+}
+
 // Events that listeners cause wait until the effects of the one before have been carried out.
 void VoteDriver::step(const vote::Event& event) {
   inbox_.push_back(event);
@@ -311,6 +346,11 @@ void VoteDriver::carry_out(vote::Effect& effect) {
     listener_.on_term_ended(told);
   } else if (const auto* changed = std::get_if<vote::AdminChanged>(&effect)) {
     listener_.on_leader_changed(name_of(changed->new_admin), changed->term, with_names(changed->evidence));
+  } else if (const auto* complete = std::get_if<vote::ElectionComplete>(&effect)) {
+    ended_ = *complete;
+    const std::string winner = complete->winner == vote::kNobody ? "nobody" : "'" + name_of(complete->winner) + "'";
+    listener_.on_note(false, "the election of term " + std::to_string(complete->term.value()) + " is over, and " +
+                                 winner + " has won: " + with_names(complete->why));
   } else if (const auto* denied = std::get_if<vote::Denied>(&effect)) {
     denied_ = with_names(denied->why);
   } else if (const auto* refused = std::get_if<vote::Refused>(&effect)) {

@@ -63,8 +63,8 @@ class VoteDriver final : public Leadership, private Service {
   bool votes() const override { return true; }
   View view() const override;
 
-  // An election, as an operator asks for it. kRefused says why there is none.
-  Status call_election(bool forced);
+  std::optional<VoteView> last_vote() const override;
+  Status call_election(bool forced) override;
   const vote::VoteElector& kernel() const { return kernel_; }
   // Empty for nobody.
   std::string name_of(vote::NodeId node) const;
@@ -105,8 +105,9 @@ class VoteDriver final : public Leadership, private Service {
   Duration experience_;  // of earlier lives
   Instant experience_kept_;
   std::map<vote::NodeId, NetworkQuality> network_;
-  std::size_t asked_ = 0;  // which of them was asked last
-  std::string denied_;     // the last wish that was denied, and why
+  std::optional<vote::ElectionComplete> ended_;  // the last election that this node knows the end of
+  std::size_t asked_ = 0;                        // which of them was asked last
+  std::string denied_;                           // the last wish that was denied, and why
   bool busy_ = false;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;

@@ -57,7 +57,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
     return tell(from, out);
   }
   if (office_ == Office::kStopping) return;
-  if (round_ && !round_->over) end_round(from, term, "node " + std::to_string(from.value()) + " is the admin", out);
+  if (round_ && !round_->over) end_round(from, term, "its word was heard", out);
   fall_back_ = Instant::never();
   const bool is_new = admin_ != from || admin_term_ != term;
   set_admin(from, term, "its heartbeat was heard", out);

@@ -78,6 +78,8 @@ class VoteElector {
   // The election under way, or the last one; nullptr: none yet.
   const Ballot* ballot() const { return round_ ? &round_->ballot : nullptr; }
   Term ballot_term() const { return round_ ? round_->term : Term(); }
+  Trigger ballot_trigger() const { return round_ ? round_->trigger : Trigger::kDiscoveryFailure; }
+  bool ballot_over() const { return round_ && round_->over; }
   Instant next_heartbeat() const { return next_beat_; }
   Instant last_heartbeat() const { return last_beat_; }
   const VoteConfig& config() const { return config_; }

@@ -54,6 +54,8 @@ Result<AdminRequest> decode_admin_request(std::string_view bytes) {
     case wire::AdminRequest::kMembers: return AskMembers{};
     case wire::AdminRequest::kLeader: return AskLeader{};
     case wire::AdminRequest::kQuorum: return AskQuorum{};
+    case wire::AdminRequest::kVotes: return AskVotes{};
+    case wire::AdminRequest::kElect: return CallElection{in.elect().forced()};
     case wire::AdminRequest::kLeave: return Leave{};
     case wire::AdminRequest::kDrain: return Drain{};
     case wire::AdminRequest::kTransfer:
@@ -72,6 +74,7 @@ std::string act_of(const AdminRequest& request) {
   if (std::holds_alternative<Leave>(request)) return "leave";
   if (std::holds_alternative<Drain>(request)) return "drain";
   if (const auto* to = std::get_if<Transfer>(&request)) return "transfer to '" + to->to + "'";
+  if (const auto* call = std::get_if<CallElection>(&request)) return call->forced ? "elect by force" : "elect";
   if (const auto* voters = std::get_if<ChangeVoters>(&request)) {
     return std::string(voters->add ? "add" : "remove") + " voter '" + voters->name + "'";
   }

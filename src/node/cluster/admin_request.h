@@ -18,6 +18,7 @@ struct AskMembers {};
 struct AskLeader {};
 struct AskQuorum {};
 struct AskSecrets {};
+struct AskVotes {};
 struct Leave {};
 struct Drain {};
 struct Transfer {
@@ -26,6 +27,9 @@ struct Transfer {
 struct ChangeVoters {
   bool add = false;  // else: remove
   std::string name;
+};
+struct CallElection {
+  bool forced = false;
 };
 struct LearnSecret {
   std::string secret;
@@ -37,8 +41,8 @@ struct ForgetSecret {
   uint32_t id = 0;
 };
 
-using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, AskSecrets, Leave, Drain, Transfer, ChangeVoters,
-                                  LearnSecret, UseSecret, ForgetSecret>;
+using AdminRequest = std::variant<AskMembers, AskLeader, AskQuorum, AskSecrets, AskVotes, Leave, Drain, Transfer,
+                                  CallElection, ChangeVoters, LearnSecret, UseSecret, ForgetSecret>;
 
 // Errors are for the operator: kProtocol (not a request), kTooLarge, kUnsupported (of another version), kInvalid.
 Result<AdminRequest> decode_admin_request(std::string_view bytes);

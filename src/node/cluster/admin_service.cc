@@ -65,6 +65,44 @@ void put_quorum(const QuorumView& quorum, wire::AdminAnswer::Quorum& out) {
   out.set_state(quorum.state);
 }
 
+void put_votes(const cluster::VoteView& view, const std::string& self, wire::AdminAnswer::Votes& out) {
+  out.set_term(view.term);
+  out.set_over(view.over);
+  out.set_trigger(view.trigger);
+  out.set_winner(view.winner);
+  out.set_why(view.why);
+  out.set_rule(view.rule);
+  out.set_needed(static_cast<uint32_t>(view.needed));
+  out.set_answered_by(self);
+  const vote::ScoreWeights& weights = view.weights;
+  for (const double one :
+       {weights.uptime, weights.capability, weights.resources, weights.network, weights.experience}) {
+    out.add_weights(one);
+  }
+  for (const cluster::VoteView::Node& one : view.nodes) {
+    auto& node = *out.add_nodes();
+    node.set_name(one.name);
+    node.set_took_part(one.took_part);
+    node.set_stood(one.stood);
+    for (const std::string& capability : one.claim.capabilities) node.add_capabilities(capability);
+    node.set_uptime_ms(milliseconds(one.claim.uptime));
+    node.set_experience_ms(milliseconds(one.claim.experience));
+    node.set_cpu_used(one.claim.resources.cpu_used);
+    node.set_memory_used(one.claim.resources.memory_used);
+    node.set_disk_used(one.claim.resources.disk_used);
+    node.set_network_quality(one.claim.resources.network_quality);
+    node.set_score(one.claim.score);
+    node.set_uptime_part(one.parts.uptime);
+    node.set_capability_part(one.parts.capability);
+    node.set_resources_part(one.parts.resources);
+    node.set_network_part(one.parts.network);
+    node.set_experience_part(one.parts.experience);
+    node.set_doubt(one.doubt);
+    node.set_voted_for(one.voted_for);
+    node.set_votes(static_cast<uint32_t>(one.votes));
+  }
+}
+
 void put_secrets(const NodeDesk& desk, wire::AdminAnswer::Keys& out) {
   for (const uint32_t id : desk.secrets()) out.add_ids(id);
 }
@@ -88,6 +126,13 @@ struct Answering {
     put_quorum(desk.quorum(), *out.mutable_quorum());
     return {};
   }
+  Result<std::string> operator()(AskVotes&) {
+    const auto vote = desk.last_vote();
+    if (!vote) return tl::unexpected(vote.error());
+    put_votes(*vote, self, *out.mutable_votes());
+    return {};
+  }
+  Result<std::string> operator()(CallElection& ask) { return desk.call_election(ask.forced); }
   Result<std::string> operator()(AskSecrets&) { return with_secrets(std::string()); }
   Result<std::string> operator()(Leave&) { return desk.leave(by); }
   Result<std::string> operator()(Drain&) { return desk.drain(by); }

@@ -34,6 +34,17 @@ class FakeDesk final : public NodeDesk, public AdminService::Audit {
     check(to.empty() || wire::is_name(to), "an heir has a name");
     return act("transfer to " + to);
   }
+  Result<cluster::VoteView> last_vote() const override {
+    cluster::VoteView view{
+        .term = 4, .over = true, .trigger = "manual_trigger", .winner = "a", .why = "it has the votes"};
+    view.rule = "majority";
+    view.needed = 1;
+    view.nodes.push_back({.name = "a", .took_part = true, .stood = true, .voted_for = "a", .votes = 1});
+    return view;
+  }
+  Result<std::string> call_election(bool forced) override {
+    return std::string(forced ? "an election by force" : "an election");
+  }
   Result<std::string> change_voters(bool add, const std::string& name) override {
     check(wire::is_name(name), "a voter has a name");
     return act((add ? "add " : "remove ") + name);

@@ -212,6 +212,18 @@ Result<std::string> ClusterNode::transfer(const std::string& to) {
   return "'" + config_.name + "' hands over to " + (to.empty() ? "the fittest" : "'" + to + "'");
 }
 
+Result<cluster::VoteView> ClusterNode::last_vote() const {
+  const auto vote = election_ == nullptr ? std::nullopt : election_->last_vote();
+  if (!vote) return fail(Errc::kUnsupported, "nobody votes by scores here: that is 'leadership: vote'");
+  return *vote;
+}
+
+Result<std::string> ClusterNode::call_election(bool forced) {
+  if (election_ == nullptr) return fail(Errc::kRefused, "this node does not vote: ask one that does");
+  if (const Status begun = election_->call_election(forced); !begun) return tl::unexpected(begun.error());
+  return "an election begins; `bellwether cluster votes` shows how it ends";
+}
+
 Result<std::string> ClusterNode::change_voters(bool add, const std::string& name) {
   if (election_ == nullptr || (election_->votes() && !election_->leads(runtime_.boot_now()))) {
     return fail(Errc::kRefused, "only the leader changes the voters" +

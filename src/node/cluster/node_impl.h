@@ -70,6 +70,7 @@ class ClusterNode final : public NodeDesk,
   std::vector<MemberView> members() const override;
   LeaderView leader() const override;
   QuorumView quorum() const override;
+  Result<cluster::VoteView> last_vote() const override;
   std::string degradation() const override { return to_string(membership_->kernel().degradation()); }
   int health_score() const override { return membership_->kernel().health_score(); }
   std::string not_ready() const override;
@@ -78,6 +79,7 @@ class ClusterNode final : public NodeDesk,
   Result<std::string> leave(const std::string& who) override;
   Result<std::string> drain(const std::string& who) override;
   Result<std::string> transfer(const std::string& to) override;
+  Result<std::string> call_election(bool forced) override;
   Result<std::string> change_voters(bool add, const std::string& name) override;
   Result<std::string> learn_secret(std::string secret) override;
   Result<std::string> use_secret(uint32_t id) override;

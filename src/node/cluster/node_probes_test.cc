@@ -22,6 +22,8 @@ class Desk final : public NodeDesk {
   Result<std::string> leave(const std::string&) override { return std::string(); }
   Result<std::string> drain(const std::string&) override { return std::string(); }
   Result<std::string> transfer(const std::string&) override { return std::string(); }
+  Result<cluster::VoteView> last_vote() const override { return cluster::VoteView{}; }
+  Result<std::string> call_election(bool) override { return std::string(); }
   Result<std::string> change_voters(bool, const std::string&) override { return std::string(); }
   Result<std::string> learn_secret(std::string) override { return std::string(); }
   Result<std::string> use_secret(uint32_t) override { return std::string(); }

@@ -8,6 +8,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "cluster/vote_view.h"
 
 namespace bellwether::node {
 
@@ -67,6 +68,8 @@ class NodeDesk {
   virtual std::vector<MemberView> members() const = 0;
   virtual LeaderView leader() const = 0;
   virtual QuorumView quorum() const = 0;
+  // kUnsupported: nobody votes by scores here.
+  virtual Result<cluster::VoteView> last_vote() const = 0;
   virtual std::string degradation() const = 0;
   virtual int health_score() const = 0;
   // Empty when it is ready for work, else why not.
@@ -79,6 +82,7 @@ class NodeDesk {
   virtual Result<std::string> leave(const std::string& who) = 0;
   virtual Result<std::string> drain(const std::string& who) = 0;
   virtual Result<std::string> transfer(const std::string& to) = 0;
+  virtual Result<std::string> call_election(bool forced) = 0;
   virtual Result<std::string> change_voters(bool add, const std::string& name) = 0;
   virtual Result<std::string> learn_secret(std::string secret) = 0;
   virtual Result<std::string> use_secret(uint32_t id) = 0;

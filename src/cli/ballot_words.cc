@@ -1,0 +1,133 @@
+#include "cli/ballot_words.h"
+
+#include <cstdio>
+#include <nlohmann/json.hpp>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "cli/table.h"
+#include "proto/admin.pb.h"
+
+namespace bellwether::cli {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using wire::AdminAnswer;
+
+std::string figure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", value);
+  return text;
+}
+
+std::string span(uint64_t ms) { return format_duration(Duration::millis(static_cast<int64_t>(ms))); }
+
+double weight(const AdminAnswer::Votes& votes, int at) { return at < votes.weights_size() ? votes.weights(at) : 0; }
+
+std::string headline(const AdminAnswer::Votes& votes) {
+  if (votes.term() == 0) {
+    return "no election since " + printable(votes.answered_by()) +
+           " was started: `bellwether cluster leader` says whom it follows\n";
+  }
+  std::string text = "the election of term " + std::to_string(votes.term()) + " (" + printable(votes.trigger()) +
+                     "), as " + printable(votes.answered_by()) + " has heard it: ";
+  if (!votes.over()) return text + "under way\n";
+  text += votes.winner().empty() ? "nobody has won" : printable(votes.winner()) + " has won";
+  return text + (votes.why().empty() ? "" : ", " + printable(votes.why())) + "\n";
+}
+
+// Why it was that one: the last word of people who ask.
+std::string reason(const AdminAnswer::Votes& votes) {
+  const AdminAnswer::Candidate* winner = nullptr;
+  const AdminAnswer::Candidate* second = nullptr;
+  for (const auto& one : votes.nodes()) {
+    if (one.name() == votes.winner()) {
+      winner = &one;
+    } else if (one.stood() && one.doubt().empty() && second == nullptr) {
+      second = &one;
+    }
+  }
+  if (winner == nullptr || !winner->stood()) return {};
+  std::string text = printable(winner->name()) + " had " + std::to_string(winner->votes()) + " of " +
+                     std::to_string(votes.nodes_size()) + " votes, and needed " + std::to_string(votes.needed()) + "; ";
+  if (second == nullptr) return text + "nobody else stood\n";
+  text += "its score was " + figure(winner->score()) + ", and the next one's, " + printable(second->name()) + "'s, " +
+          figure(second->score());
+  return text + (winner->score() == second->score() ? ": equal, so that the lower id counts\n" : "\n");
+}
+
+}  // namespace
+
+std::string ballot_text(const AdminAnswer& answer) {
+  const AdminAnswer::Votes& votes = answer.votes();
+  std::string text = headline(votes);
+  if (votes.rule() != "majority") {
+    text += "UNSAFE: the rule is " + printable(votes.rule()) +
+            ", so that each side of a parted network may have an admin\n";
+  }
+  if (votes.term() == 0) return text;
+  Table table({"NODE", "SCORE", "UPTIME", "CAPABILITY", "RESOURCES", "NETWORK", "EXPERIENCE", "VOTES", "VOTED FOR"});
+  for (const auto& one : votes.nodes()) {
+    if (!one.stood()) {
+      const char* score = one.took_part() ? "does not stand" : "not heard";
+      table.add({one.name(), score, "", "", "", "", "", std::to_string(one.votes()), one.voted_for()});
+      continue;
+    }
+    table.add({one.name(), figure(one.score()), figure(one.uptime_part() * weight(votes, 0)),
+               figure(one.capability_part() * weight(votes, 1)), figure(one.resources_part() * weight(votes, 2)),
+               figure(one.network_part() * weight(votes, 3)), figure(one.experience_part() * weight(votes, 4)),
+               std::to_string(one.votes()), one.voted_for()});
+  }
+  text += table.text() + reason(votes);
+  for (const auto& one : votes.nodes()) {
+    if (!one.doubt().empty())
+      text += printable(one.name()) + " was not voted for here: " + printable(one.doubt()) + "\n";
+  }
+  return text;
+}
+
+std::string ballot_json(const AdminAnswer& answer) {
+  const AdminAnswer::Votes& votes = answer.votes();
+  Json nodes = Json::array();
+  for (const auto& one : votes.nodes()) {
+    Json node = {{"name", one.name()}, {"took_part", one.took_part()}, {"stood", one.stood()}};
+    if (one.stood()) {
+      node["score"] = one.score();
+      node["capabilities"] = Json::array();
+      for (const std::string& capability : one.capabilities()) node["capabilities"].push_back(capability);
+      node["uptime"] = span(one.uptime_ms());
+      node["experience"] = span(one.experience_ms());
+      node["resources"] = {{"cpu_usage", one.cpu_used()},
+                           {"memory_usage", one.memory_used()},
+                           {"disk_usage", one.disk_used()},
+                           {"network_quality", one.network_quality()}};
+      node["parts"] = {{"uptime", one.uptime_part()},
+                       {"capability", one.capability_part()},
+                       {"resources", one.resources_part()},
+                       {"network", one.network_part()},
+                       {"experience", one.experience_part()}};
+    }
+    node["doubt"] = one.doubt();
+    node["voted_for"] = one.voted_for();
+    node["votes"] = one.votes();
+    nodes.push_back(std::move(node));
+  }
+  const Json out = {{"term", votes.term()},
+                    {"over", votes.over()},
+                    {"trigger", votes.trigger()},
+                    {"winner", votes.winner()},
+                    {"why", votes.why()},
+                    {"rule", votes.rule()},
+                    {"needed", votes.needed()},
+                    {"answered_by", votes.answered_by()},
+                    {"weights",
+                     {{"uptime", weight(votes, 0)},
+                      {"capability", weight(votes, 1)},
+                      {"resources", weight(votes, 2)},
+                      {"network", weight(votes, 3)},
+                      {"experience", weight(votes, 4)}}},
+                    {"nodes", std::move(nodes)}};
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,35 @@
+// The last election of a scored vote as one node has seen it, for people: who stood, what each said of itself and what
+// that is worth, who has voted for whom, and why it ended as it did.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "election/vote/score.h"
+
+namespace bellwether::cluster {
+
+struct VoteView {
+  struct Node {
+    std::string name;
+    bool took_part = false;  // as far as this node has heard
+    bool stood = false;
+    vote::Claim claim;       // of one who stood
+    vote::ScoreParts parts;  // of its score, before they are weighed
+    std::string doubt;       // why it was not voted for here; else empty
+    std::string voted_for;   // empty: nothing that counts was heard
+    std::size_t votes = 0;   // for it
+  };
+  uint64_t term = 0;  // 0: there was none since this node was started
+  bool over = false;
+  std::string trigger;
+  std::string winner;  // empty: nobody
+  std::string why;     // it ended so
+  std::string rule;    // "majority", "plurality", "highest_score"
+  std::size_t needed = 0;
+  vote::ScoreWeights weights;
+  std::vector<Node> nodes;  // all members
+};
+
+}  // namespace bellwether::cluster
