@@ -10,6 +10,8 @@ namespace bellwether::vote {
 using election::EndReason;
 
 void VoteElector::discover(Instant now, std::string why, Effects& out) {
+  // An election may have been joined while one was still known from hearsay.
+  if (admin_ != kNobody) set_admin(kNobody, admin_term_, why, out);
   admin_until_ = Instant::never();
   become(State::kDiscovering, std::move(why), out);
   elect_at_ = Instant::never();

@@ -201,6 +201,27 @@ TEST(VoteElector, an_admin_that_is_known_from_hearsay_alone_is_not_believed_for_
   EXPECT_EQ(group.admin(), 1u);
 }
 
+TEST(VoteElector, hearsay_is_forgotten_when_an_election_brings_nobody) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.stop(3);
+  group.claims[3].uptime = Duration::zero();
+  group.start(3);
+  group.part(1, 3);
+  ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
+  ASSERT_FALSE(group[3].leads(group.now));
+  // It joins an election while it still believes what it was told, and then everybody is gone for a while.
+  group.run(kLan.promise() / 2);
+  group.stop(1);
+  group.hear(3, group.forged(2, ElectionStarted{Term(2), Trigger::kManual, std::nullopt}));
+  group.part(2, 3);
+  group.run(Duration::seconds(10));
+  EXPECT_EQ(group[3].admin(), kNobody);
+  group.mend();
+  EXPECT_TRUE(
+      group.run_until(Duration::seconds(20), [&] { return group.admin() != 0 && group.all_know(group.admin()); }));
+}
+
 TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
   VoteGroup group(3);
   group.claims[1].resources.cpu_used = 0.9;
