@@ -208,18 +208,14 @@ TEST(VoteElector, hearsay_is_forgotten_when_an_election_brings_nobody) {
   group.claims[3].uptime = Duration::zero();
   group.start(3);
   group.part(1, 3);
+  // It is told again and again, as long as node 2 hears the admin; after its quiet time it could join an election.
+  group.run(kLan.promise() * 2);
   ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
-  ASSERT_FALSE(group[3].leads(group.now));
-  // It joins an election while it still believes what it was told, and then everybody is gone for a while.
-  group.run(kLan.promise() / 2);
-  group.stop(1);
-  group.hear(3, group.forged(2, ElectionStarted{Term(2), Trigger::kManual, std::nullopt}));
   group.part(2, 3);
+  group.hear(3, group.forged(2, ElectionStarted{Term(2), Trigger::kManual, std::nullopt}));
+  ASSERT_EQ(group[3].state(), State::kElecting);
   group.run(Duration::seconds(10));
   EXPECT_EQ(group[3].admin(), kNobody);
-  group.mend();
-  EXPECT_TRUE(
-      group.run_until(Duration::seconds(20), [&] { return group.admin() != 0 && group.all_know(group.admin()); }));
 }
 
 TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
