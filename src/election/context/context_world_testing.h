@@ -1,0 +1,433 @@
+// Nodes of a cluster that lead contexts, for tests: an oracle gives them epochs, and tells them late or never; disks of
+// all nodes keep a register and payloads by majority; whatever is under way is delayed, doubled, lost, or ends in a
+// crash between two effects. Jobs outlive their leaders. Outside stands a sink that looks at what is told of each
+// request.
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "election/context/duty_leader.h"
+#include "election/context/sha256_testing.h"
+
+namespace bellwether::context_lead {
+
+// A mistake that somebody could make around the kernel; each must be found.
+enum class Canary : uint8_t {
+  kNone,
+  kCompletionWithoutFence,        // an end of a job counts for the attempt that runs, whichever it was of
+  kAcknowledgedBeforeReplicated,  // the register says that it is written, and writes
+  kWriteWithoutFence,             // replicas take what a leader of before writes
+  kTakenFromMinority,             // whoever takes the register asks one replica
+  kPayloadOnOneDisk,              // a payload is kept where the leader is, and nowhere else
+  kAcknowledgedAtOnce,            // who submits is answered when the payload is kept
+};
+
+class ContextWorld {
+ public:
+  ContextWorld(std::size_t nodes, uint64_t seed, Canary canary = Canary::kNone)
+      : prng_(seed), canary_(canary), nodes_(nodes + 1) {
+    for (uint64_t id = 1; id <= nodes; ++id) start(id);
+    after(Duration::millis(100), [this] { look_after_office(); });
+  }
+  ContextWorld(const ContextWorld&) = delete;
+  ContextWorld& operator=(const ContextWorld&) = delete;
+
+  // --- what tests do
+  // ---------------------------------------------------------------------------------------------------
+
+  void run(Duration span) {
+    const Instant end = now_ + span;
+    while (!events_.empty() && events_.begin()->first.first <= end) {
+      now_ = std::max(now_, events_.begin()->first.first);
+      const std::function<void()> event = std::move(events_.begin()->second);
+      events_.erase(events_.begin());
+      event();
+    }
+    now_ = end;
+  }
+  void crash(uint64_t id) {
+    Node& node = nodes_[id];
+    if (!node.kernel) return;
+    if (id == office_) ++failovers;
+    node.kernel.reset();
+    node.fence = 0;
+    ++node.life;
+  }
+  void start(uint64_t id) {
+    Node& node = nodes_[id];
+    if (node.kernel) return;
+    DutyConfig config;
+    config.self = NodeId(id);
+    for (uint64_t one = 1; one < nodes_.size(); ++one) config.members.push_back(NodeId(one));
+    config.settings.max_queue_transfer_size = 200;
+    config.digest = sha256;
+    node.kernel = std::make_unique<DutyLeader>(config, prng_.next());
+    ++node.life;
+    act(id, [&](Effects& out) {
+      (void)node.kernel->register_manager(moment(), {"command", static_cast<uint32_t>(1 + prng_.below(4))}, out);
+    });
+    if (office_ != 0) say(id, LeaderSeen{NodeId(office_), Epoch(epoch_)});
+  }
+  void isolate(uint64_t id) {
+    if (id == office_) ++failovers;
+    for (uint64_t other = 1; other < nodes_.size(); ++other) cut_.insert({std::min(id, other), std::max(id, other)});
+  }
+  void mend() { cut_.clear(); }
+  bool transfer(uint64_t target) {
+    if (office_ == 0 || !nodes_[office_].kernel) return false;
+    bool ok = false;
+    const uint64_t from = office_;
+    act(from, [&](Effects& out) {
+      ok = nodes_[from].kernel->transfer(moment(), NodeId(target), "a test", "a test", out).has_value();
+    });
+    failovers += ok;
+    return ok;
+  }
+  void submit_new() {
+    const RequestId id{prng_.next(), prng_.next()};
+    requests_[id] = {id, static_cast<uint8_t>(prng_.below(3)), wall(), "payload of " + to_string(id)};
+    try_submit(id);
+  }
+  // No more faults: all are up, and reach each other.
+  void calm() {
+    mend();
+    loss = crash_chance = 0;
+    sick.clear();
+    for (uint64_t id = 1; id < nodes_.size(); ++id) start(id);
+  }
+  bool all_done() const {
+    return std::all_of(requests_.begin(), requests_.end(), [&](const auto& one) { return told_.contains(one.first); });
+  }
+  std::size_t undone() const { return requests_.size() - told_.size(); }
+  std::size_t nodes() const { return nodes_.size() - 1; }
+  std::size_t acknowledged() const { return acknowledged_.size(); }
+  std::size_t attempts() const { return attempts_; }
+  uint64_t office() const { return office_; }
+  DutyLeader* kernel(uint64_t id) { return nodes_[id].kernel.get(); }
+
+  double loss = 0;
+  double doubled = 0.1;
+  double crash_chance = 0;  // between two effects
+  std::set<uint64_t> sick;
+  std::size_t failovers = 0;
+  std::size_t taken_over = 0;  // transfers that went through
+  std::size_t refused = 0;     // completions
+  std::vector<std::string> wrong;
+
+ private:
+  // What a node keeps for all, on its disk.
+  struct Replica {
+    uint64_t promised = 0;
+    std::pair<uint64_t, uint64_t> accepted;  // fence, number of the write
+    std::string value;
+    std::map<RequestId, std::string> payloads;
+  };
+  struct Node {
+    std::unique_ptr<DutyLeader> kernel;
+    uint64_t life = 0;
+    uint64_t fence = 0;  // under which its driver writes the register; 0: it does not
+    uint64_t writes = 0;
+    Replica disk;
+  };
+  using JobKey = std::tuple<uint64_t, RequestId, AttemptFence>;
+
+  WallTime wall() const { return {1'700'000'000'000'000'000 + now_.ns()}; }
+  Moment moment() const { return {now_, wall()}; }
+  Duration travel() { return prng_.between(Duration::millis(1), Duration::millis(40)); }
+  bool lost() { return prng_.chance(loss); }
+  void after(Duration span, std::function<void()> event) { events_[{now_ + span, ++sequence_}] = std::move(event); }
+  // To that life of a node, and no other.
+  void tell(Duration span, uint64_t id, Event event) {
+    after(span, [this, id, life = nodes_[id].life, event = std::move(event)] {
+      if (nodes_[id].life == life && nodes_[id].kernel) say(id, event);
+    });
+  }
+  void say(uint64_t id, const Event& event) {
+    act(id, [&](Effects& out) { nodes_[id].kernel->step(moment(), event, out); });
+  }
+  void act(uint64_t id, const std::function<void(Effects&)>& step) {
+    Effects effects;
+    step(effects);
+    const uint64_t life = nodes_[id].life;
+    for (Effect& effect : effects) {
+      if (prng_.chance(crash_chance)) crash(id);
+      if (nodes_[id].life != life) return;
+      std::visit([&](auto& one) { carry_out(id, one); }, effect);
+    }
+    const Instant wake = nodes_[id].kernel->wake();
+    if (wake == Instant::never()) return;
+    after(std::max(wake - now_, Duration::millis(1)), [this, id, life] {
+      if (nodes_[id].life == life && nodes_[id].kernel && nodes_[id].kernel->wake() <= now_) say(id, Tick{});
+    });
+  }
+
+  // --- who reaches whom
+  // ------------------------------------------------------------------------------------------------
+
+  bool reaches(uint64_t a, uint64_t b) const {
+    if (!nodes_[b].kernel) return false;
+    return a == b || !cut_.contains({std::min(a, b), std::max(a, b)});
+  }
+  std::vector<uint64_t> reached(uint64_t from) const {
+    std::vector<uint64_t> all;
+    for (uint64_t id = 1; id < nodes_.size(); ++id) {
+      if (reaches(from, id)) all.push_back(id);
+    }
+    return all;
+  }
+  bool is_majority(std::size_t count) const { return count > nodes() / 2; }
+
+  // --- the oracle of leadership
+  // ----------------------------------------------------------------------------------------
+
+  void look_after_office() {
+    after(prng_.between(Duration::millis(100), Duration::millis(900)), [this] { look_after_office(); });
+    if (office_ != 0 && nodes_[office_].life == office_life_ && is_majority(reached(office_).size())) return;
+    std::vector<uint64_t> able;
+    for (uint64_t id = 1; id < nodes_.size(); ++id) {
+      if (nodes_[id].kernel && is_majority(reached(id).size())) able.push_back(id);
+    }
+    if (!able.empty()) elect(able[prng_.below(able.size())]);
+  }
+  void elect(uint64_t id) {
+    const uint64_t old = std::exchange(office_, id);
+    const bool again = old == id && nodes_[id].life == office_life_;
+    office_life_ = nodes_[id].life;
+    ++epoch_;
+    // Who is cut off may believe for long that it leads; nobody is told for certain.
+    if (old != 0 && !again && prng_.chance(0.7)) {
+      tell(prng_.between(Duration::millis(1), Duration::seconds(20)), old,
+           LeadershipLost{Epoch(epoch_ - 1), "an election"});
+    }
+    tell(travel(), id, Elected{Epoch(epoch_)});
+    spread();
+  }
+  void spread() {
+    for (const uint64_t id : reached(office_)) {
+      if (id != office_) tell(travel() * 10, id, LeaderSeen{NodeId(office_), Epoch(epoch_)});
+    }
+    after(Duration::seconds(5), [this, epoch = epoch_] {
+      if (epoch == epoch_) spread();
+    });
+  }
+  void carry_out(uint64_t id, const HandOver& effect) {
+    if (office_ != id) return;
+    const uint64_t target = effect.target.value();
+    const double luck = prng_.unit();
+    if (luck < 0.7 && nodes_[target].kernel && is_majority(reached(target).size())) {
+      elect(target);
+    } else if (luck > 0.85) {
+      tell(travel(), id, HandOverRefused{"a test"});
+    }
+  }
+  void carry_out(uint64_t id, const TakeBack&) {
+    if (office_ != id && is_majority(reached(id).size())) elect(id);
+  }
+  void carry_out(uint64_t id, const StepDown&) {
+    if (office_ == id) office_ = 0;
+  }
+
+  // --- the register and the payloads
+  // -----------------------------------------------------------------------------------
+
+  void carry_out(uint64_t id, const TakeRegister& effect) {
+    after(travel(), [this, id, life = nodes_[id].life, effect] {
+      if (nodes_[id].life != life) return;
+      const std::vector<uint64_t> peers = reached(id);
+      const bool enough = canary_ == Canary::kTakenFromMinority || is_majority(peers.size());
+      if (!enough || lost()) return tell(effect.within, id, RegisterFailed{effect.ticket, "no majority"});
+      uint64_t highest = 0;
+      for (const uint64_t one : peers) highest = std::max(highest, nodes_[one].disk.promised);
+      const uint64_t fence = (highest / 16 + 1) * 16 + id;
+      const Replica* newest = &nodes_[id].disk;
+      for (const uint64_t one : peers) {
+        Replica& disk = nodes_[one].disk;
+        disk.promised = fence;
+        if (canary_ != Canary::kTakenFromMinority && disk.accepted > newest->accepted) newest = &disk;
+      }
+      nodes_[id].fence = fence;
+      nodes_[id].writes = 0;
+      tell(travel(), id, RegisterTaken{effect.ticket, newest->value});
+    });
+  }
+  void carry_out(uint64_t id, const WriteRegister& effect) {
+    const bool early = canary_ == Canary::kAcknowledgedBeforeReplicated;
+    if (early) tell(Duration::millis(1), id, RegisterWritten{effect.ticket});
+    after(early ? travel() * 20 : travel(), [this, id, life = nodes_[id].life, effect, early] {
+      if (nodes_[id].life != life) return;
+      Node& node = nodes_[id];
+      const std::vector<uint64_t> peers = reached(id);
+      const bool checks = canary_ != Canary::kWriteWithoutFence;
+      const bool late = std::any_of(peers.begin(), peers.end(),
+                                    [&](uint64_t one) { return checks && nodes_[one].disk.promised > node.fence; });
+      if (node.fence == 0 || late) return tell(travel(), id, RegisterLost{"somebody else has it"});
+      if (lost()) return tell(effect.within, id, RegisterFailed{effect.ticket, "lost on the way"});
+      const std::pair<uint64_t, uint64_t> place = {node.fence, ++node.writes};
+      for (const uint64_t one : peers) {
+        Replica& disk = nodes_[one].disk;
+        disk.promised = std::max(disk.promised, node.fence);
+        disk.accepted = checks ? place : std::make_pair(disk.promised, ++sequence_);
+        disk.value = effect.value;
+      }
+      if (early) return;
+      if (!is_majority(peers.size()) || lost()) {
+        tell(effect.within, id, RegisterFailed{effect.ticket, "no answer of a majority"});
+      } else {
+        tell(travel(), id, RegisterWritten{effect.ticket});
+      }
+    });
+  }
+  void carry_out(uint64_t id, const ReleaseRegister&) { nodes_[id].fence = 0; }
+  void carry_out(uint64_t id, const KeepPayload& effect) {
+    after(travel(), [this, id, life = nodes_[id].life, effect] {
+      if (nodes_[id].life != life) return;
+      const std::vector<uint64_t> peers =
+          canary_ == Canary::kPayloadOnOneDisk ? std::vector<uint64_t>{id} : reached(id);
+      for (const uint64_t one : peers) nodes_[one].disk.payloads[effect.id] = effect.payload;
+      const bool ok = (canary_ == Canary::kPayloadOnOneDisk || is_majority(peers.size())) && !lost();
+      if (ok && canary_ == Canary::kAcknowledgedAtOnce) acknowledged_.insert(effect.id);
+      tell(ok ? travel() : effect.within, id, PayloadKept{effect.id, ok, ok ? "" : "no majority"});
+    });
+  }
+  void carry_out(uint64_t id, const FetchPayload& effect) {
+    after(travel(), [this, id, life = nodes_[id].life, effect] {
+      if (nodes_[id].life != life) return;
+      const std::vector<uint64_t> peers = reached(id);
+      PayloadFetched answer{effect.id, effect.fence, PayloadFetched::Found::kGone, {}, "nobody has it"};
+      if (!is_majority(peers.size()) || lost()) answer.found = PayloadFetched::Found::kFailed;
+      for (const uint64_t one : peers) {
+        const auto at = nodes_[one].disk.payloads.find(effect.id);
+        if (at == nodes_[one].disk.payloads.end() || answer.found == PayloadFetched::Found::kFailed) continue;
+        answer.found = PayloadFetched::Found::kHere;
+        answer.payload = at->second;
+      }
+      for (int i = prng_.chance(doubled) ? 2 : 1; i > 0; --i) tell(travel(), id, answer);
+    });
+  }
+  void carry_out(uint64_t id, const DropPayload& effect) {
+    const std::vector<uint64_t> peers = reached(id);
+    for (const uint64_t one : peers) nodes_[one].disk.payloads.erase(effect.id);
+    if (is_majority(peers.size()) && !lost()) tell(travel(), id, PayloadDropped{effect.id});
+  }
+
+  // --- jobs
+  // --------------------------------------------------------------------------------------------------------------
+
+  void carry_out(uint64_t id, const RunJob& effect) {
+    const RequestId request = effect.request.id;
+    if (effect.request.payload != requests_.at(request).payload) wrong.push_back("a payload of another request");
+    if (!begun_.insert({request, effect.fence}).second) wrong.push_back(to_string(effect.fence) + " begins twice");
+    ++attempts_;
+    const JobKey key{id, request, effect.fence};
+    running_.insert(key);
+    const Duration takes = prng_.chance(0.05) ? prng_.between(Duration::seconds(20), Duration::seconds(120))
+                                              : prng_.between(Duration::millis(50), Duration::seconds(6));
+    after(takes, [this, key] {
+      if (running_.contains(key)) end_job(key, prng_.chance(0.05) ? JobEnded::End::kFailed : JobEnded::End::kDone);
+    });
+  }
+  void carry_out(uint64_t id, const CancelJob& effect) {
+    const JobKey key{id, effect.id, effect.fence};
+    if (!running_.contains(key) || prng_.chance(0.5)) return;
+    if (effect.kill) {
+      running_.erase(key);
+    } else {
+      end_job(key, JobEnded::End::kCancelled);
+    }
+  }
+  void end_job(const JobKey& key, JobEnded::End end) {
+    running_.erase(key);
+    const auto& [node, request, fence] = key;
+    if (end != JobEnded::End::kCancelled) ended_.insert({request, fence});
+    const JobEnded event{request, fence, end, "a test"};
+    for (int i = prng_.chance(doubled) ? 2 : 1; i > 0; --i) {
+      const Duration late = prng_.chance(0.2) ? prng_.between(Duration::zero(), Duration::seconds(30)) : travel();
+      after(late, [this, id = node, event] { bring(id, event); });
+    }
+  }
+  // To whatever life the node is in by then.
+  void bring(uint64_t id, JobEnded event) {
+    if (!nodes_[id].kernel) {
+      after(Duration::seconds(1), [this, id, event] { bring(id, event); });
+      return;
+    }
+    if (canary_ == Canary::kCompletionWithoutFence) {
+      const LiveRequest* one = nodes_[id].kernel->queue().find(event.id);
+      if (one != nullptr && one->is_active()) event.fence = one->fence();
+    }
+    say(id, event);
+  }
+
+  // --- who submits, and who wants to know
+  // ------------------------------------------------------------------------------
+
+  void try_submit(RequestId id) {
+    if (acknowledged_.contains(id)) return;
+    after(prng_.between(Duration::seconds(1), Duration::seconds(12)), [this, id] { try_submit(id); });
+    const uint64_t to = office_ != 0 && prng_.chance(0.8) ? office_ : 1 + prng_.below(nodes());
+    if (!nodes_[to].kernel) return;
+    tickets_[++sequence_] = id;
+    const uint64_t ticket = sequence_;
+    act(to, [&](Effects& out) {
+      const Status asked = nodes_[to].kernel->submit(moment(), ticket, requests_.at(id), out);
+      if (!asked && asked.error().message.find("forgotten") != std::string::npos) wrong.push_back("forgotten");
+    });
+  }
+  void carry_out(uint64_t, const SubmitAnswered& effect) {
+    if (effect.status) acknowledged_.insert(tickets_.at(effect.ticket));
+  }
+  void carry_out(uint64_t id, const TellOutcome& effect) {
+    const FinishedRequest& one = effect.finished;
+    const std::string who = "request " + to_string(one.id);
+    const auto [at, is_new] = told_.try_emplace(one.id, one.fence);
+    if (at->second != one.fence) wrong.push_back(who + " is completed twice");
+    if (!ended_.contains({one.id, one.fence})) wrong.push_back(who + ": " + one.reason + ", but no such attempt ended");
+    if (prng_.chance(0.9)) tell(travel(), id, OutcomeTold{one.id});
+  }
+
+  // --- the rest
+  // ----------------------------------------------------------------------------------------------------------
+
+  void carry_out(uint64_t id, const Send& effect) {
+    const uint64_t to = effect.to.value();
+    if (!reaches(id, to) || lost()) return;
+    for (int i = prng_.chance(doubled) ? 2 : 1; i > 0; --i) tell(travel(), to, Heard{NodeId(id), effect.message});
+  }
+  void carry_out(uint64_t id, const CheckHealth&) {
+    HealthReport report;
+    for (const uint64_t one : reached(id)) report.nodes[NodeId(one)] = sick.contains(one) ? 0.3 : 0.95;
+    tell(travel(), id, report);
+  }
+  void carry_out(uint64_t, const CompletionRefused&) { ++refused; }
+  void carry_out(uint64_t, const TransferEnded& effect) { taken_over += effect.ok; }
+  template <class Callback>
+  void carry_out(uint64_t, const Callback&) {}
+
+  Prng prng_;
+  Canary canary_;
+  Instant now_ = Instant::from_ns(1'000'000'000);
+  std::map<std::pair<Instant, uint64_t>, std::function<void()>> events_;
+  uint64_t sequence_ = 0;
+  std::vector<Node> nodes_;  // from 1
+  std::set<std::pair<uint64_t, uint64_t>> cut_;
+  uint64_t office_ = 0;
+  uint64_t office_life_ = 0;
+  uint64_t epoch_ = 0;
+  std::map<RequestId, Request> requests_;
+  std::map<uint64_t, RequestId> tickets_;
+  std::set<RequestId> acknowledged_;
+  std::map<RequestId, AttemptFence> told_;
+  std::set<std::pair<RequestId, AttemptFence>> begun_;
+  std::set<std::pair<RequestId, AttemptFence>> ended_;
+  std::set<JobKey> running_;
+  std::size_t attempts_ = 0;
+};
+
+}  // namespace bellwether::context_lead

@@ -1,0 +1,232 @@
+// What a DutyLeader is told and what it asks for.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "election/context/failover.h"
+
+namespace bellwether::context_lead {
+
+// --- events ----------------------------------------------------------------------------------------------------------
+
+struct Tick {};  // the time of wake() has come
+
+// This node leads from now on, under an epoch above all before it.
+struct Elected {
+  Epoch epoch;
+};
+struct LeadershipLost {
+  Epoch epoch;  // that is over
+  std::string why;
+};
+// The election shows this leader. kNobody: none.
+struct LeaderSeen {
+  NodeId leader;
+  Epoch epoch;
+};
+// HandOver does not happen: this node leads on.
+struct HandOverRefused {
+  std::string why;
+};
+
+// The answers to TakeRegister and WriteRegister.
+struct RegisterTaken {
+  uint64_t ticket = 0;
+  std::string value;  // what was written last; empty: nothing yet
+};
+struct RegisterWritten {
+  uint64_t ticket = 0;
+};
+// Not done, or perhaps done: nobody knows.
+struct RegisterFailed {
+  uint64_t ticket = 0;
+  std::string why;
+};
+// Somebody else has taken the register; nothing is written by this node before it has taken it again.
+struct RegisterLost {
+  std::string why;
+};
+
+struct PayloadKept {
+  RequestId id;
+  bool ok = true;
+  std::string why;
+};
+struct PayloadFetched {
+  enum class Found : uint8_t {
+    kHere,
+    kGone,    // a majority knows that it was dropped, or never had it
+    kFailed,  // nobody knows; try again
+  };
+  RequestId id;
+  AttemptFence fence;
+  Found found = Found::kHere;
+  std::string payload;
+  std::string why;
+};
+struct PayloadDropped {
+  RequestId id;
+};
+
+struct JobEnded {
+  enum class End : uint8_t { kDone, kFailed, kCancelled };
+  RequestId id;
+  AttemptFence fence;
+  End end = End::kDone;
+  std::string reason;
+};
+// Whoever wants to know of an outcome does.
+struct OutcomeTold {
+  RequestId id;
+};
+
+// The answer to CheckHealth.
+struct HealthReport {
+  std::map<NodeId, double> nodes;  // 0 to 1; of who is missing nothing was heard, which counts as 0
+};
+// What else a leader hands over: told again as it changes.
+struct ClusterSeen {
+  WallTime last_election;
+  std::map<std::string, ResourceAllocation> allocations;
+  std::map<std::string, std::vector<std::string>> assignments;
+};
+struct Heard {
+  NodeId from;
+  Message message;
+};
+
+using Event = std::variant<Tick, Elected, LeadershipLost, LeaderSeen, HandOverRefused, RegisterTaken, RegisterWritten,
+                           RegisterFailed, RegisterLost, PayloadKept, PayloadFetched, PayloadDropped, JobEnded,
+                           OutcomeTold, HealthReport, ClusterSeen, Heard>;
+
+// --- effects ---------------------------------------------------------------------------------------------------------
+// To be carried out in their order. Each of those with an answer gets one, within `within`; it may come late or twice.
+
+// Become the one who writes the register of requests, so that nobody before can any more, and tell what is in it. When
+// a majority keeps it: what was confirmed to anybody is in it.
+struct TakeRegister {
+  uint64_t ticket = 0;
+  Duration within;
+};
+// Write all of it, if nobody has taken the register since. At most one is under way.
+struct WriteRegister {
+  uint64_t ticket = 0;
+  std::string value;
+  Duration within;
+};
+struct ReleaseRegister {};
+// Put a payload on a majority under the id of its request; then say PayloadKept.
+struct KeepPayload {
+  RequestId id;
+  std::string payload;
+  Duration within;
+};
+struct FetchPayload {
+  RequestId id;
+  AttemptFence fence;
+  Duration within;
+};
+// Nobody asks for it any more.
+struct DropPayload {
+  RequestId id;
+};
+
+// To the registered context manager. What the job acts upon gets the fence with each act.
+struct RunJob {
+  Request request;
+  AttemptFence fence;
+};
+// The job shall end (`kill`: has to end at once), and say so. When a leader has lost its office, its work has stopped
+// when all jobs that were killed have ended.
+struct CancelJob {
+  RequestId id;
+  AttemptFence fence;
+  bool kill = false;
+};
+// To who submitted. Ok: the request is durable, and will be completed or fail.
+struct SubmitAnswered {
+  uint64_t ticket = 0;
+  Status status;
+};
+// A completion that does not count.
+struct CompletionRefused {
+  RequestId id;
+  AttemptFence fence;
+  std::string why;
+};
+// To whoever wants to know: at least once for each request, always with the same fence; then say OutcomeTold.
+struct TellOutcome {
+  FinishedRequest finished;
+};
+
+struct CheckHealth {};
+struct Send {
+  NodeId to;
+  Message message;
+};
+// To the election: `target` alone shall lead next; the work has stopped, and stability windows do not matter.
+struct HandOver {
+  NodeId target;
+};
+// To the election: the hand-over is off. Lead on, or stand again.
+struct TakeBack {};
+// To the election: this node cannot do its duties.
+struct StepDown {
+  std::string why;
+};
+// This node was handed the state of the leader before: for those who assign work.
+struct Restored {
+  RecoveredState state;
+};
+struct TransferEnded {
+  NodeId target;
+  bool ok = false;
+  std::string why;
+};
+
+// The seven callbacks.
+struct BecameLeader {
+  Epoch epoch;
+  uint64_t terms = 0;  // of all leaders until now
+};
+struct LostLeadership {
+  NodeId new_leader;  // kNobody: not known yet
+};
+struct LeaderChanged {
+  NodeId old_leader;
+  NodeId new_leader;
+  Epoch epoch;
+};
+struct GenerationStarted {
+  NodeId leader;
+};
+struct GenerationStopped {
+  NodeId leader;
+  std::string reason;
+};
+struct FailedOver {
+  NodeId old_leader;
+  NodeId new_leader;
+  Duration duration;
+};
+enum class Severity : uint8_t { kInfo, kWarning, kCritical };
+// "info", "warning", "critical".
+std::string_view to_string(Severity severity);
+struct DutyError {
+  Severity severity = Severity::kWarning;
+  std::string text;
+};
+
+using Effect = std::variant<TakeRegister, WriteRegister, ReleaseRegister, KeepPayload, FetchPayload, DropPayload,
+                            RunJob, CancelJob, SubmitAnswered, CompletionRefused, TellOutcome, CheckHealth, Send,
+                            HandOver, TakeBack, StepDown, Restored, TransferEnded, BecameLeader, LostLeadership,
+                            LeaderChanged, GenerationStarted, GenerationStopped, FailedOver, DutyError>;
+using Effects = std::vector<Effect>;
+
+}  // namespace bellwether::context_lead

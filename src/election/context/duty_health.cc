@@ -1,0 +1,254 @@
+// Health, transfers, and what is shown of a leader.
+#include <algorithm>
+#include <utility>
+
+#include "base/printable.h"
+#include "election/context/duty_leader.h"
+
+namespace bellwether::context_lead {
+
+Duty DutyLeader::duty() const {
+  struct Name {
+    Duty operator()(const NotLeading&) const { return Duty::kNotLeading; }
+    Duty operator()(const Taking&) const { return Duty::kTaking; }
+    Duty operator()(const Idle&) const { return Duty::kIdle; }
+    Duty operator()(const Starting&) const { return Duty::kStarting; }
+    Duty operator()(const Generating& one) const { return one.paused ? Duty::kPaused : Duty::kGenerating; }
+    Duty operator()(const Stopping&) const { return Duty::kStopping; }
+    Duty operator()(const HandingOver&) const { return Duty::kHandingOver; }
+  };
+  return std::visit(Name{}, phase_);
+}
+
+void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out) {
+  if (!announced_) return;
+  const DutySettings& settings = config_.settings;
+  ContextClusterHealth health;
+  health.total_nodes = static_cast<uint32_t>(config_.members.size());
+  for (const NodeId node : config_.members) {
+    const auto at = report.nodes.find(node);
+    const double score = at != report.nodes.end() && at->second > 0 ? std::min(at->second, 1.0) : 0;
+    health.node_healths[node] = score;
+    health.overall += score / static_cast<double>(config_.members.size());
+    if (score >= settings.cluster_health_threshold) {
+      ++health.healthy_nodes;
+    } else {
+      health.unhealthy_nodes.push_back(node);
+    }
+  }
+  health.current_leader = config_.self;
+  health.leader_healthy = health.node_healths[config_.self] >= settings.leader_health_threshold;
+  health.last_election = cluster_.last_election;
+  health.next_health_check = {now.wall.unix_ns + (check_at_ - now.clock).ns()};
+  health_ = std::move(health);
+  if (auto* generating = std::get_if<Generating>(&phase_)) {
+    const bool poor = health_.overall < settings.cluster_health_threshold;
+    if (poor && !generating->paused) {
+      ++counted_.pauses;
+      complain(Severity::kWarning, "the cluster's health is below the threshold: generation pauses", out);
+    }
+    generating->paused = poor;
+  }
+  poor_checks_ = health_.leader_healthy ? 0 : poor_checks_ + 1;
+  if (poor_checks_ < settings.leader_health_checks) return;
+  poor_checks_ = 0;
+  const NodeId heir = healthiest_other();
+  if (heir == vote::kNobody) {
+    complain(Severity::kWarning, "the leader's health is below the threshold, and no other node is better", out);
+  } else if (const Status begun = transfer(now, heir, "the health of the leader", "health check", out); !begun) {
+    complain(Severity::kInfo, begun.error().message, out);
+  }
+}
+
+NodeId DutyLeader::healthiest_other() const {
+  NodeId best;
+  double most = 0;
+  for (const auto& [node, score] : health_.node_healths) {
+    if (node == config_.self || score < config_.settings.leader_health_threshold || score <= most) continue;
+    best = node;
+    most = score;
+  }
+  return best;
+}
+
+Status DutyLeader::transfer(Moment now, NodeId target, std::string reason, std::string source, Effects& out) {
+  if (!announced_ || duty() == Duty::kTaking) {
+    return fail(Errc::kRefused, "this node does not lead; ask the leader to transfer");
+  }
+  if (failover_.stage() != Failover::Stage::kNone) {
+    return fail(Errc::kExists, "a transfer to node " + std::to_string(failover_.target().value()) +
+                                   " is running; wait until it has ended");
+  }
+  const std::vector<NodeId>& members = config_.members;
+  if (target == config_.self || std::find(members.begin(), members.end(), target) == members.end()) {
+    return fail(Errc::kNotFound, "node " + std::to_string(target.value()) +
+                                     " is not another member of this cluster; name one of those that are declared");
+  }
+  ++counted_.transfers;
+  reason.resize(std::min(reason.size(), kMostTextBytes));
+  source.resize(std::min(source.size(), kMostTextBytes));
+  wish_ = {std::move(reason), std::move(source)};
+  failover_.begin(now.clock, target, epoch_);
+  phase_ = Stopping{true, "the leadership is transferred", false, now.clock + config_.settings.queue_drain_timeout};
+  go_on(now, out);
+  return {};
+}
+
+void DutyLeader::hand_over(Moment now, Effects& out) {
+  auto state = failover_state(now, wish_.reason, wish_.source);
+  ++state_version_;
+  auto bytes = encode(*state, config_.digest);
+  Failover::Acts acts;
+  if (bytes) {
+    failover_.prepared(now.clock, std::move(*bytes), acts);
+  } else {
+    failover_.abandon(now.clock, bytes.error().message, acts);
+  }
+  carry_out(now, std::move(acts), out);
+}
+
+void DutyLeader::on_heard(Moment now, const Heard& heard, Effects& out) {
+  if (const auto* offer = std::get_if<StateOffer>(&heard.message)) {
+    std::string obstacle;
+    if (duty() != Duty::kNotLeading || offer->id.epoch < epoch_) {
+      obstacle = "this node leads, or has led since";
+    } else if (heard.from != leader_ || offer->id.epoch != leader_epoch_) {
+      obstacle = "this node does not know that one as the leader";
+    } else if (!config_.settings.enable_context_leadership) {
+      obstacle = "this node leads no context";
+    } else if (config_.settings.require_context_capability && !manager_) {
+      obstacle = "no context manager is registered here";
+    }
+    for (Message& answer : succession_.on_offer(now, heard.from, *offer, obstacle)) {
+      out.push_back(Send{heard.from, std::move(answer)});
+    }
+  } else if (const auto* withdrawn = std::get_if<OfferWithdrawn>(&heard.message)) {
+    succession_.on_withdrawn(heard.from, *withdrawn);
+  } else {
+    if (const auto* verdict = std::get_if<StateVerdict>(&heard.message); verdict != nullptr && verdict->accepted) {
+      for (const StateIssue& issue : verdict->dropped) {
+        complain(Severity::kWarning,
+                 "the target drops " + std::string(to_string(issue.field)) + ": " + printable(issue.text), out);
+      }
+    }
+    Failover::Acts acts;
+    failover_.on_message(now.clock, heard.from, heard.message, acts);
+    carry_out(now, std::move(acts), out);
+  }
+}
+
+void DutyLeader::carry_out(Moment now, Failover::Acts acts, Effects& out) {
+  for (Failover::Act& act : acts) {
+    if (auto* say = std::get_if<Failover::Say>(&act)) {
+      out.push_back(Send{say->to, std::move(say->message)});
+    } else if (const auto* give = std::get_if<Failover::GiveOffice>(&act)) {
+      phase_ = HandingOver{true};
+      out.push_back(ReleaseRegister{});
+      out.push_back(HandOver{give->target});
+    } else if (std::holds_alternative<Failover::TakeOfficeBack>(act)) {
+      out.push_back(TakeBack{});
+    } else {
+      on_transfer_ended(now, std::get<Failover::Ended>(act), out);
+    }
+  }
+}
+
+void DutyLeader::on_transfer_ended(Moment now, const Failover::Ended& ended, Effects& out) {
+  out.push_back(TransferEnded{ended.target, ended.ok, ended.why});
+  if (ended.ok) {
+    out.push_back(FailedOver{config_.self, ended.target, ended.took});
+    return;
+  }
+  ++counted_.transfers_failed;
+  complain(Severity::kWarning, "the leadership was not transferred: " + ended.why, out);
+  if (duty() != Duty::kStopping && duty() != Duty::kHandingOver) return;
+  if (ended.office_given) {
+    phase_ = Taking{0, now.clock, false};
+  } else {
+    stand_ready(now, Duration::zero(), out);
+  }
+}
+
+Result<ManagerConfig> DutyLeader::manager() const {
+  if (!announced_) return fail(Errc::kRefused, "this node does not lead");
+  if (!manager_) return fail(Errc::kRefused, "no context manager is registered");
+  return *manager_;
+}
+
+Result<LeaderInfo> DutyLeader::leader_info() const {
+  if (leader_ == vote::kNobody) return fail(Errc::kNotFound, "nobody is known to lead");
+  LeaderInfo info{leader_, leader_epoch_, 0, {}, false, {}};
+  if (!announced_) return info;
+  info.terms = queue_.terms();
+  info.since = since_;
+  info.generating = duty() == Duty::kGenerating;
+  if (manager_) info.manager = manager_->name;
+  return info;
+}
+
+GenerationStatus DutyLeader::status() const {
+  GenerationStatus status;
+  status.duty = duty();
+  if (const auto* idle = std::get_if<Idle>(&phase_)) status.why = idle->why;
+  if (const auto* stopping = std::get_if<Stopping>(&phase_)) status.why = stopping->why;
+  if (status.duty == Duty::kPaused) status.why = "the cluster's health is below the threshold";
+  status.active = jobs_.size();
+  status.queued = queue_.live().size() - jobs_.size();
+  status.completed = queue_.completed();
+  status.failed = queue_.failed();
+  return status;
+}
+
+Duration DutyLeader::oldest_waiting(WallTime now) const {
+  Duration oldest;
+  for (const LiveRequest& one : queue_.live()) {
+    if (!one.is_active()) oldest = std::max(oldest, Duration::nanos(now.unix_ns - one.submitted_at.unix_ns));
+  }
+  return oldest;
+}
+
+DutyMetrics DutyLeader::metrics(WallTime now) const {
+  DutyMetrics metrics = counted_;
+  const GenerationStatus status = this->status();
+  metrics.queue_length = status.queued;
+  metrics.active = status.active;
+  metrics.completed = status.completed;
+  metrics.failed = status.failed;
+  metrics.oldest_waiting = oldest_waiting(now);
+  metrics.terms = queue_.terms();
+  return metrics;
+}
+
+Result<FailoverState> DutyLeader::failover_state(Moment now, std::string reason, std::string source) const {
+  if (!announced_ || duty() == Duty::kTaking) return fail(Errc::kRefused, "this node does not lead");
+  const DutySettings& settings = config_.settings;
+  FailoverState state;
+  state.leader = config_.self;
+  state.term = epoch_;
+  state.transfer_time = now.wall;
+  for (const LiveRequest& one : queue_.live()) {
+    (one.is_active() ? state.active_jobs : state.queued_requests).push_back(one);
+  }
+  if (settings.preserve_completed_jobs) state.completed_jobs = queue_.finished();
+  state.cluster_state = {config_.members, cluster_.last_election};
+  state.resource_allocations = cluster_.allocations;
+  state.node_assignments = cluster_.assignments;
+  if (manager_) state.manager_config = *manager_;
+  state.generation_policy = {settings.auto_start_generation, settings.generation_start_delay,
+                             settings.generation_stop_timeout, settings.cluster_health_threshold,
+                             settings.leader_health_threshold};
+  state.queue_policy = {static_cast<uint32_t>(settings.max_queue_transfer_size), settings.queue_drain_timeout,
+                        settings.tries, settings.preserve_completed_jobs};
+  state.state_version = state_version_ + 1;
+  state.health_snapshot = health_;
+  const GenerationStatus status = this->status();
+  state.health_snapshot.generation_active = status.duty == Duty::kGenerating;
+  state.health_snapshot.queue = {static_cast<uint32_t>(status.queued), static_cast<uint32_t>(status.active),
+                                 oldest_waiting(now.wall)};
+  state.transfer_reason = std::move(reason);
+  state.transfer_source = std::move(source);
+  if (failover_.stage() != Failover::Stage::kNone) state.transfer_duration = now.clock - failover_.begun();
+  return state;
+}
+
+}  // namespace bellwether::context_lead

@@ -1,0 +1,285 @@
+#include "election/context/duty_leader.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+
+namespace bellwether::context_lead {
+
+std::string_view to_string(Severity severity) {
+  switch (severity) {
+    case Severity::kInfo: return "info";
+    case Severity::kWarning: return "warning";
+    case Severity::kCritical: return "critical";
+  }
+  return "";
+}
+
+std::string_view to_string(Duty duty) {
+  switch (duty) {
+    case Duty::kNotLeading: return "not_leading";
+    case Duty::kTaking: return "taking";
+    case Duty::kIdle: return "idle";
+    case Duty::kStarting: return "starting";
+    case Duty::kGenerating: return "generating";
+    case Duty::kPaused: return "paused";
+    case Duty::kStopping: return "stopping";
+    case Duty::kHandingOver: return "handing_over";
+  }
+  return "";
+}
+
+DutyLeader::DutyLeader(DutyConfig config, uint64_t seed)
+    : config_(std::move(config)),
+      health_period_(Period::up_to(config_.settings.context_health_check_interval), Prng(seed)),
+      failover_(config_.settings),
+      succession_(config_.settings, config_.self, config_.digest) {
+  check(config_.settings.validate().has_value(), "settings are looked at before they are used");
+  check(!config_.members.empty() && config_.members.size() <= vote::kMostNodes && config_.digest != nullptr,
+        "there are members, and a digest");
+}
+
+void DutyLeader::step(Moment now, const Event& event, Effects& out) {
+  on_event(now, event, out);
+  go_on(now, out);
+}
+
+void DutyLeader::on_event(Moment now, const Event& event, Effects& out) {
+  if (const auto* elected = std::get_if<Elected>(&event)) {
+    on_elected(now, elected->epoch, out);
+  } else if (const auto* lost = std::get_if<LeadershipLost>(&event)) {
+    if (lost->epoch == epoch_) lose(now, lost->why, out);
+  } else if (const auto* seen = std::get_if<LeaderSeen>(&event)) {
+    on_leader_seen(now, *seen, out);
+  } else if (const auto* refused = std::get_if<HandOverRefused>(&event)) {
+    Failover::Acts acts;
+    failover_.abandon(now.clock, refused->why, acts);
+    carry_out(now, std::move(acts), out);
+  } else if (const auto* taken = std::get_if<RegisterTaken>(&event)) {
+    on_taken(now, *taken, out);
+  } else if (const auto* written = std::get_if<RegisterWritten>(&event)) {
+    on_written(now, written->ticket, out);
+  } else if (const auto* failed = std::get_if<RegisterFailed>(&event)) {
+    on_register_failed(now, *failed, out);
+  } else if (const auto* gone = std::get_if<RegisterLost>(&event)) {
+    on_register_lost(now, gone->why, out);
+  } else if (const auto* kept = std::get_if<PayloadKept>(&event)) {
+    on_payload_kept(*kept, out);
+  } else if (const auto* fetched = std::get_if<PayloadFetched>(&event)) {
+    on_fetched(now, *fetched, out);
+  } else if (const auto* ended = std::get_if<JobEnded>(&event)) {
+    on_job_ended(now, *ended, out);
+  } else if (const auto* told = std::get_if<OutcomeTold>(&event)) {
+    if (announced_ && queue_.find_finished(told->id) != nullptr) out.push_back(DropPayload{told->id});
+  } else if (const auto* dropped = std::get_if<PayloadDropped>(&event)) {
+    // Goes along with the next write: whoever does not know it tells again, and drops again.
+    if (announced_) queue_.mark_settled(dropped->id);
+  } else if (const auto* health = std::get_if<HealthReport>(&event)) {
+    on_health(now, *health, out);
+  } else if (const auto* cluster = std::get_if<ClusterSeen>(&event)) {
+    cluster_ = *cluster;
+  } else if (const auto* heard = std::get_if<Heard>(&event)) {
+    on_heard(now, *heard, out);
+  }
+}
+
+void DutyLeader::go_on(Moment now, Effects& out) {
+  Failover::Acts acts;
+  failover_.tick(now.clock, acts);
+  carry_out(now, std::move(acts), out);
+  go_through_phase(now, out);
+  begin_jobs(now, out);
+  write(now, out);
+  if (announced_ && now.clock >= check_at_) {
+    check_at_ = now.clock + health_period_.next();
+    out.push_back(CheckHealth{});
+    for (const FinishedRequest& one : queue_.finished()) {
+      // What is not written yet is told when it is.
+      if (!one.settled && !changed_ && !writing_) out.push_back(TellOutcome{one});
+    }
+  }
+}
+
+void DutyLeader::go_through_phase(Moment now, Effects& out) {
+  if (auto* taking = std::get_if<Taking>(&phase_)) {
+    if (taking->ticket != 0 || now.clock < taking->again_at) return;
+    taking->ticket = ++last_ticket_;
+    out.push_back(TakeRegister{taking->ticket, config_.settings.coordination_timeout});
+  } else if (const auto* starting = std::get_if<Starting>(&phase_)) {
+    if (now.clock < starting->at) return;
+    const bool paused = health_.total_nodes > 0 && health_.overall < config_.settings.cluster_health_threshold;
+    phase_ = Generating{paused};
+    if (!std::exchange(generating_, true)) out.push_back(GenerationStarted{config_.self});
+  } else if (auto* stopping = std::get_if<Stopping>(&phase_)) {
+    go_through_stopping(now, *stopping, out);
+  }
+}
+
+void DutyLeader::on_elected(Moment now, Epoch epoch, Effects& out) {
+  if (!config_.settings.enable_context_leadership || epoch <= epoch_) return;
+  Failover::Acts acts;
+  failover_.abandon(now.clock, "this node was elected again", acts);
+  carry_out(now, std::move(acts), out);
+  lose(now, "elected anew", out);
+  epoch_ = epoch;
+  since_ = now.clock;
+  troubles_ = 0;
+  phase_ = Taking{0, now.clock, false};
+}
+
+void DutyLeader::on_leader_seen(Moment now, const LeaderSeen& seen, Effects& out) {
+  if (seen.leader == vote::kNobody) {
+    if (leader_ != vote::kNobody) without_leader_ = now.clock;
+    if (leader_ != config_.self) change_leader(seen.leader, leader_epoch_, out);
+    return;
+  }
+  if (seen.epoch < leader_epoch_ || seen.epoch < epoch_ || seen.leader == config_.self) return;
+  if (seen.epoch > epoch_) {
+    lose(now, "node " + std::to_string(seen.leader.value()) + " leads under a later epoch", out);
+    change_leader(seen.leader, seen.epoch, out);
+    Failover::Acts acts;
+    failover_.on_leader(now.clock, seen.leader, acts);
+    carry_out(now, std::move(acts), out);
+  }
+}
+
+void DutyLeader::change_leader(NodeId leader, Epoch epoch, Effects& out) {
+  leader_epoch_ = epoch;
+  const NodeId old = std::exchange(leader_, leader);
+  if (old != leader) out.push_back(LeaderChanged{old, leader, epoch});
+}
+
+// The queue is written under this epoch: what is in it is this leader's to do.
+void DutyLeader::on_opened(Moment now, Effects& out) {
+  troubles_ = 0;
+  if (!announced_) {
+    announced_ = true;
+    out.push_back(BecameLeader{epoch_, queue_.terms()});
+    const Instant since = leader_ == vote::kNobody && without_leader_ != Instant() ? without_leader_ : since_;
+    change_leader(config_.self, epoch_, out);
+    if (predecessor_ != vote::kNobody && predecessor_ != config_.self) {
+      out.push_back(FailedOver{predecessor_, config_.self, now.clock - since});
+    }
+    if (auto state = succession_.take(now.clock, epoch_)) out.push_back(Restored{std::move(*state)});
+    check_at_ = now.clock + health_period_.first();
+    poor_checks_ = 0;
+    wanted_ = config_.settings.auto_start_generation;
+  }
+  for (const FinishedRequest& one : queue_.finished()) {
+    if (!one.settled) out.push_back(TellOutcome{one});
+  }
+  stand_ready(now, config_.settings.generation_start_delay, out);
+}
+
+void DutyLeader::stand_ready(Moment now, Duration delay, Effects& out) {
+  if (!wanted_) {
+    phase_ = Idle{"generation starts by a command"};
+  } else if (!manager_) {
+    phase_ = Idle{"no context manager is registered"};
+  } else {
+    phase_ = Starting{now.clock + delay};
+    go_through_phase(now, out);
+  }
+}
+
+void DutyLeader::lose(Moment now, const std::string& why, Effects& out) {
+  if (duty() == Duty::kNotLeading) return;
+  const auto* handing = std::get_if<HandingOver>(&phase_);
+  const bool given = handing != nullptr && handing->office_given;
+  if (!given) {
+    Failover::Acts acts;
+    failover_.abandon(now.clock, why, acts);
+    phase_ = NotLeading{};
+    carry_out(now, std::move(acts), out);
+    drop_work(why, out);
+    out.push_back(ReleaseRegister{});
+  }
+  phase_ = NotLeading{};
+  if (std::exchange(generating_, false)) out.push_back(GenerationStopped{config_.self, why});
+  check_at_ = Instant::never();
+  queue_ = {};
+  if (!std::exchange(announced_, false)) return;
+  without_leader_ = now.clock;
+  out.push_back(LostLeadership{given ? failover_.target() : vote::kNobody});
+  change_leader(vote::kNobody, epoch_, out);
+}
+
+bool DutyLeader::can_work() const {
+  const auto* generating = std::get_if<Generating>(&phase_);
+  return generating != nullptr && !generating->paused && manager_.has_value();
+}
+
+void DutyLeader::complain(Severity severity, std::string text, Effects& out) const {
+  out.push_back(DutyError{severity, std::move(text)});
+}
+
+Instant DutyLeader::wake() const {
+  Instant wake = std::min(failover_.wake(), check_at_);
+  if (const auto* taking = std::get_if<Taking>(&phase_); taking != nullptr && taking->ticket == 0) {
+    wake = std::min(wake, taking->again_at);
+  } else if (const auto* starting = std::get_if<Starting>(&phase_)) {
+    wake = std::min(wake, starting->at);
+  } else if (const auto* stopping = std::get_if<Stopping>(&phase_)) {
+    wake = std::min(wake, stopping->until);
+  }
+  if (changed_ && !writing_ && duty() != Duty::kNotLeading) wake = std::min(wake, write_at_);
+  for (const auto& [id, job] : jobs_) wake = std::min(wake, job.fetch_at);
+  return wake;
+}
+
+Status DutyLeader::register_manager(Moment now, ManagerConfig manager, Effects& out) {
+  if (manager_) {
+    return fail(Errc::kExists, "the context manager '" + manager_->name + "' is registered; a node has one");
+  }
+  if (manager.name.empty() || manager.name.size() > kMostTextBytes) {
+    return fail(Errc::kInvalid, "a context manager has a name of 1 to 200 bytes");
+  }
+  if (manager.slots == 0 || manager.slots > kMostRequests) {
+    return fail(Errc::kInvalid, "a context manager for " + std::to_string(manager.slots) +
+                                    " jobs at once; expected 1 to " + std::to_string(kMostRequests));
+  }
+  manager_ = std::move(manager);
+  if (std::holds_alternative<Idle>(phase_) && wanted_) {
+    stand_ready(now, config_.settings.generation_start_delay, out);
+  }
+  go_on(now, out);
+  return {};
+}
+
+Status DutyLeader::start_generation(Moment now, Effects& out) {
+  switch (duty()) {
+    case Duty::kNotLeading:
+    case Duty::kTaking: return fail(Errc::kRefused, "this node does not lead; ask the leader to start the generation");
+    case Duty::kStarting:
+    case Duty::kGenerating:
+    case Duty::kPaused: return fail(Errc::kExists, "the generation is started already");
+    case Duty::kStopping:
+    case Duty::kHandingOver: return fail(Errc::kRefused, "the generation is being stopped; start it when that is done");
+    case Duty::kIdle: break;
+  }
+  if (!manager_) return fail(Errc::kNotFound, "no context manager is registered; register one first");
+  wanted_ = true;
+  stand_ready(now, config_.settings.generation_start_delay, out);
+  go_on(now, out);
+  return {};
+}
+
+Status DutyLeader::stop_generation(Moment now, std::string why, Effects& out) {
+  switch (duty()) {
+    case Duty::kNotLeading:
+    case Duty::kTaking: return fail(Errc::kRefused, "this node does not lead; ask the leader to stop the generation");
+    case Duty::kIdle: return fail(Errc::kRefused, "the generation is not started");
+    case Duty::kStopping:
+    case Duty::kHandingOver: return fail(Errc::kExists, "the generation is being stopped already");
+    case Duty::kStarting:
+    case Duty::kGenerating:
+    case Duty::kPaused: break;
+  }
+  wanted_ = false;
+  phase_ = Stopping{false, std::move(why), false, now.clock + config_.settings.queue_drain_timeout};
+  go_on(now, out);
+  return {};
+}
+
+}  // namespace bellwether::context_lead

@@ -1,0 +1,490 @@
+#include "election/context/duty_leader.h"
+
+#include <gmock/gmock.h>
+
+#include "election/context/duty_testing.h"
+
+namespace bellwether::context_lead {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+TEST_F(DutyTest, generates_five_seconds_after_the_register_is_its_own) {
+  ASSERT_TRUE(register_manager());
+  say(Elected{Epoch(5)});
+  EXPECT_EQ(kernel->duty(), Duty::kStarting);
+  run(Duration::millis(4'999));
+  EXPECT_EQ(kernel->duty(), Duty::kStarting);
+  run(Duration::millis(1));
+  EXPECT_EQ(kernel->duty(), Duty::kGenerating);
+  EXPECT_THAT(callbacks(), ElementsAre("become", "changed", "started"));
+  EXPECT_EQ(all<BecameLeader>()[0].epoch, Epoch(5));
+  EXPECT_EQ(all<BecameLeader>()[0].terms, 1u);
+}
+
+TEST_F(DutyTest, leads_only_when_the_queue_is_written_under_its_epoch) {
+  holds_register = true;
+  say(Elected{Epoch(5)});
+  say(RegisterTaken{all<TakeRegister>()[0].ticket, ""});
+  ASSERT_EQ(all<WriteRegister>().size(), 1u);
+  EXPECT_FALSE(kernel->is_leader());
+  EXPECT_EQ(submit(1).error().code, Errc::kRefused);
+  say(RegisterWritten{all<WriteRegister>()[0].ticket});
+  EXPECT_TRUE(kernel->is_leader());
+}
+
+TEST_F(DutyTest, a_second_context_manager_is_an_error) {
+  ASSERT_TRUE(register_manager());
+  const Status second = register_manager();
+  ASSERT_FALSE(second);
+  EXPECT_EQ(second.error().code, Errc::kExists);
+  EXPECT_THAT(second.error().message, HasSubstr("'command' is registered"));
+}
+
+TEST_F(DutyTest, a_manager_without_name_or_slots_is_refused) {
+  EXPECT_EQ(register_manager(0).error().code, Errc::kInvalid);
+  Effects out;
+  EXPECT_EQ(kernel->register_manager(at(), {"", 1}, out).error().code, Errc::kInvalid);
+}
+
+TEST_F(DutyTest, a_manager_that_comes_late_starts_the_generation) {
+  say(Elected{Epoch(5)});
+  EXPECT_EQ(kernel->duty(), Duty::kIdle);
+  EXPECT_THAT(kernel->status().why, HasSubstr("no context manager"));
+  ASSERT_TRUE(register_manager());
+  run(Duration::seconds(5));
+  EXPECT_EQ(kernel->duty(), Duty::kGenerating);
+}
+
+TEST_F(DutyTest, without_automatic_start_it_waits_for_the_command) {
+  config.settings.auto_start_generation = false;
+  make();
+  ASSERT_TRUE(register_manager());
+  EXPECT_EQ(start().error().code, Errc::kRefused) << "it does not lead yet";
+  say(Elected{Epoch(5)});
+  run(Duration::minutes(1));
+  EXPECT_EQ(kernel->duty(), Duty::kIdle);
+  EXPECT_TRUE(start());
+  run(Duration::seconds(5));
+  EXPECT_EQ(kernel->duty(), Duty::kGenerating);
+  EXPECT_EQ(start().error().code, Errc::kExists);
+}
+
+TEST_F(DutyTest, a_node_that_leads_no_contexts_does_nothing_when_elected) {
+  config.settings.enable_context_leadership = false;
+  make();
+  say(Elected{Epoch(5)});
+  EXPECT_TRUE(log.empty());
+}
+
+TEST_F(DutyTest, a_request_is_acknowledged_when_the_register_names_it) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_EQ(all<WriteRegister>().size(), 1u);
+  EXPECT_FALSE(was_accepted(1));
+  EXPECT_TRUE(RequestQueue::decode(all<WriteRegister>()[0].value)->find(id_of(1)) != nullptr);
+  say(RegisterWritten{all<WriteRegister>()[0].ticket});
+  EXPECT_TRUE(was_accepted(1));
+}
+
+TEST_F(DutyTest, a_request_is_named_only_after_its_payload_is_kept) {
+  lead();
+  holds_payloads = true;
+  ASSERT_TRUE(submit(1));
+  EXPECT_TRUE(all<WriteRegister>().empty());
+  say(PayloadKept{id_of(1), false, "two of three are down"});
+  ASSERT_EQ(all<SubmitAnswered>().size(), 1u);
+  EXPECT_THAT(all<SubmitAnswered>()[0].status.error().message, HasSubstr("two of three are down"));
+  EXPECT_TRUE(all<WriteRegister>().empty());
+}
+
+TEST_F(DutyTest, who_submits_again_is_answered_for_the_same_request) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  const std::size_t kept = all<KeepPayload>().size();
+  ASSERT_TRUE(submit(1));
+  EXPECT_EQ(all<KeepPayload>().size(), kept);
+  EXPECT_EQ(all<SubmitAnswered>().size(), 2u);
+  EXPECT_EQ(kernel->queue().live().size(), 1u);
+}
+
+TEST_F(DutyTest, who_submits_again_before_the_write_is_confirmed_waits_for_it_too) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(1));
+  EXPECT_TRUE(all<SubmitAnswered>().empty());
+}
+
+TEST_F(DutyTest, bad_requests_are_refused_with_the_reason) {
+  lead();
+  Effects out;
+  Request request{id_of(1), 0, at().wall, std::string(kMostPayloadBytes + 1, 'x')};
+  EXPECT_EQ(kernel->submit(at(), 1, request, out).error().code, Errc::kTooLarge);
+  request.payload = "x";
+  request.id = {};
+  EXPECT_EQ(kernel->submit(at(), 1, request, out).error().code, Errc::kInvalid);
+  request.id = id_of(1);
+  request.submitted_at.unix_ns += Duration::minutes(2).ns();
+  EXPECT_THAT(kernel->submit(at(), 1, request, out).error().message, HasSubstr("in the future"));
+}
+
+TEST_F(DutyTest, a_full_queue_refuses) {
+  config.settings.max_queue_transfer_size = 2;
+  make();
+  lead();
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  EXPECT_EQ(submit(3).error().code, Errc::kExhausted);
+}
+
+TEST_F(DutyTest, requests_whose_payload_is_under_way_count_for_the_room) {
+  config.settings.max_queue_transfer_size = 2;
+  make();
+  lead();
+  holds_payloads = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  EXPECT_EQ(submit(3).error().code, Errc::kExhausted);
+}
+
+TEST_F(DutyTest, a_job_begins_after_the_register_knows_its_fence) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_EQ(all<WriteRegister>().size(), 1u);
+  EXPECT_TRUE(all<FetchPayload>().empty());
+  EXPECT_EQ(RequestQueue::decode(all<WriteRegister>()[0].value)->find(id_of(1))->fence(), (AttemptFence{Epoch(5), 1}));
+  say(RegisterWritten{all<WriteRegister>()[0].ticket});
+  ASSERT_EQ(all<RunJob>().size(), 1u);
+  EXPECT_EQ(all<RunJob>()[0].request.payload, "do it");
+}
+
+TEST_F(DutyTest, as_many_jobs_run_as_the_manager_takes_the_urgent_ones_first) {
+  lead(2);
+  for (const uint64_t number : {1, 2, 3, 4}) ASSERT_TRUE(submit(number, number == 4 ? 9 : 0));
+  ASSERT_EQ(all<RunJob>().size(), 2u);
+  end(all<RunJob>()[0]);
+  ASSERT_EQ(all<RunJob>().size(), 3u);
+  EXPECT_EQ(all<RunJob>()[2].request.id, id_of(4));
+  EXPECT_EQ(kernel->status().active, 2u);
+  EXPECT_EQ(kernel->status().queued, 1u);
+}
+
+TEST_F(DutyTest, an_outcome_is_told_after_it_is_written) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  holds_register = true;
+  end(all<RunJob>()[0]);
+  EXPECT_TRUE(all<TellOutcome>().empty());
+  run(Duration::minutes(2));
+  EXPECT_TRUE(all<TellOutcome>().empty()) << "not by the repetition either";
+  say(RegisterWritten{all<WriteRegister>().back().ticket});
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.fence, (AttemptFence{Epoch(5), 1}));
+}
+
+TEST_F(DutyTest, an_outcome_is_told_until_somebody_knows_and_the_payload_is_dropped) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  end(all<RunJob>()[0]);
+  run(Duration::seconds(61));
+  EXPECT_GE(all<TellOutcome>().size(), 3u);
+  say(OutcomeTold{id_of(1)});
+  EXPECT_EQ(all<DropPayload>().size(), 1u);
+  say(PayloadDropped{id_of(1)});
+  const std::size_t told = all<TellOutcome>().size();
+  run(Duration::seconds(61));
+  EXPECT_EQ(all<TellOutcome>().size(), told);
+}
+
+TEST_F(DutyTest, a_completion_counts_once) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  end(all<RunJob>()[0]);
+  end(all<RunJob>()[0]);
+  ASSERT_EQ(all<CompletionRefused>().size(), 1u);
+  EXPECT_EQ(all<CompletionRefused>()[0].why, "the request is finished");
+  EXPECT_EQ(kernel->metrics(at().wall).completions_refused, 1u);
+  EXPECT_EQ(kernel->status().completed, 1u);
+}
+
+TEST_F(DutyTest, a_completion_of_an_older_attempt_is_refused) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  const RunJob first = all<RunJob>()[0];
+  end(first, JobEnded::End::kFailed);
+  ASSERT_EQ(all<RunJob>().size(), 2u);
+  EXPECT_EQ(all<RunJob>()[1].fence, (AttemptFence{Epoch(5), 2}));
+  end(first);
+  ASSERT_EQ(all<CompletionRefused>().size(), 1u);
+  EXPECT_EQ(kernel->status().completed, 0u);
+  EXPECT_EQ(kernel->status().active, 1u);
+}
+
+TEST_F(DutyTest, a_request_that_fails_three_times_has_failed) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  for (int i = 0; i < 3; ++i) end(all<RunJob>().back(), JobEnded::End::kFailed);
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.outcome, Outcome::kFailed);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.reason, "no luck");
+  EXPECT_EQ(all<TellOutcome>()[0].finished.fence.attempt, 3u);
+}
+
+TEST_F(DutyTest, a_request_that_no_leader_survives_is_given_up) {
+  config.settings.most_attempts = 2;
+  make();
+  lead();
+  ASSERT_TRUE(submit(1));
+  say(Elected{Epoch(6)});
+  run(Duration::seconds(5));
+  say(Elected{Epoch(7)});
+  run(Duration::seconds(5));
+  ASSERT_EQ(all<RunJob>().size(), 2u);
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_THAT(all<TellOutcome>()[0].finished.reason, HasSubstr("too many attempts"));
+}
+
+TEST_F(DutyTest, a_payload_that_does_not_come_is_asked_for_again_and_a_lost_one_fails) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  end(all<RunJob>()[0], JobEnded::End::kCancelled);
+  holds_payloads = true;
+  end(all<RunJob>().back(), JobEnded::End::kCancelled);
+  const FetchPayload asked = all<FetchPayload>().back();
+  say(PayloadFetched{asked.id, asked.fence, PayloadFetched::Found::kFailed, {}, "slow"});
+  run(Duration::seconds(2));
+  EXPECT_EQ(all<FetchPayload>().back().fence, asked.fence);
+  say(PayloadFetched{asked.id, asked.fence, PayloadFetched::Found::kGone, {}, {}});
+  EXPECT_EQ(all<TellOutcome>()[0].finished.reason, "its payload is lost");
+  EXPECT_EQ(all<DutyError>().back().severity, Severity::kCritical);
+}
+
+TEST_F(DutyTest, the_next_leader_runs_again_what_ran_and_tells_again_what_was_not_known) {
+  lead(2);
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  end(all<RunJob>()[0]);
+  config.self = NodeId(2);
+  log.clear();
+  kernel = std::make_unique<DutyLeader>(config, 8);
+  ASSERT_TRUE(register_manager(2));
+  say(Elected{Epoch(6)});
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.fence, (AttemptFence{Epoch(5), 1}));
+  run(Duration::seconds(5));
+  ASSERT_EQ(all<RunJob>().size(), 1u);
+  EXPECT_EQ(all<RunJob>()[0].request.id, id_of(2));
+  EXPECT_EQ(all<RunJob>()[0].fence, (AttemptFence{Epoch(6), 2}));
+  EXPECT_EQ(all<BecameLeader>()[0].terms, 2u);
+  ASSERT_EQ(all<FailedOver>().size(), 1u);
+  EXPECT_EQ(all<FailedOver>()[0].old_leader, NodeId(1));
+}
+
+TEST_F(DutyTest, who_loses_the_office_kills_its_jobs_and_leaves_nobody_without_an_answer) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  holds_register = true;
+  ASSERT_TRUE(submit(2));
+  holds_payloads = true;
+  ASSERT_TRUE(submit(3));
+  log.clear();
+  say(LeadershipLost{Epoch(5), "a test"});
+  ASSERT_EQ(all<CancelJob>().size(), 1u);
+  EXPECT_TRUE(all<CancelJob>()[0].kill);
+  EXPECT_EQ(all<SubmitAnswered>().size(), 2u);
+  for (const SubmitAnswered& one : all<SubmitAnswered>()) {
+    EXPECT_THAT(one.status.error().message, HasSubstr("submit it again"));
+  }
+  EXPECT_EQ(all<ReleaseRegister>().size(), 1u);
+  EXPECT_THAT(callbacks(), ElementsAre("stopped", "lose", "changed"));
+  EXPECT_EQ(kernel->wake(), Instant::never());
+}
+
+TEST_F(DutyTest, the_end_of_an_earlier_term_does_not_end_this_one) {
+  lead();
+  say(LeadershipLost{Epoch(4), "late"});
+  EXPECT_EQ(kernel->duty(), Duty::kGenerating);
+}
+
+TEST_F(DutyTest, a_later_leader_ends_this_one) {
+  lead();
+  say(LeaderSeen{NodeId(2), Epoch(4)});
+  EXPECT_TRUE(kernel->is_leader());
+  say(LeaderSeen{NodeId(2), Epoch(6)});
+  EXPECT_FALSE(kernel->is_leader());
+  EXPECT_EQ(kernel->leader_info()->leader, NodeId(2));
+}
+
+TEST_F(DutyTest, who_finds_a_later_epoch_in_the_register_steps_down) {
+  RequestQueue queue;
+  queue.open(NodeId(2), Epoch(9));
+  value = queue.encode();
+  say(Elected{Epoch(5)});
+  EXPECT_EQ(all<StepDown>().size(), 1u);
+  EXPECT_EQ(kernel->duty(), Duty::kNotLeading);
+  EXPECT_TRUE(all<WriteRegister>().empty());
+}
+
+TEST_F(DutyTest, a_lost_register_is_taken_again_and_nothing_of_before_counts) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  const RunJob job = all<RunJob>()[0];
+  log.clear();
+  say(RegisterLost{"somebody else"});
+  EXPECT_TRUE(all<CancelJob>()[0].kill);
+  end(job);
+  EXPECT_EQ(all<CompletionRefused>().size(), 1u);
+  run(Duration::seconds(2));
+  EXPECT_EQ(all<TakeRegister>().size(), 1u);
+  run(Duration::seconds(5));
+  EXPECT_EQ(all<RunJob>()[0].fence, (AttemptFence{Epoch(5), 2}));
+  EXPECT_TRUE(all<BecameLeader>().empty()) << "it led all the time";
+}
+
+TEST_F(DutyTest, what_was_never_written_is_not_told_after_the_register_was_lost) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  holds_register = true;
+  end(all<RunJob>()[0]);
+  say(RegisterLost{"somebody else"});
+  run(Duration::minutes(2));
+  EXPECT_TRUE(all<TellOutcome>().empty());
+}
+
+TEST_F(DutyTest, a_write_that_failed_is_repeated_with_all_that_waits_for_it) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  say(RegisterFailed{all<WriteRegister>()[0].ticket, "no majority"});
+  EXPECT_FALSE(was_accepted(1));
+  run(Duration::seconds(2));
+  ASSERT_EQ(all<WriteRegister>().size(), 2u);
+  say(RegisterWritten{all<WriteRegister>()[0].ticket});
+  EXPECT_FALSE(was_accepted(1)) << "that was the one before";
+  say(RegisterWritten{all<WriteRegister>()[1].ticket});
+  EXPECT_TRUE(was_accepted(1));
+}
+
+TEST_F(DutyTest, a_leader_whose_register_fails_four_times_steps_down) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  for (int i = 0; i < 4; ++i) {
+    EXPECT_TRUE(all<StepDown>().empty());
+    say(RegisterFailed{all<WriteRegister>().back().ticket, "no majority"});
+    run(Duration::seconds(2));
+  }
+  EXPECT_EQ(all<StepDown>().size(), 1u);
+  EXPECT_EQ(kernel->duty(), Duty::kNotLeading);
+}
+
+TEST_F(DutyTest, a_register_that_holds_something_else_is_an_error_and_is_left_alone) {
+  value = "something else";
+  say(Elected{Epoch(5)});
+  run(Duration::seconds(30));
+  EXPECT_EQ(all<StepDown>().size(), 1u);
+  EXPECT_EQ(all<DutyError>().back().severity, Severity::kCritical);
+  EXPECT_EQ(value, "something else");
+}
+
+TEST_F(DutyTest, a_register_that_is_taken_too_late_is_given_back) {
+  holds_register = true;
+  say(Elected{Epoch(5)});
+  say(LeadershipLost{Epoch(5), "a test"});
+  log.clear();
+  say(RegisterTaken{1, ""});
+  EXPECT_EQ(all<ReleaseRegister>().size(), 1u);
+  EXPECT_TRUE(all<WriteRegister>().empty());
+}
+
+TEST_F(DutyTest, stopping_waits_then_cancels_then_kills) {
+  lead(2);
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  ASSERT_TRUE(submit(3));
+  ASSERT_TRUE(stop());
+  EXPECT_EQ(stop().error().code, Errc::kExists);
+  end(all<RunJob>()[0]);
+  run(Duration::millis(59'999));
+  EXPECT_TRUE(all<CancelJob>().empty());
+  run(Duration::millis(1));
+  ASSERT_EQ(all<CancelJob>().size(), 1u);
+  EXPECT_FALSE(all<CancelJob>()[0].kill);
+  run(Duration::seconds(30));
+  ASSERT_EQ(all<CancelJob>().size(), 2u);
+  EXPECT_TRUE(all<CancelJob>()[1].kill);
+  EXPECT_EQ(kernel->duty(), Duty::kIdle);
+  EXPECT_EQ(kernel->status().why, "a test");
+  EXPECT_EQ(kernel->status().queued, 2u);
+  EXPECT_EQ(all<RunJob>().size(), 2u);
+  EXPECT_EQ(all<GenerationStopped>()[0].reason, "a test");
+  EXPECT_FALSE(RequestQueue::decode(value)->find(id_of(2))->is_active());
+}
+
+TEST_F(DutyTest, a_stop_by_hand_holds_after_the_register_was_lost) {
+  lead();
+  ASSERT_TRUE(stop());
+  say(RegisterLost{"somebody else"});
+  run(Duration::seconds(30));
+  EXPECT_EQ(kernel->duty(), Duty::kIdle);
+}
+
+TEST_F(DutyTest, a_poor_cluster_pauses_and_a_better_one_goes_on) {
+  lead();
+  health.nodes = {{NodeId(1), 0.9}, {NodeId(2), 0.9}};
+  run(Duration::seconds(30));
+  EXPECT_EQ(kernel->duty(), Duty::kPaused);
+  EXPECT_NEAR(kernel->health().overall, 0.6, 1e-9);
+  EXPECT_THAT(kernel->health().unhealthy_nodes, ElementsAre(NodeId(3)));
+  ASSERT_TRUE(submit(1));
+  EXPECT_TRUE(all<RunJob>().empty());
+  health.nodes[NodeId(3)] = 0.4;
+  run(Duration::seconds(30));
+  EXPECT_EQ(kernel->duty(), Duty::kGenerating);
+  EXPECT_EQ(all<RunJob>().size(), 1u);
+  EXPECT_EQ(kernel->metrics(at().wall).pauses, 1u);
+}
+
+TEST_F(DutyTest, a_leader_that_is_poor_at_two_checks_hands_over_to_the_healthiest) {
+  health.nodes = {{NodeId(1), 0.79}, {NodeId(2), 0.85}, {NodeId(3), 0.95}};
+  config.settings.leader_health_checks = 2;
+  lead();
+  run(Duration::seconds(90));
+  ASSERT_GE(all<Send>().size(), 1u);
+  EXPECT_EQ(all<Send>()[0].to, NodeId(3));
+}
+
+TEST_F(DutyTest, one_poor_check_hands_nothing_over) {
+  lead();
+  run(Duration::seconds(30));
+  health.nodes[NodeId(1)] = 0.5;
+  const std::size_t before = all<CheckHealth>().size();
+  while (all<CheckHealth>().size() == before) run(Duration::seconds(1));
+  health.nodes[NodeId(1)] = 0.9;
+  run(Duration::minutes(2));
+  EXPECT_TRUE(all<Send>().empty());
+}
+
+TEST_F(DutyTest, what_is_shown_of_a_leader) {
+  lead();
+  EXPECT_EQ(kernel->manager()->name, "command");
+  EXPECT_EQ(kernel->leader_info()->leader, NodeId(1));
+  EXPECT_TRUE(kernel->leader_info()->generating);
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  now += Duration::seconds(8);
+  const DutyMetrics metrics = kernel->metrics(at().wall);
+  EXPECT_EQ(metrics.queue_length, 1u);
+  EXPECT_EQ(metrics.active, 1u);
+  EXPECT_EQ(metrics.oldest_waiting, Duration::seconds(8));
+  end(all<RunJob>()[0]);
+  EXPECT_EQ(kernel->metrics(at().wall).longest_job, Duration::seconds(8));
+  EXPECT_EQ(kernel->metrics(at().wall).completed, 1u);
+}
+
+}  // namespace
+}  // namespace bellwether::context_lead

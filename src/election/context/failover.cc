@@ -1,0 +1,159 @@
+#include "election/context/failover.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/check.h"
+#include "base/printable.h"
+#include "base/units.h"
+
+namespace bellwether::context_lead {
+namespace {
+
+std::string name(NodeId node) { return "node " + std::to_string(node.value()); }
+
+}  // namespace
+
+void Failover::begin(Instant now, NodeId target, Epoch epoch) {
+  check(stage_ == Stage::kNone, "one transfer at a time");
+  stage_ = Stage::kPreparing;
+  target_ = target;
+  id_ = {epoch, id_.epoch == epoch ? id_.number + 1 : 1};
+  begun_ = now;
+  tries_ = 0;
+  trouble_ = "nothing was heard of it";
+}
+
+void Failover::prepared(Instant now, std::string state, Acts& out) {
+  check(stage_ == Stage::kPreparing, "a state is prepared once");
+  stage_ = Stage::kTransferring;
+  state_ = std::move(state);
+  stage_ends_ = now + settings_.state_transfer_timeout;
+  failover_ends_ = now + settings_.context_failover_timeout;
+  offer(now, out);
+}
+
+void Failover::offer(Instant now, Acts& out) {
+  ++tries_;
+  waiting_ = Waiting::kReceipt;
+  waiting_ends_ = now + settings_.coordination_timeout;
+  out.push_back(Say{target_, StateOffer{id_, state_}});
+}
+
+void Failover::try_failed(Instant now, std::string why) {
+  trouble_ = std::move(why);
+  waiting_ = Waiting::kBackoff;
+  // After the last try there is nothing to wait for.
+  waiting_ends_ = tries_ > settings_.max_coordination_retries ? now : now + settings_.coordination_backoff;
+}
+
+void Failover::on_message(Instant now, NodeId from, const Message& message, Acts& out) {
+  if (stage_ != Stage::kTransferring || from != target_) return;
+  if (const auto* received = std::get_if<StateReceived>(&message); received != nullptr && received->id == id_) {
+    if (waiting_ == Waiting::kVerdict) return;
+    waiting_ = Waiting::kVerdict;
+    waiting_ends_ = now + settings_.validation_timeout;
+  }
+  const auto* verdict = std::get_if<StateVerdict>(&message);
+  if (verdict == nullptr || verdict->id != id_) return;
+  if (!verdict->accepted) {
+    end(now, false, name(target_) + " does not take the state: " + printable(verdict->why), out);
+    return;
+  }
+  stage_ = Stage::kExecuting;
+  stage_ends_ = std::min(now + settings_.take_over_timeout, failover_ends_);
+  state_.clear();
+  out.push_back(GiveOffice{target_});
+}
+
+void Failover::on_leader(Instant now, NodeId leader, Acts& out) {
+  if (stage_ == Stage::kNone) return;
+  const bool ok = stage_ == Stage::kExecuting && leader == target_;
+  end(now, ok, ok ? "" : name(leader) + " leads instead of " + name(target_), out);
+}
+
+void Failover::tick(Instant now, Acts& out) {
+  if (stage_ == Stage::kNone || stage_ == Stage::kPreparing) return;
+  if (now >= stage_ends_) {
+    const std::string what =
+        stage_ == Stage::kTransferring
+            ? " did not take the state within " + format_duration(settings_.state_transfer_timeout) + ": " + trouble_
+            : " did not lead within " + format_duration(settings_.take_over_timeout);
+    if (stage_ == Stage::kExecuting) out.push_back(TakeOfficeBack{});
+    end(now, false, name(target_) + what, out);
+    return;
+  }
+  if (stage_ != Stage::kTransferring || now < waiting_ends_) return;
+  switch (waiting_) {
+    case Waiting::kReceipt:
+      try_failed(now, "it did not answer within " + format_duration(settings_.coordination_timeout));
+      break;
+    case Waiting::kVerdict:
+      try_failed(now, "it did not judge the state within " + format_duration(settings_.validation_timeout));
+      break;
+    case Waiting::kBackoff: break;
+  }
+  if (now < waiting_ends_) return;
+  if (tries_ > settings_.max_coordination_retries) {
+    end(now, false, name(target_) + " was asked " + format_count(tries_, "time") + ": " + trouble_, out);
+  } else {
+    offer(now, out);
+  }
+}
+
+void Failover::abandon(Instant now, std::string why, Acts& out) {
+  if (stage_ != Stage::kNone) end(now, false, std::move(why), out);
+}
+
+void Failover::end(Instant now, bool ok, std::string why, Acts& out) {
+  const bool given = stage_ == Stage::kExecuting;
+  if (!ok && stage_ != Stage::kPreparing) out.push_back(Say{target_, OfferWithdrawn{id_}});
+  stage_ = Stage::kNone;
+  state_.clear();
+  out.push_back(Ended{target_, ok, given, now - begun_, std::move(why)});
+}
+
+Instant Failover::wake() const {
+  switch (stage_) {
+    case Stage::kNone:
+    case Stage::kPreparing: return Instant::never();
+    case Stage::kTransferring: return std::min(stage_ends_, waiting_ends_);
+    case Stage::kExecuting: return stage_ends_;
+  }
+  return Instant::never();
+}
+
+std::vector<Message> Succession::on_offer(Moment now, NodeId from, const StateOffer& offer,
+                                          const std::string& obstacle) {
+  std::vector<Message> answers = {StateReceived{offer.id}};
+  const auto refuse = [&](std::string why) {
+    answers.push_back(StateVerdict{offer.id, false, std::move(why), {}});
+    return answers;
+  };
+  if (!obstacle.empty()) return refuse(obstacle);
+  if (accepted_ && accepted_->id.epoch > offer.id.epoch) return refuse("a later leader has handed over already");
+  ReadState read = read_state(offer.state, digest_, now.wall, self_);
+  auto recovered = recover(std::move(read));
+  if (recovered && (recovered->state.leader != from || recovered->state.term != offer.id.epoch)) {
+    return refuse("the state is not of the leader that offers it");
+  }
+  if (!recovered) {
+    if (settings_.require_state_validation) return refuse(recovered.error().message);
+    recovered = RecoveredState{{}, {{StateField::kForm, recovered.error().message}}};
+  }
+  answers.push_back(StateVerdict{offer.id, true, {}, recovered->dropped});
+  accepted_ = {from, offer.id, now.clock + settings_.context_failover_timeout, std::move(*recovered)};
+  return answers;
+}
+
+void Succession::on_withdrawn(NodeId from, const OfferWithdrawn& withdrawn) {
+  if (accepted_ && accepted_->from == from && accepted_->id == withdrawn.id) accepted_.reset();
+}
+
+std::optional<RecoveredState> Succession::take(Instant now, Epoch epoch) {
+  std::optional<Accepted> accepted = std::exchange(accepted_, std::nullopt);
+  if (!accepted || now >= accepted->until || accepted->id.epoch >= epoch) return std::nullopt;
+  return std::move(accepted->state);
+}
+
+}  // namespace bellwether::context_lead

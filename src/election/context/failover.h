@@ -1,0 +1,154 @@
+// A transfer of context leadership to a named node, between the two that take part in it:
+//
+//   leader                                                    target
+//   prepare   its jobs end, nothing is written any more
+//   transfer  StateOffer ───────────────────────────────────▶ reads it
+//             ◀─────────────────────────────── StateReceived
+//   validate  ◀──────────────────────────────── StateVerdict  what it takes, and what it drops
+//   execute   gives its register and its office to the target, and waits until the target leads
+//
+// An offer or an answer that is lost costs one of the tries. When the target refuses, does not answer, or does not lead
+// in time, the leader goes on. The state is a help and no proof: requests go by the register (request_queue.h), the
+// office by the election, and both refuse whoever is late.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/result.h"
+#include "base/time.h"
+#include "election/context/duty_settings.h"
+#include "election/context/failover_state.h"
+
+namespace bellwether::context_lead {
+
+// A time on the clock that kernels are stepped by, and the wall clock beside it, which is for people and files.
+struct Moment {
+  Instant clock;
+  WallTime wall;
+};
+
+// --- between nodes ---------------------------------------------------------------------------------------------------
+
+// Which transfer: numbered by each leader from 1.
+struct TransferId {
+  Epoch epoch;
+  uint64_t number = 0;
+  constexpr auto operator<=>(const TransferId&) const = default;
+};
+struct StateOffer {
+  TransferId id;
+  std::string state;  // as of encode()
+};
+struct StateReceived {
+  TransferId id;
+};
+struct StateVerdict {
+  TransferId id;
+  bool accepted = false;
+  std::string why;                  // it was not
+  std::vector<StateIssue> dropped;  // what of it the target does not take
+};
+// The leader goes on itself.
+struct OfferWithdrawn {
+  TransferId id;
+};
+using Message = std::variant<StateOffer, StateReceived, StateVerdict, OfferWithdrawn>;
+
+// --- the leader's side -----------------------------------------------------------------------------------------------
+
+class Failover {
+ public:
+  // What follows from a step, in its order.
+  struct Say {
+    NodeId to;
+    Message message;
+  };
+  // The target has the state: give it register and office.
+  struct GiveOffice {
+    NodeId target;
+  };
+  // It did not lead in time.
+  struct TakeOfficeBack {};
+  struct Ended {
+    NodeId target;
+    bool ok = false;
+    bool office_given = false;  // GiveOffice went before
+    Duration took;              // from begin()
+    std::string why;
+  };
+  using Act = std::variant<Say, GiveOffice, TakeOfficeBack, Ended>;
+  using Acts = std::vector<Act>;
+
+  enum class Stage : uint8_t { kNone, kPreparing, kTransferring, kExecuting };
+
+  explicit Failover(DutySettings settings) : settings_(settings) {}
+
+  // REQUIRES kNone.
+  void begin(Instant now, NodeId target, Epoch epoch);
+  // Jobs have ended, and this is the state. REQUIRES kPreparing.
+  void prepared(Instant now, std::string state, Acts& out);
+  void on_message(Instant now, NodeId from, const Message& message, Acts& out);
+  // Somebody leads under an epoch after this leader's.
+  void on_leader(Instant now, NodeId leader, Acts& out);
+  void tick(Instant now, Acts& out);
+  // What takes part in it cannot go on.
+  void abandon(Instant now, std::string why, Acts& out);
+
+  Stage stage() const { return stage_; }
+  NodeId target() const { return target_; }  // unless kNone
+  Instant begun() const { return begun_; }
+  Instant wake() const;
+
+ private:
+  enum class Waiting : uint8_t { kReceipt, kVerdict, kBackoff };
+  void offer(Instant now, Acts& out);
+  void try_failed(Instant now, std::string why);
+  void end(Instant now, bool ok, std::string why, Acts& out);
+
+  DutySettings settings_;
+  Stage stage_ = Stage::kNone;
+  NodeId target_;
+  TransferId id_;
+  Instant begun_;
+  std::string state_;
+  Instant stage_ends_ = Instant::never();  // of kTransferring and kExecuting
+  Instant failover_ends_ = Instant::never();
+  // Of kTransferring.
+  Waiting waiting_ = Waiting::kReceipt;
+  Instant waiting_ends_ = Instant::never();
+  uint32_t tries_ = 0;
+  std::string trouble_;  // of the last try
+};
+
+// --- the target's side -----------------------------------------------------------------------------------------------
+
+// What this node was offered, until it leads or it is too late.
+class Succession {
+ public:
+  Succession(DutySettings settings, NodeId self, DigestOf digest) : settings_(settings), self_(self), digest_(digest) {}
+
+  // Answers an offer of the node that leads as far as this one knows. `obstacle`: why this node cannot lead; empty: it
+  // can. The answers go to `from`, in their order.
+  std::vector<Message> on_offer(Moment now, NodeId from, const StateOffer& offer, const std::string& obstacle);
+  void on_withdrawn(NodeId from, const OfferWithdrawn& withdrawn);
+  // This node leads under `epoch`: what it had accepted of the leader before, if that is not too old.
+  std::optional<RecoveredState> take(Instant now, Epoch epoch);
+
+ private:
+  struct Accepted {
+    NodeId from;
+    TransferId id;
+    Instant until;
+    RecoveredState state;
+  };
+  DutySettings settings_;
+  NodeId self_;
+  DigestOf digest_;
+  std::optional<Accepted> accepted_;
+};
+
+}  // namespace bellwether::context_lead

@@ -1,0 +1,109 @@
+// All requests of a cluster as one value, which its leader alone may write: what the register keeps. Whoever leads next
+// begins with it, so whatever is in it when a write is confirmed survives any leader.
+//
+// Payloads are not in it. Each is put on a majority under the id of its request before the queue names it
+// (cluster/copies), and dropped after the queue has it as finished; so a write is small whatever is asked for.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/result.h"
+#include "election/context/request.h"
+#include "election/vote/vote_messages.h"
+
+namespace bellwether::context_lead {
+
+using vote::NodeId;
+
+// What an encoded queue takes at most; a register of 64 KiB has room for it.
+inline constexpr std::size_t kMostQueueBytes = 62 * 1024;
+
+// Queued or active.
+struct LiveRequest {
+  RequestId id;
+  uint8_t priority = 0;
+  uint8_t failures = 0;  // attempts that ended by themselves without success
+  uint32_t attempts = 0;
+  Epoch active_under;  // of the attempt that runs, which is the last one; 0: queued
+  WallTime submitted_at;
+
+  bool is_active() const { return active_under != Epoch(); }
+  AttemptFence fence() const { return {active_under, attempts}; }
+  bool operator==(const LiveRequest&) const = default;
+};
+
+struct FinishedRequest {
+  RequestId id;
+  Outcome outcome = Outcome::kCompleted;
+  bool settled = false;  // its end was told, and its payload is dropped
+  AttemptFence fence;    // of the attempt that counts
+  WallTime submitted_at;
+  std::string reason;  // of a failure; at most kMostReasonBytes
+  bool operator==(const FinishedRequest&) const = default;
+};
+
+class RequestQueue {
+ public:
+  // What the register gave; an empty text is an empty queue. kUnsupported: written by a newer program. kInvalid, with
+  // what is wrong: nothing that this program has written.
+  static Result<RequestQueue> decode(std::string_view bytes);
+  // At most kMostQueueBytes. Equal queues have equal bytes.
+  std::string encode() const;
+
+  // A leader begins: what ran under others is queued again. REQUIRES an epoch not below the one that is known.
+  void open(NodeId leader, Epoch epoch);
+
+  enum class Standing : uint8_t {
+    kUnknown,    // may be admitted
+    kLive,       // queued or active
+    kFinished,   // and remembered
+    kForgotten,  // perhaps finished, so long ago that nobody knows
+  };
+  Standing standing(RequestId id, WallTime submitted_at) const;
+  // REQUIRES kUnknown, and room.
+  void admit(const Request& request);
+  std::size_t room(std::size_t most) const { return live_.size() < most ? most - live_.size() : 0; }
+
+  // The next one of those that are queued; nullptr: none.
+  const LiveRequest* next() const;
+  const LiveRequest* find(RequestId id) const;
+  const FinishedRequest* find_finished(RequestId id) const;
+  // An attempt at a queued request begins.
+  AttemptFence start(RequestId id);
+  // The attempt ends without a result: as if it had waited all the time. False: it is not the one that runs.
+  bool requeue(RequestId id, AttemptFence fence, bool failed);
+  // The attempt ends the request. False: it is not the one that runs, and nothing changes. REQUIRES room_to_finish().
+  bool finish(RequestId id, AttemptFence fence, Outcome outcome, std::string reason);
+  // What is finished is remembered until it is settled: a job is begun only while there is room for its end too.
+  bool room_to_finish(std::size_t active) const;
+  void mark_settled(RequestId id);
+
+  NodeId leader() const { return leader_; }
+  Epoch epoch() const { return epoch_; }
+  uint64_t terms() const { return terms_; }          // terms in which a leader began
+  uint64_t completed() const { return completed_; }  // ever
+  uint64_t failed() const { return failed_; }
+  const std::vector<LiveRequest>& live() const { return live_; }  // in the order of their acceptance
+  const std::vector<FinishedRequest>& finished() const { return finished_; }
+  bool operator==(const RequestQueue&) const = default;
+
+ private:
+  LiveRequest* find_live(RequestId id);
+  void forget();
+
+  NodeId leader_;
+  Epoch epoch_;
+  uint64_t terms_ = 0;
+  uint64_t completed_ = 0;
+  uint64_t failed_ = 0;
+  // What was submitted up to here may have been finished and forgotten; of what comes later everything is known.
+  WallTime horizon_{INT64_MIN};
+  std::vector<LiveRequest> live_;
+  std::vector<FinishedRequest> finished_;
+};
+
+}  // namespace bellwether::context_lead
