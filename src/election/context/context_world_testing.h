@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "election/context/disks_testing.h"
 #include "election/context/duty_leader.h"
 #include "election/context/sha256_testing.h"
 
@@ -32,7 +33,7 @@ enum class Canary : uint8_t {
 class ContextWorld {
  public:
   ContextWorld(std::size_t nodes, uint64_t seed, Canary canary = Canary::kNone)
-      : prng_(seed), canary_(canary), nodes_(nodes + 1) {
+      : prng_(seed), canary_(canary), nodes_(nodes + 1), disks_(nodes) {
     for (uint64_t id = 1; id <= nodes; ++id) start(id);
     after(Duration::millis(100), [this] { look_after_office(); });
   }
@@ -40,7 +41,6 @@ class ContextWorld {
   ContextWorld& operator=(const ContextWorld&) = delete;
 
   // --- what tests do
-  // ---------------------------------------------------------------------------------------------------
 
   void run(Duration span) {
     const Instant end = now_ + span;
@@ -57,7 +57,7 @@ class ContextWorld {
     if (!node.kernel) return;
     if (id == office_) ++failovers;
     node.kernel.reset();
-    node.fence = 0;
+    disks_.give_up(id);
     ++node.life;
   }
   void start(uint64_t id) {
@@ -122,19 +122,9 @@ class ContextWorld {
   std::vector<std::string> wrong;
 
  private:
-  // What a node keeps for all, on its disk.
-  struct Replica {
-    uint64_t promised = 0;
-    std::pair<uint64_t, uint64_t> accepted;  // fence, number of the write
-    std::string value;
-    std::map<RequestId, std::string> payloads;
-  };
   struct Node {
     std::unique_ptr<DutyLeader> kernel;
     uint64_t life = 0;
-    uint64_t fence = 0;  // under which its driver writes the register; 0: it does not
-    uint64_t writes = 0;
-    Replica disk;
   };
   using JobKey = std::tuple<uint64_t, RequestId, AttemptFence>;
 
@@ -169,7 +159,6 @@ class ContextWorld {
   }
 
   // --- who reaches whom
-  // ------------------------------------------------------------------------------------------------
 
   bool reaches(uint64_t a, uint64_t b) const {
     if (!nodes_[b].kernel) return false;
@@ -185,7 +174,6 @@ class ContextWorld {
   bool is_majority(std::size_t count) const { return count > nodes() / 2; }
 
   // --- the oracle of leadership
-  // ----------------------------------------------------------------------------------------
 
   void look_after_office() {
     after(prng_.between(Duration::millis(100), Duration::millis(900)), [this] { look_after_office(); });
@@ -235,47 +223,34 @@ class ContextWorld {
   }
 
   // --- the register and the payloads
-  // -----------------------------------------------------------------------------------
 
+  // When a question has travelled, unless the node that asks has crashed.
+  void at_disks(uint64_t id, Duration span, std::function<void()> event) {
+    after(span, [this, id, life = nodes_[id].life, event = std::move(event)] {
+      if (nodes_[id].life == life) event();
+    });
+  }
   void carry_out(uint64_t id, const TakeRegister& effect) {
-    after(travel(), [this, id, life = nodes_[id].life, effect] {
-      if (nodes_[id].life != life) return;
-      const std::vector<uint64_t> peers = reached(id);
-      const bool enough = canary_ == Canary::kTakenFromMinority || is_majority(peers.size());
-      if (!enough || lost()) return tell(effect.within, id, RegisterFailed{effect.ticket, "no majority"});
-      uint64_t highest = 0;
-      for (const uint64_t one : peers) highest = std::max(highest, nodes_[one].disk.promised);
-      const uint64_t fence = (highest / 16 + 1) * 16 + id;
-      const Replica* newest = &nodes_[id].disk;
-      for (const uint64_t one : peers) {
-        Replica& disk = nodes_[one].disk;
-        disk.promised = fence;
-        if (canary_ != Canary::kTakenFromMinority && disk.accepted > newest->accepted) newest = &disk;
+    at_disks(id, travel(), [this, id, effect] {
+      const Disks::Peers peers = reached(id);
+      const bool one_is_enough = canary_ == Canary::kTakenFromMinority;
+      if ((!one_is_enough && !is_majority(peers.size())) || lost()) {
+        return tell(effect.within, id, RegisterFailed{effect.ticket, "no majority"});
       }
-      nodes_[id].fence = fence;
-      nodes_[id].writes = 0;
-      tell(travel(), id, RegisterTaken{effect.ticket, newest->value});
+      const Disks::Peers readers = one_is_enough ? Disks::Peers{id} : peers;
+      tell(travel(), id, RegisterTaken{effect.ticket, disks_.take(id, peers, readers)});
     });
   }
   void carry_out(uint64_t id, const WriteRegister& effect) {
     const bool early = canary_ == Canary::kAcknowledgedBeforeReplicated;
     if (early) tell(Duration::millis(1), id, RegisterWritten{effect.ticket});
-    after(early ? travel() * 20 : travel(), [this, id, life = nodes_[id].life, effect, early] {
-      if (nodes_[id].life != life) return;
-      Node& node = nodes_[id];
-      const std::vector<uint64_t> peers = reached(id);
-      const bool checks = canary_ != Canary::kWriteWithoutFence;
-      const bool late = std::any_of(peers.begin(), peers.end(),
-                                    [&](uint64_t one) { return checks && nodes_[one].disk.promised > node.fence; });
-      if (node.fence == 0 || late) return tell(travel(), id, RegisterLost{"somebody else has it"});
-      if (lost()) return tell(effect.within, id, RegisterFailed{effect.ticket, "lost on the way"});
-      const std::pair<uint64_t, uint64_t> place = {node.fence, ++node.writes};
-      for (const uint64_t one : peers) {
-        Replica& disk = nodes_[one].disk;
-        disk.promised = std::max(disk.promised, node.fence);
-        disk.accepted = checks ? place : std::make_pair(disk.promised, ++sequence_);
-        disk.value = effect.value;
+    at_disks(id, early ? travel() * 20 : travel(), [this, id, effect, early] {
+      const Disks::Peers peers = reached(id);
+      if (canary_ != Canary::kWriteWithoutFence && !disks_.may_write(id, peers)) {
+        return tell(travel(), id, RegisterLost{"somebody else has it"});
       }
+      if (lost()) return tell(effect.within, id, RegisterFailed{effect.ticket, "lost on the way"});
+      disks_.write(id, peers, effect.value);
       if (early) return;
       if (!is_majority(peers.size()) || lost()) {
         tell(effect.within, id, RegisterFailed{effect.ticket, "no answer of a majority"});
@@ -284,41 +259,35 @@ class ContextWorld {
       }
     });
   }
-  void carry_out(uint64_t id, const ReleaseRegister&) { nodes_[id].fence = 0; }
+  void carry_out(uint64_t id, const ReleaseRegister&) { disks_.give_up(id); }
   void carry_out(uint64_t id, const KeepPayload& effect) {
-    after(travel(), [this, id, life = nodes_[id].life, effect] {
-      if (nodes_[id].life != life) return;
-      const std::vector<uint64_t> peers =
-          canary_ == Canary::kPayloadOnOneDisk ? std::vector<uint64_t>{id} : reached(id);
-      for (const uint64_t one : peers) nodes_[one].disk.payloads[effect.id] = effect.payload;
-      const bool ok = (canary_ == Canary::kPayloadOnOneDisk || is_majority(peers.size())) && !lost();
+    at_disks(id, travel(), [this, id, effect] {
+      const bool here_only = canary_ == Canary::kPayloadOnOneDisk;
+      const Disks::Peers peers = here_only ? Disks::Peers{id} : reached(id);
+      disks_.keep(effect.id, effect.payload, peers);
+      const bool ok = (here_only || is_majority(peers.size())) && !lost();
       if (ok && canary_ == Canary::kAcknowledgedAtOnce) acknowledged_.insert(effect.id);
       tell(ok ? travel() : effect.within, id, PayloadKept{effect.id, ok, ok ? "" : "no majority"});
     });
   }
   void carry_out(uint64_t id, const FetchPayload& effect) {
-    after(travel(), [this, id, life = nodes_[id].life, effect] {
-      if (nodes_[id].life != life) return;
-      const std::vector<uint64_t> peers = reached(id);
-      PayloadFetched answer{effect.id, effect.fence, PayloadFetched::Found::kGone, {}, "nobody has it"};
-      if (!is_majority(peers.size()) || lost()) answer.found = PayloadFetched::Found::kFailed;
-      for (const uint64_t one : peers) {
-        const auto at = nodes_[one].disk.payloads.find(effect.id);
-        if (at == nodes_[one].disk.payloads.end() || answer.found == PayloadFetched::Found::kFailed) continue;
-        answer.found = PayloadFetched::Found::kHere;
-        answer.payload = at->second;
-      }
+    at_disks(id, travel(), [this, id, effect] {
+      using Found = PayloadFetched::Found;
+      const Disks::Peers peers = reached(id);
+      const std::string* found = disks_.find(effect.id, peers);
+      PayloadFetched answer{effect.id, effect.fence, found != nullptr ? Found::kHere : Found::kGone, {}, {}};
+      if (found != nullptr) answer.payload = *found;
+      if (!is_majority(peers.size()) || lost()) answer.found = Found::kFailed;
       for (int i = prng_.chance(doubled) ? 2 : 1; i > 0; --i) tell(travel(), id, answer);
     });
   }
   void carry_out(uint64_t id, const DropPayload& effect) {
-    const std::vector<uint64_t> peers = reached(id);
-    for (const uint64_t one : peers) nodes_[one].disk.payloads.erase(effect.id);
+    const Disks::Peers peers = reached(id);
+    disks_.drop(effect.id, peers);
     if (is_majority(peers.size()) && !lost()) tell(travel(), id, PayloadDropped{effect.id});
   }
 
   // --- jobs
-  // --------------------------------------------------------------------------------------------------------------
 
   void carry_out(uint64_t id, const RunJob& effect) {
     const RequestId request = effect.request.id;
@@ -366,7 +335,6 @@ class ContextWorld {
   }
 
   // --- who submits, and who wants to know
-  // ------------------------------------------------------------------------------
 
   void try_submit(RequestId id) {
     if (acknowledged_.contains(id)) return;
@@ -393,7 +361,6 @@ class ContextWorld {
   }
 
   // --- the rest
-  // ----------------------------------------------------------------------------------------------------------
 
   void carry_out(uint64_t id, const Send& effect) {
     const uint64_t to = effect.to.value();
@@ -416,6 +383,7 @@ class ContextWorld {
   std::map<std::pair<Instant, uint64_t>, std::function<void()>> events_;
   uint64_t sequence_ = 0;
   std::vector<Node> nodes_;  // from 1
+  Disks disks_;
   std::set<std::pair<uint64_t, uint64_t>> cut_;
   uint64_t office_ = 0;
   uint64_t office_life_ = 0;

@@ -9,7 +9,8 @@
 namespace bellwether::context_lead {
 namespace {
 
-constexpr std::size_t kMostTickets = 16;  // that wait for one request
+constexpr std::size_t kMostTickets = 16;      // that wait for one payload
+constexpr std::size_t kMostAnswers = 10'000;  // that wait for a write
 
 }  // namespace
 
@@ -29,6 +30,8 @@ Status DutyLeader::submit(Moment now, uint64_t ticket, Request request, Effects&
     return fail(Errc::kInvalid, who + " was submitted more than " + format_duration(config_.settings.most_clock_lead) +
                                     " in the future; look at the clocks");
   }
+  if (then_.size() >= kMostAnswers)
+    return fail(Errc::kExhausted, "too many answers wait for the register; submit later");
   switch (queue_.standing(request.id, request.submitted_at)) {
     case RequestQueue::Standing::kLive:
     case RequestQueue::Standing::kFinished:

@@ -1,0 +1,197 @@
+// Requests and attempts at them.
+#include <gmock/gmock.h>
+
+#include "election/context/duty_testing.h"
+
+namespace bellwether::context_lead {
+namespace {
+
+using testing::HasSubstr;
+
+TEST_F(DutyTest, a_request_is_acknowledged_when_the_register_names_it) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_EQ(all<WriteRegister>().size(), 1u);
+  EXPECT_FALSE(was_accepted(1));
+  EXPECT_TRUE(RequestQueue::decode(all<WriteRegister>()[0].value)->find(id_of(1)) != nullptr);
+  say(RegisterWritten{all<WriteRegister>()[0].ticket});
+  EXPECT_TRUE(was_accepted(1));
+}
+
+TEST_F(DutyTest, a_request_is_named_only_after_its_payload_is_kept) {
+  lead();
+  holds_payloads = true;
+  ASSERT_TRUE(submit(1));
+  EXPECT_TRUE(all<WriteRegister>().empty());
+  say(PayloadKept{id_of(1), false, "two of three are down"});
+  ASSERT_EQ(all<SubmitAnswered>().size(), 1u);
+  EXPECT_THAT(all<SubmitAnswered>()[0].status.error().message, HasSubstr("two of three are down"));
+  EXPECT_TRUE(all<WriteRegister>().empty());
+}
+
+TEST_F(DutyTest, who_submits_again_is_answered_for_the_same_request) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  const std::size_t kept = all<KeepPayload>().size();
+  ASSERT_TRUE(submit(1));
+  EXPECT_EQ(all<KeepPayload>().size(), kept);
+  EXPECT_EQ(all<SubmitAnswered>().size(), 2u);
+  EXPECT_EQ(kernel->queue().live().size(), 1u);
+}
+
+TEST_F(DutyTest, who_submits_again_before_the_write_is_confirmed_waits_for_it_too) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(1));
+  EXPECT_TRUE(all<SubmitAnswered>().empty());
+}
+
+TEST_F(DutyTest, bad_requests_are_refused_with_the_reason) {
+  lead();
+  Effects out;
+  Request request{id_of(1), 0, at().wall, std::string(kMostPayloadBytes + 1, 'x')};
+  EXPECT_EQ(kernel->submit(at(), 1, request, out).error().code, Errc::kTooLarge);
+  request.payload = "x";
+  request.id = {};
+  EXPECT_EQ(kernel->submit(at(), 1, request, out).error().code, Errc::kInvalid);
+  request.id = id_of(1);
+  request.submitted_at.unix_ns += Duration::minutes(2).ns();
+  EXPECT_THAT(kernel->submit(at(), 1, request, out).error().message, HasSubstr("in the future"));
+}
+
+TEST_F(DutyTest, a_full_queue_refuses) {
+  config.settings.max_queue_transfer_size = 2;
+  make();
+  lead();
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  EXPECT_EQ(submit(3).error().code, Errc::kExhausted);
+}
+
+TEST_F(DutyTest, requests_whose_payload_is_under_way_count_for_the_room) {
+  config.settings.max_queue_transfer_size = 2;
+  make();
+  lead();
+  holds_payloads = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_TRUE(submit(2));
+  EXPECT_EQ(submit(3).error().code, Errc::kExhausted);
+}
+
+TEST_F(DutyTest, a_job_begins_after_the_register_knows_its_fence) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  ASSERT_EQ(all<WriteRegister>().size(), 1u);
+  EXPECT_TRUE(all<FetchPayload>().empty());
+  EXPECT_EQ(RequestQueue::decode(all<WriteRegister>()[0].value)->find(id_of(1))->fence(), (AttemptFence{Epoch(5), 1}));
+  say(RegisterWritten{all<WriteRegister>()[0].ticket});
+  ASSERT_EQ(all<RunJob>().size(), 1u);
+  EXPECT_EQ(all<RunJob>()[0].request.payload, "do it");
+}
+
+TEST_F(DutyTest, as_many_jobs_run_as_the_manager_takes_the_urgent_ones_first) {
+  lead(2);
+  for (const uint64_t number : {1, 2, 3, 4}) ASSERT_TRUE(submit(number, number == 4 ? 9 : 0));
+  ASSERT_EQ(all<RunJob>().size(), 2u);
+  end(all<RunJob>()[0]);
+  ASSERT_EQ(all<RunJob>().size(), 3u);
+  EXPECT_EQ(all<RunJob>()[2].request.id, id_of(4));
+  EXPECT_EQ(kernel->status().active, 2u);
+  EXPECT_EQ(kernel->status().queued, 1u);
+}
+
+TEST_F(DutyTest, an_outcome_is_told_after_it_is_written) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  holds_register = true;
+  end(all<RunJob>()[0]);
+  EXPECT_TRUE(all<TellOutcome>().empty());
+  run(Duration::minutes(2));
+  EXPECT_TRUE(all<TellOutcome>().empty()) << "not by the repetition either";
+  say(RegisterWritten{all<WriteRegister>().back().ticket});
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.fence, (AttemptFence{Epoch(5), 1}));
+}
+
+TEST_F(DutyTest, an_outcome_is_told_until_somebody_knows_and_the_payload_is_dropped) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  end(all<RunJob>()[0]);
+  run(Duration::seconds(61));
+  EXPECT_GE(all<TellOutcome>().size(), 3u);
+  say(OutcomeTold{id_of(1)});
+  EXPECT_EQ(all<DropPayload>().size(), 1u);
+  say(PayloadDropped{id_of(1)});
+  const std::size_t told = all<TellOutcome>().size();
+  run(Duration::seconds(61));
+  EXPECT_EQ(all<TellOutcome>().size(), told);
+}
+
+TEST_F(DutyTest, a_completion_counts_once) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  end(all<RunJob>()[0]);
+  end(all<RunJob>()[0]);
+  ASSERT_EQ(all<CompletionRefused>().size(), 1u);
+  EXPECT_EQ(all<CompletionRefused>()[0].why, "the request is finished");
+  EXPECT_EQ(kernel->metrics(at().wall).completions_refused, 1u);
+  EXPECT_EQ(kernel->status().completed, 1u);
+}
+
+TEST_F(DutyTest, a_completion_of_an_older_attempt_is_refused) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  const RunJob first = all<RunJob>()[0];
+  end(first, JobEnded::End::kFailed);
+  ASSERT_EQ(all<RunJob>().size(), 2u);
+  EXPECT_EQ(all<RunJob>()[1].fence, (AttemptFence{Epoch(5), 2}));
+  end(first);
+  ASSERT_EQ(all<CompletionRefused>().size(), 1u);
+  EXPECT_EQ(kernel->status().completed, 0u);
+  EXPECT_EQ(kernel->status().active, 1u);
+}
+
+TEST_F(DutyTest, a_request_that_fails_three_times_has_failed) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  for (int i = 0; i < 3; ++i) end(all<RunJob>().back(), JobEnded::End::kFailed);
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.outcome, Outcome::kFailed);
+  EXPECT_EQ(all<TellOutcome>()[0].finished.reason, "no luck");
+  EXPECT_EQ(all<TellOutcome>()[0].finished.fence.attempt, 3u);
+}
+
+TEST_F(DutyTest, a_request_that_no_leader_survives_is_given_up) {
+  config.settings.most_attempts = 2;
+  make();
+  lead();
+  ASSERT_TRUE(submit(1));
+  say(Elected{Epoch(6)});
+  run(Duration::seconds(5));
+  say(Elected{Epoch(7)});
+  run(Duration::seconds(5));
+  ASSERT_EQ(all<RunJob>().size(), 2u);
+  ASSERT_EQ(all<TellOutcome>().size(), 1u);
+  EXPECT_THAT(all<TellOutcome>()[0].finished.reason, HasSubstr("too many attempts"));
+}
+
+TEST_F(DutyTest, a_payload_that_does_not_come_is_asked_for_again_and_a_lost_one_fails) {
+  lead();
+  ASSERT_TRUE(submit(1));
+  end(all<RunJob>()[0], JobEnded::End::kCancelled);
+  holds_payloads = true;
+  end(all<RunJob>().back(), JobEnded::End::kCancelled);
+  const FetchPayload asked = all<FetchPayload>().back();
+  say(PayloadFetched{asked.id, asked.fence, PayloadFetched::Found::kFailed, {}, "slow"});
+  run(Duration::seconds(2));
+  EXPECT_EQ(all<FetchPayload>().back().fence, asked.fence);
+  say(PayloadFetched{asked.id, asked.fence, PayloadFetched::Found::kGone, {}, {}});
+  EXPECT_EQ(all<TellOutcome>()[0].finished.reason, "its payload is lost");
+  EXPECT_EQ(all<DutyError>().back().severity, Severity::kCritical);
+}
+
+}  // namespace
+}  // namespace bellwether::context_lead
