@@ -130,6 +130,16 @@ TEST_F(DutyTest, an_outcome_is_told_until_somebody_knows_and_the_payload_is_drop
   EXPECT_EQ(all<TellOutcome>().size(), told);
 }
 
+TEST_F(DutyTest, no_job_begins_whose_end_could_not_be_remembered) {
+  lead();
+  for (uint64_t number = 1; number <= kMostFinished + 1; ++number) ASSERT_TRUE(submit(number));
+  for (uint64_t number = 1; number <= kMostFinished; ++number) end(all<RunJob>().back());
+  EXPECT_EQ(all<RunJob>().size(), kMostFinished);
+  say(OutcomeTold{id_of(1)});
+  say(PayloadDropped{id_of(1)});
+  EXPECT_EQ(all<RunJob>().size(), kMostFinished + 1);
+}
+
 TEST_F(DutyTest, a_completion_counts_once) {
   lead();
   ASSERT_TRUE(submit(1));

@@ -39,18 +39,20 @@ Lived live(uint64_t seed, Canary canary = Canary::kNone) {
   world.loss = prng.chance(0.5) ? 0.1 * prng.unit() : 0;
   world.crash_chance = prng.chance(0.5) ? 0.01 : 0;
   world.doubled = 0.15;
+  // In some worlds so many that the ends of the first are forgotten before the last are submitted.
+  const uint64_t most_new = prng.chance(0.1) ? 20 : 3;
   for (int turn = 0; turn < 60 && world.wrong.empty(); ++turn) {
-    for (uint64_t i = prng.below(3); i > 0; --i) world.submit_new();
+    for (uint64_t i = prng.below(most_new); i > 0; --i) world.submit_new();
     world.run(prng.between(Duration::millis(10), Duration::seconds(prng.chance(0.3) ? 60 : 15)));
     disturb(world, prng);
   }
   world.calm();
-  for (int i = 0; i < 60 && !world.all_done() && world.wrong.empty(); ++i) world.run(Duration::seconds(30));
+  for (int i = 0; i < 360 && world.undone() > 0 && world.wrong.empty(); ++i) world.run(Duration::seconds(30));
   Lived lived{world.failovers, world.taken_over, world.refused, world.acknowledged(), {}};
   if (!world.wrong.empty()) {
     lived.wrong = world.wrong.front();
-  } else if (!world.all_done()) {
-    lived.wrong = std::to_string(world.undone()) + " requests are not done after half an hour without a fault";
+  } else if (world.undone() > 0) {
+    lived.wrong = std::to_string(world.undone()) + " requests are not done after three hours without a fault";
   }
   return lived;
 }

@@ -129,11 +129,12 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   }
   for (const FieldRow& row : field_rows()) {
     if (std::find(found.begin(), found.end(), row.field) == found.end()) issues.push_back({row.field, "missing"});
+    const bool sound =
+        std::none_of(issues.begin(), issues.end(), [&](const StateIssue& one) { return one.field == row.field; });
+    if (sound) continue;
+    std::erase(found, row.field);
+    row.copy(FailoverState{}, read.state);
   }
-  const auto sound = [&](StateField field) {
-    return std::none_of(issues.begin(), issues.end(), [&](const StateIssue& one) { return one.field == field; });
-  };
-  std::erase_if(found, [&](StateField field) { return !sound(field); });
   judge_fields(read, found, now);
   return read;
 }

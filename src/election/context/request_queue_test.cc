@@ -84,6 +84,9 @@ TEST(RequestQueue, what_is_not_settled_is_kept_and_leaves_no_room_for_more) {
   EXPECT_FALSE(queue.room_to_finish(0));
   queue.mark_settled({1, 5});
   EXPECT_TRUE(queue.room_to_finish(0));
+  live_through(queue, kMostFinished + 1);
+  EXPECT_EQ(queue.standing({1, 1}, {1'000}), Standing::kFinished);
+  EXPECT_EQ(queue.find_finished({1, 5}), nullptr);
 }
 
 RequestQueue full() {
