@@ -163,6 +163,7 @@ void DutyLeader::on_opened(Moment now, Effects& out) {
     }
     if (auto state = succession_.take(now.clock, epoch_)) out.push_back(Restored{std::move(*state)});
     check_at_ = now.clock + health_period_.first();
+    health_ = {};
     poor_checks_ = 0;
     wanted_ = config_.settings.auto_start_generation;
   }

@@ -264,6 +264,28 @@ TEST_F(DutyTest, a_poor_cluster_pauses_and_a_better_one_goes_on) {
   EXPECT_EQ(kernel->metrics(at().wall).pauses, 1u);
 }
 
+TEST_F(DutyTest, health_of_an_earlier_term_does_not_pause) {
+  lead();
+  health.nodes.clear();
+  run(Duration::seconds(30));
+  EXPECT_EQ(kernel->duty(), Duty::kPaused);
+  say(LeadershipLost{Epoch(5), "a test"});
+  health.nodes = {{NodeId(1), 1.0}, {NodeId(2), 1.0}, {NodeId(3), 1.0}};
+  say(Elected{Epoch(6)});
+  run(Duration::seconds(5));
+  EXPECT_EQ(kernel->duty(), Duty::kGenerating);
+}
+
+TEST_F(DutyTest, too_many_who_wait_for_a_write_are_turned_away) {
+  lead();
+  holds_register = true;
+  ASSERT_TRUE(submit(1));
+  Status last;
+  for (int i = 0; i < 10'001 && last; ++i) last = submit(1);
+  ASSERT_FALSE(last);
+  EXPECT_EQ(last.error().code, Errc::kExhausted);
+}
+
 TEST_F(DutyTest, a_leader_that_is_poor_at_two_checks_hands_over_to_the_healthiest) {
   health.nodes = {{NodeId(1), 0.79}, {NodeId(2), 0.85}, {NodeId(3), 0.95}};
   config.settings.leader_health_checks = 2;

@@ -30,8 +30,7 @@ Status DutyLeader::submit(Moment now, uint64_t ticket, Request request, Effects&
     return fail(Errc::kInvalid, who + " was submitted more than " + format_duration(config_.settings.most_clock_lead) +
                                     " in the future; look at the clocks");
   }
-  if (then_.size() >= kMostAnswers)
-    return fail(Errc::kExhausted, "too many answers wait for the register; submit later");
+  if (then_.size() >= kMostAnswers) return fail(Errc::kExhausted, "too many wait for the register; submit again later");
   switch (queue_.standing(request.id, request.submitted_at)) {
     case RequestQueue::Standing::kLive:
     case RequestQueue::Standing::kFinished:
