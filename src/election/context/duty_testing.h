@@ -2,8 +2,10 @@
 // effects.
 #pragma once
 
+#include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
