@@ -61,6 +61,9 @@ class Vote(nodes.Test):
               lambda: cluster.operator(leader, "transfer", "--to", heir)[0] == 0 or cluster.leader(leader)[0] == heir)
         until(f"{heir} leads", lambda: cluster.agreed()[0] == heir)
         self.assertGreater(cluster.agreed()[1], term)
+        # To nobody in particular: to anybody but who has it.
+        until("it has moved again", lambda: cluster.operator(heir, "transfer")[0] == 0)
+        cluster.agreed(other_than=heir)
 
     def test_an_operator_calls_an_election_and_not_too_soon_after_the_last_one(self):
         cluster = self.start(self.voting(3), security={"election_config": {"leader_min_term": "1h"}})

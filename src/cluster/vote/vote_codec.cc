@@ -13,6 +13,8 @@ namespace {
 using namespace vote;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
 
 constexpr std::size_t kBytesMost = 8192;
+// Beyond what elections can reach, and far from where the next term would be none.
+constexpr uint64_t kTermMost = uint64_t{1} << 48;
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
@@ -83,6 +85,10 @@ class Reader {
  public:
   const char* wrong = nullptr;
 
+  Term term(uint64_t value) {
+    if (value > kTermMost) wrong = "a term that nobody can have reached";
+    return Term(value);
+  }
   Duration span(int64_t ns, Duration most) {
     if (ns < 0 || ns > most.ns()) wrong = "a span out of its bounds";
     return Duration::nanos(wrong != nullptr ? 0 : ns);
@@ -105,17 +111,17 @@ class Reader {
   }
   ElectionStarted started(const wire::VoteMessage::ElectionStarted& from) {
     if (from.trigger() >= kTriggers) wrong = "a trigger that there is not";
-    ElectionStarted out{Term(from.term()), wrong == nullptr ? static_cast<Trigger>(from.trigger()) : Trigger{}, {}};
+    ElectionStarted out{term(from.term()), wrong == nullptr ? static_cast<Trigger>(from.trigger()) : Trigger{}, {}};
     if (from.has_permission()) {
-      out.permission = Permission{Term(from.permission().term()), NodeId(from.permission().heir())};
+      out.permission = Permission{term(from.permission().term()), NodeId(from.permission().heir())};
     }
     return out;
   }
   Candidacy candidacy(const wire::VoteMessage::Candidacy& from) {
-    return {Term(from.term()), from.has_claim(), from.has_claim() ? claim(from.claim()) : Claim{}};
+    return {term(from.term()), from.has_claim(), from.has_claim() ? claim(from.claim()) : Claim{}};
   }
   Winner winner(const wire::VoteMessage::Winner& from) {
-    Winner out{Term(from.term()), from.round(), {}};
+    Winner out{term(from.term()), from.round(), {}};
     if (from.voters_size() > static_cast<int>(kMostNodes)) {
       wrong = "too many voters";
       return out;
@@ -132,16 +138,16 @@ std::optional<Body> Reader::body(const wire::VoteMessage& from) {
     case Case::kDiscoveryRequest: return DiscoveryRequest{};
     case Case::kDiscoveryResponse: {
       const auto& told = from.discovery_response();
-      return DiscoveryResponse{NodeId(told.admin()), Term(told.admin_term()), told.start_seen(), told.mark_seen()};
+      return DiscoveryResponse{NodeId(told.admin()), term(told.admin_term()), told.start_seen(), told.mark_seen()};
     }
     case Case::kElectionStarted: return started(from.election_started());
     case Case::kCandidacy: return candidacy(from.candidacy());
-    case Case::kVote: return Vote{Term(from.vote().term()), NodeId(from.vote().candidate())};
+    case Case::kVote: return Vote{term(from.vote().term()), NodeId(from.vote().candidate())};
     case Case::kWinner: return winner(from.winner());
-    case Case::kHeartbeat: return Heartbeat{Term(from.heartbeat().term()), from.heartbeat().round()};
+    case Case::kHeartbeat: return Heartbeat{term(from.heartbeat().term()), from.heartbeat().round()};
     case Case::kHeartbeatAnswer: {
       const auto& told = from.heartbeat_answer();
-      return HeartbeatAnswer{Term(told.term()), told.round(), told.admin_mark(), told.stands(), told.score()};
+      return HeartbeatAnswer{term(told.term()), told.round(), told.admin_mark(), told.stands(), told.score()};
     }
     case Case::BODY_NOT_SET: break;
   }
@@ -168,11 +174,12 @@ Result<vote::Message> decode_vote_message(std::string_view bytes) {
   }
   Reader reader;
   auto body = reader.body(in);
+  const Term term = reader.term(in.term());
   if (in.from() == 0) reader.wrong = "nobody as the sender";
   if (in.start() == 0 || in.mark() == 0 || in.sequence() == 0) reader.wrong = "no life as the sender's";
   if (reader.wrong != nullptr) return fail(Errc::kProtocol, std::string("a message of the vote with ") + reader.wrong);
   if (!body) return fail(Errc::kUnsupported, "a message of the vote of a kind that is not known");
-  return vote::Message{NodeId(in.from()), in.start(), in.mark(), in.sequence(), Term(in.term()), std::move(*body)};
+  return vote::Message{NodeId(in.from()), in.start(), in.mark(), in.sequence(), term, std::move(*body)};
 }
 
 std::string encode_vote_record(const vote::Record& record) {
@@ -197,9 +204,9 @@ Result<vote::Record> decode_vote_record(std::string_view bytes) {
   vote::Record out;
   out.version = in.version();
   out.start = in.start();
-  out.term = Term(in.term());
+  out.term = reader.term(in.term());
   out.vote = NodeId(in.vote());
-  out.promised = Term(in.promised());
+  out.promised = reader.term(in.promised());
   // With room for the drift of clocks.
   out.longest_promise = reader.span(in.longest_promise_ns(), kLongestHeartbeatTimeout * 2);
   out.lost = in.lost();

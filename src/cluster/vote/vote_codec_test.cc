@@ -70,6 +70,16 @@ TEST(VoteCodec, what_no_node_could_have_said_is_refused) {
   EXPECT_TRUE(claims([](Claim& c) { c.capabilities.assign(kMostCapabilities + 1, "a"); }));
   EXPECT_TRUE(claims([](Claim& c) { c.capabilities = {""}; }));
   EXPECT_TRUE(claims([](Claim& c) { c.capabilities = {std::string(kMostCapabilityBytes + 1, 'a')}; }));
+  const Term beyond((uint64_t{1} << 48) + 1);
+  EXPECT_TRUE(refuses(DiscoveryResponse{NodeId(1), beyond, 1, 1}));
+  EXPECT_TRUE(refuses(ElectionStarted{beyond, Trigger::kManual, {}}));
+  EXPECT_TRUE(refuses(ElectionStarted{Term(1), Trigger::kManual, Permission{beyond, NodeId(1)}}));
+  EXPECT_TRUE(refuses(Candidacy{beyond, false, {}}));
+  EXPECT_TRUE(refuses(Vote{beyond, NodeId(1)}));
+  EXPECT_TRUE(refuses(Winner{beyond, 1, {}}));
+  EXPECT_TRUE(refuses(Heartbeat{beyond, 1}));
+  EXPECT_TRUE(refuses(HeartbeatAnswer{beyond, 1, 1, true, 0.5}));
+  EXPECT_FALSE(decode_vote_message(encode_vote_message({NodeId(1), 1, 1, 1, beyond, DiscoveryRequest{}})));
   EXPECT_TRUE(refuses(ElectionStarted{Term(1), static_cast<Trigger>(kTriggers), {}}));
   std::vector<NodeId> many;
   for (uint64_t i = 1; i <= kMostNodes + 1; ++i) many.emplace_back(i);
@@ -90,6 +100,8 @@ TEST(VoteCodec, a_record_out_of_its_bounds_is_refused) {
   EXPECT_FALSE(refuses([](Record&) {}));
   EXPECT_TRUE(refuses([](Record& r) { r.version = 0; }));
   EXPECT_TRUE(refuses([](Record& r) { r.start = 0; }));
+  EXPECT_TRUE(refuses([](Record& r) { r.term = Term(UINT64_MAX); }));
+  EXPECT_TRUE(refuses([](Record& r) { r.promised = Term(UINT64_MAX); }));
   EXPECT_TRUE(refuses([](Record& r) { r.longest_promise = Duration::nanos(-1); }));
   EXPECT_TRUE(refuses([](Record& r) { r.longest_promise = kLongestHeartbeatTimeout * 3; }));
 }

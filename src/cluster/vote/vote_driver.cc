@@ -203,19 +203,16 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
 void VoteDriver::set_health(const quorum::LocalHealth& health) {
   const bool critical = health.load == quorum::Load::kCritical;
   if (!kernel_.leads(runtime_.boot_now()) || (!critical && health.disk)) return;
-  tell(vote::StepDown{critical ? "it is overloaded (critical)" : "its disk does not answer", false});
+  // Not for the sake of nobody.
+  tell(vote::Transfer{vote::kNobody, critical ? "it is overloaded (critical)" : "its disk does not answer"});
 }
 
 Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) {
-  if (heir.empty()) {
-    if (!kernel_.leads(runtime_.boot_now())) return fail(Errc::kRefused, "this node is not the admin");
-    tell(vote::StepDown{cause, false});
-    return {};
-  }
+  if (heir.empty()) return ask(vote::Transfer{vote::kNobody, cause});
   if (!names_.contains(node_id(heir))) {
     return fail(Errc::kInvalid, "'" + printable(heir) + "' is no member of this group");
   }
-  return ask(vote::Transfer{node_id(heir)});
+  return ask(vote::Transfer{node_id(heir), cause});
 }
 
 void VoteDriver::leave(const std::string& cause) { tell(vote::StepDown{cause, true}); }

@@ -217,16 +217,27 @@ void VoteElector::look_for_better(Instant now, Effects& out) {
 void VoteElector::on_transfer(Instant now, const Transfer& wish, Effects& out) {
   if (office_ != Office::kAdmin) return out.push_back(Denied{"this node is not the admin"});
   if (stepping_down_) return out.push_back(Denied{"it hands over already: " + stepping_down_->cause});
-  const auto at = peers_.find(wish.heir);
+  NodeId to = wish.heir;
+  if (to == kNobody) {
+    double score = -1;
+    for (const auto& [node, peer] : peers_) {
+      const bool heard = peer.acked && peer.acked_sent + config_.timing.heartbeat_timeout >= now;
+      if (!heard || !peer.stands || peer.score <= score) continue;
+      to = node;
+      score = peer.score;
+    }
+    if (to == kNobody) return out.push_back(Denied{"there is nobody else who stands and answers"});
+  }
+  const auto at = peers_.find(to);
   if (at == peers_.end()) {
-    return out.push_back(Denied{wish.heir == config_.self ? "it is the admin itself" : "there is no such node"});
+    return out.push_back(Denied{to == config_.self ? "it is the admin itself" : "there is no such node"});
   }
   const Peer& heir = at->second;
   if (!heir.acked || heir.acked_sent + config_.timing.heartbeat_timeout < now) {
     return out.push_back(Denied{"the heir has not answered for the heartbeat timeout"});
   }
   if (!heir.stands) return out.push_back(Denied{"the heir does not stand"});
-  begin_drain(now, "it hands over to node " + std::to_string(wish.heir.value()), wish.heir, out);
+  begin_drain(now, wish.cause.empty() ? "it hands over to node " + std::to_string(to.value()) : wish.cause, to, out);
 }
 
 void VoteElector::step_down(Instant now, const StepDown& wish, Effects& out) {

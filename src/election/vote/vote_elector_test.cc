@@ -324,6 +324,22 @@ TEST(VoteElector, a_transfer_names_its_heir_and_passes_the_windows) {
   expect_sound(group);
 }
 
+TEST(VoteElector, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_others) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  group.say(1, Transfer{kNobody});
+  EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 2; }));
+  for (uint64_t id = 1; id <= 5; ++id) {
+    if (id != 2) group.stop(id);
+  }
+  VoteGroup alone(1);
+  ASSERT_EQ(alone.lead(), 1u);
+  alone.say(1, Transfer{kNobody});
+  EXPECT_EQ(alone.denied(1), "there is nobody else who stands and answers");
+  EXPECT_EQ(alone.admin(), 1u);
+}
+
 TEST(VoteElector, a_transfer_that_cannot_be_is_denied) {
   VoteGroup group(3);
   group.claims[3].capabilities = {};

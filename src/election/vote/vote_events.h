@@ -66,9 +66,10 @@ struct WorkStopped {};  // nothing of the guarded work runs any more
 struct CallElection {
   bool forced = false;  // also in the stability windows
 };
-// An operator, or the work, wants this admin to hand over to `heir`.
+// An operator, or the work, wants this admin to hand over to `heir`; kNobody: to the best of the others.
 struct Transfer {
   NodeId heir;
+  std::string cause = {};
 };
 // This node leaves, or shall not be the admin any more.
 struct StepDown {
