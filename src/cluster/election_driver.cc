@@ -185,23 +185,6 @@ void ElectionDriver::step(const quorum::Event& event) {
   if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
 }
 
-// The kernel knows members by their ids; people know them by their names.
-std::string ElectionDriver::with_names(const std::string& text) const {
-  constexpr std::string_view kWord = "member ";
-  std::string out;
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t word = text.find(kWord, at);
-    if (word == std::string::npos) return out + text.substr(at);
-    const std::size_t begin = word + kWord.size();
-    const std::size_t end = std::min(text.find_first_not_of("0123456789", begin), text.size());
-    const auto id = parse_u64(std::string_view(text).substr(begin, end - begin));
-    const std::string name = id ? name_of(quorum::MemberId(*id)) : std::string();
-    out += text.substr(at, word - at) + (name.empty() ? text.substr(word, end - word) : "'" + name + "'");
-    at = end;
-  }
-}
-
 void ElectionDriver::send(const quorum::Send& send) {
   const std::string name = name_of(send.to);
   const auto peer = name.empty() ? std::nullopt : addresses_.find(name);
@@ -235,18 +218,19 @@ void ElectionDriver::carry_out(quorum::Effect& effect) {
   } else if (const auto* ended = std::get_if<quorum::TermEnded>(&effect)) {
     term_end_->move_to(Instant());
     election::TermEnded told = *ended;
-    told.why = with_names(told.why);
+    told.why = with_names(told.why, "member ", names_);
     listener_.on_term_ended(told);
   } else if (const auto* changed = std::get_if<quorum::LeaderChanged>(&effect)) {
-    listener_.on_leader_changed(name_of(changed->leader), changed->term, with_names(changed->evidence));
+    listener_.on_leader_changed(name_of(changed->leader), changed->term,
+                                with_names(changed->evidence, "member ", names_));
   } else if (const auto* members = std::get_if<quorum::MembersChanged>(&effect)) {
     std::vector<std::string> names;
     for (const quorum::MemberId one : members->members.voters) names.push_back(name_of(one));
     listener_.on_voters_changed(names);
   } else if (const auto* refused = std::get_if<quorum::ChangeRefused>(&effect)) {
-    change_refused_ = with_names(refused->why);
+    change_refused_ = with_names(refused->why, "member ", names_);
   } else if (const auto* note = std::get_if<quorum::Note>(&effect)) {
-    listener_.on_note(note->warning, with_names(note->text));
+    listener_.on_note(note->warning, with_names(note->text, "member ", names_));
   } else if (std::holds_alternative<quorum::Left>(effect)) {
     listener_.on_retired();
   }

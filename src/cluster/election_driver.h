@@ -69,7 +69,6 @@ class ElectionDriver final : public Leadership, private Service {
   void step(const quorum::Event& event);
   void carry_out(quorum::Effect& effect);
   void send(const quorum::Send& send);
-  std::string with_names(const std::string& text) const;
   static runtime::task<void> persist(ElectionDriver* self, quorum::Record record);
 
   runtime::Runtime& runtime_;

@@ -84,9 +84,8 @@ std::optional<uint64_t> total_memory_of(std::string_view meminfo) {
   return kilobytes ? std::optional(*kilobytes * 1024) : std::nullopt;
 }
 
-// Empty when it cannot be read: what is not known limits nothing.
-task<std::string> VitalMeter::read(std::string path) {
-  const auto file = co_await runtime_.open(std::move(path), {});
+task<std::string> read_small(runtime::Runtime& runtime, std::string path) {
+  const auto file = co_await runtime.open(std::move(path), {});
   if (!file) co_return std::string();
   std::string text(kTextMost, '\0');
   const MutableBytes into(reinterpret_cast<std::byte*>(text.data()), text.size());
@@ -96,12 +95,13 @@ task<std::string> VitalMeter::read(std::string path) {
 }
 
 task<void> VitalMeter::measure() {
-  const std::string stat = co_await read("/proc/self/stat");
+  const std::string stat = co_await read_small(runtime_, "/proc/self/stat");
   const Instant now = runtime_.read_clock();
   const auto cpu = cpu_time_of(stat, ::sysconf(_SC_CLK_TCK));
 
   // Of this thread, whichever reads the file.
-  const std::string schedstat = co_await read("/proc/self/task/" + std::to_string(::gettid()) + "/schedstat");
+  const std::string schedstat =
+      co_await read_small(runtime_, "/proc/self/task/" + std::to_string(::gettid()) + "/schedstat");
   const auto waited = waited_of(schedstat);
   signs_.run_delay =
       waited && waited_before_ ? std::max(*waited - *waited_before_, Duration::zero()) : Duration::zero();
@@ -109,25 +109,25 @@ task<void> VitalMeter::measure() {
   count_descriptors();
 
   signs_.cores = std::max(1u, std::thread::hardware_concurrency());
-  const std::string meminfo = co_await read("/proc/meminfo");
+  const std::string meminfo = co_await read_small(runtime_, "/proc/meminfo");
   signs_.memory_most = total_memory_of(meminfo).value_or(0);
-  const std::string statm = co_await read("/proc/self/statm");
+  const std::string statm = co_await read_small(runtime_, "/proc/self/statm");
   signs_.memory = resident_pages_of(statm).value_or(0) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
 
   // Every group above ours limits us too.
-  const std::string cgroup = co_await read("/proc/self/cgroup");
+  const std::string cgroup = co_await read_small(runtime_, "/proc/self/cgroup");
   std::string group = group_of(cgroup).value_or("/");
   for (bool own = true; group.size() > 1; own = false) {
     const std::string folder = std::string(kGroups) + group;
-    const std::string cpu_max = co_await read(folder + "/cpu.max");
+    const std::string cpu_max = co_await read_small(runtime_, folder + "/cpu.max");
     if (const auto cores = cores_of(cpu_max)) signs_.cores = std::min(signs_.cores, *cores);
-    const std::string memory_max = co_await read(folder + "/memory.max");
+    const std::string memory_max = co_await read_small(runtime_, folder + "/memory.max");
     const auto most = bytes_of(memory_max);
     if (most && (signs_.memory_most == 0 || *most < signs_.memory_most)) {
       signs_.memory_most = *most;
       // What counts against that limit is all that the group uses, not this process alone.
-      const std::string current = co_await read(folder + "/memory.current");
-      const std::string parts = co_await read(folder + "/memory.stat");
+      const std::string current = co_await read_small(runtime_, folder + "/memory.current");
+      const std::string parts = co_await read_small(runtime_, folder + "/memory.stat");
       const uint64_t used = bytes_of(current).value_or(signs_.memory);
       if (own) signs_.memory = used - std::min(used, droppable_of(parts).value_or(0));
     }

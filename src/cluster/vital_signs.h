@@ -52,7 +52,6 @@ class VitalMeter {
  private:
   runtime::task<void> measure();
   void count_descriptors();
-  runtime::task<std::string> read(std::string path);
 
   runtime::Runtime& runtime_;
   Listener& listener_;
@@ -63,6 +62,9 @@ class VitalMeter {
   int uncounted_ = 0;  // measures since descriptors were counted
   Instant measured_;
 };
+
+// A small file of the kernel, as it is now; empty when it cannot be read.
+runtime::task<std::string> read_small(runtime::Runtime& runtime, std::string path);
 
 // The parts that need no system. Each gives nothing when the text is not what it should be.
 // /proc/self/stat: processor time that the process has used.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/periodic.h"
+#include "cluster/vital_signs.h"
 #include "runtime/machine_texts.h"
 
 namespace bellwether::cluster {
@@ -12,7 +13,6 @@ namespace {
 
 using runtime::task;
 
-constexpr std::size_t kTextMost = 16 * 1024;
 constexpr std::string_view kGroups = "/sys/fs/cgroup";
 
 std::optional<double> disk_used_of(const std::string& folder) {
@@ -24,32 +24,21 @@ std::optional<double> disk_used_of(const std::string& folder) {
 
 }  // namespace
 
-// Empty when it cannot be read.
-task<std::string> ResourceMeter::read(std::string path) {
-  const auto file = co_await runtime_.open(std::move(path), {});
-  if (!file) co_return std::string();
-  std::string text(kTextMost, '\0');
-  const MutableBytes into(reinterpret_cast<std::byte*>(text.data()), text.size());
-  const auto size = co_await (*file)->read_at(0, into);
-  text.resize(size.value_or(0));
-  co_return text;
-}
-
 task<MachineTexts> ResourceMeter::read_all() {
   MachineTexts texts;
-  texts.stat = co_await read("/proc/stat");
-  texts.meminfo = co_await read("/proc/meminfo");
-  const std::string cgroup = co_await read("/proc/self/cgroup");
+  texts.stat = co_await read_small(runtime_, "/proc/stat");
+  texts.meminfo = co_await read_small(runtime_, "/proc/meminfo");
+  const std::string cgroup = co_await read_small(runtime_, "/proc/self/cgroup");
   // Every group above ours limits us too.
   std::string group = runtime::group_of(cgroup).value_or("/");
   for (; group.size() > 1; group = group.substr(0, group.rfind('/'))) {
     const std::string folder = std::string(kGroups) + group;
     MachineTexts::Group one;
-    one.cpu_max = co_await read(folder + "/cpu.max");
-    one.cpu_stat = co_await read(folder + "/cpu.stat");
-    one.memory_max = co_await read(folder + "/memory.max");
-    one.memory_current = co_await read(folder + "/memory.current");
-    one.memory_stat = co_await read(folder + "/memory.stat");
+    one.cpu_max = co_await read_small(runtime_, folder + "/cpu.max");
+    one.cpu_stat = co_await read_small(runtime_, folder + "/cpu.stat");
+    one.memory_max = co_await read_small(runtime_, folder + "/memory.max");
+    one.memory_current = co_await read_small(runtime_, folder + "/memory.current");
+    one.memory_stat = co_await read_small(runtime_, folder + "/memory.stat");
     texts.groups.push_back(std::move(one));
   }
   texts.disk_used = disk_used_of(folder_);

@@ -22,7 +22,6 @@ class ResourceMeter final : public ResourceSource {
   vote::Resources resources() const override { return load_.resources(); }
 
  private:
-  runtime::task<std::string> read(std::string path);
   runtime::task<MachineTexts> read_all();
 
   runtime::Runtime& runtime_;

@@ -215,7 +215,7 @@ Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) 
   return ask(vote::Transfer{node_id(heir), cause});
 }
 
-void VoteDriver::leave(const std::string& cause) { tell(vote::StepDown{cause, true}); }
+void VoteDriver::leave(const std::string& cause) { tell(vote::Leave{cause}); }
 
 Status VoteDriver::change_voters(bool, const std::string&) {
   return fail(Errc::kUnsupported,
@@ -251,7 +251,7 @@ std::optional<VoteView> VoteDriver::last_vote() const {
   view.trigger = to_string(kernel_.ballot_trigger());
   if (ended_ && ended_->term == kernel_.ballot_term()) {
     view.winner = name_of(ended_->winner);
-    view.why = with_names(ended_->why);
+    view.why = named(ended_->why);
   }
   for (const auto& [id, name] : names_) {
     VoteView::Node node;
@@ -290,18 +290,7 @@ void VoteDriver::step(const vote::Event& event) {
   if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
 }
 
-// The kernel knows nodes by their ids; people know them by their names.
-std::string VoteDriver::with_names(const std::string& text) const {
-  std::string out = text;
-  for (const auto& [id, name] : names_) {
-    const std::string number = std::to_string(id.value());
-    for (std::size_t at = out.find(number); at != std::string::npos; at = out.find(number, at)) {
-      out.replace(at, number.size(), "'" + name + "'");
-      at += name.size() + 2;
-    }
-  }
-  return out;
-}
+std::string VoteDriver::named(const std::string& text) const { return with_names(text, "node ", names_); }
 
 void VoteDriver::send(vote::NodeId to, const vote::Message& message) {
   const auto peer = addresses_.find(name_of(to));
@@ -335,25 +324,25 @@ void VoteDriver::carry_out(vote::Effect& effect) {
   } else if (const auto* renewed = std::get_if<vote::Renewed>(&effect)) {
     term_end_->move_to(renewed->ends);
   } else if (const auto* drain = std::get_if<vote::Drain>(&effect)) {
-    listener_.on_drain(with_names(drain->cause));
+    listener_.on_drain(named(drain->cause));
   } else if (const auto* ended = std::get_if<vote::TermEnded>(&effect)) {
     term_end_->move_to(Instant());
     election::TermEnded told = *ended;
-    told.why = with_names(told.why);
+    told.why = named(told.why);
     listener_.on_term_ended(told);
   } else if (const auto* changed = std::get_if<vote::AdminChanged>(&effect)) {
-    listener_.on_leader_changed(name_of(changed->new_admin), changed->term, with_names(changed->evidence));
+    listener_.on_leader_changed(name_of(changed->new_admin), changed->term, named(changed->evidence));
   } else if (const auto* complete = std::get_if<vote::ElectionComplete>(&effect)) {
     ended_ = *complete;
     const std::string winner = complete->winner == vote::kNobody ? "nobody" : "'" + name_of(complete->winner) + "'";
     listener_.on_note(false, "the election of term " + std::to_string(complete->term.value()) + " is over, and " +
-                                 winner + " has won: " + with_names(complete->why));
+                                 winner + " has won: " + named(complete->why));
   } else if (const auto* denied = std::get_if<vote::Denied>(&effect)) {
-    denied_ = with_names(denied->why);
+    denied_ = named(denied->why);
   } else if (const auto* refused = std::get_if<vote::Refused>(&effect)) {
     listener_.on_note(true, "a message of '" + name_of(refused->from) + "' counts for nothing: " + refused->why);
   } else if (const auto* note = std::get_if<vote::Note>(&effect)) {
-    listener_.on_note(note->warning, with_names(note->text));
+    listener_.on_note(note->warning, named(note->text));
   } else if (std::holds_alternative<vote::Left>(effect)) {
     listener_.on_retired();
   }

@@ -85,7 +85,7 @@ class VoteDriver final : public Leadership, private Service {
   void step(const vote::Event& event);
   void carry_out(vote::Effect& effect);
   void send(vote::NodeId to, const vote::Message& message);
-  std::string with_names(const std::string& text) const;
+  std::string named(const std::string& text) const;
   static runtime::task<void> persist(VoteDriver* self, vote::Record record);
 
   runtime::Runtime& runtime_;

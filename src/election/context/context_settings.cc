@@ -28,12 +28,12 @@ constexpr ContextSetting kSettings[] = {
     {"context_health_check_interval", &S::context_health_check_interval, kShortest, kDay},
     {"cluster_health_threshold", &S::cluster_health_threshold},
     {"leader_health_threshold", &S::leader_health_threshold},
-    {"max_queue_transfer_size", &S::max_queue_transfer_size, 1, 100'000},
+    {"max_queue_transfer_size", &S::max_queue_transfer_size, 1, kMostRequests},
     {"queue_drain_timeout", &S::queue_drain_timeout, kShortest, kDay},
     {"preserve_completed_jobs", &S::preserve_completed_jobs},
     {"coordination_timeout", &S::coordination_timeout, kShortest, kDay},
     {"max_coordination_retries", &S::max_coordination_retries, 0, 100},
-    {"coordination_backoff", &S::coordination_backoff, 0, kDay},
+    {"coordination_backoff", &S::coordination_backoff, kShortest, kDay},
 };
 
 Bounded bounded(const ContextSetting& setting, bool) { return {setting.name}; }
@@ -92,7 +92,8 @@ Status ContextSettings::validate() const {
   if (Status status = fits(*this, "generation_stop_timeout", generation_stop_timeout); !status) return status;
   if (Status status = fits(*this, "queue_drain_timeout", queue_drain_timeout); !status) return status;
   if (Status status = takeover_fits(*this); !status) return status;
-  return coordination_fits(*this);
+  if (Status status = coordination_fits(*this); !status) return status;
+  return DutySettings::validate();
 }
 
 Requirements ContextSettings::requirements_in_force() const {

@@ -94,17 +94,21 @@ TEST(ContextSettings, a_failover_has_room_for_what_goes_into_it) {
             "that, or shorten what goes into it");
   EXPECT_THAT(refusal([&](ContextSettings& s) { s.queue_drain_timeout = seconds(61); }),
               HasSubstr("queue_drain_timeout takes up to 1m1s"));
-  EXPECT_EQ(refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(45); }), "");
+  EXPECT_EQ(
+      refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(45), s.take_over_timeout = seconds(15); }),
+      "");
   EXPECT_THAT(refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(46); }),
               HasSubstr("state_transfer_timeout + validation_timeout + generation_start_delay takes up to 1m1s "
                         "(46s + 10s + 5s), which is longer than context_failover_timeout (1m)"));
   EXPECT_EQ(refusal([&](ContextSettings& s) {
               s.state_transfer_timeout = seconds(55);
+              s.take_over_timeout = seconds(5);
               s.require_state_validation = false;
             }),
             "");
   EXPECT_EQ(refusal([&](ContextSettings& s) {
               s.state_transfer_timeout = seconds(50);
+              s.take_over_timeout = seconds(10);
               s.auto_start_generation = false;
             }),
             "");

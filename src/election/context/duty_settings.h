@@ -12,7 +12,7 @@ namespace bellwether::context_lead {
 
 struct DutySettings {
   bool enable_context_leadership = true;
-  bool require_context_capability = true;  // who has no context manager is handed nothing
+  bool require_context_capability = true;  // who lacks it is not fit, and is handed nothing
   bool auto_start_generation = true;       // else it waits for a command
   Duration generation_start_delay = Duration::seconds(5);
   Duration generation_stop_timeout =
@@ -29,12 +29,12 @@ struct DutySettings {
   double leader_health_threshold = 0.8;   // below it for leader_health_checks in a row the leader hands over
   uint32_t leader_health_checks = 2;
 
-  std::size_t max_queue_transfer_size = kMostRequests;   // requests that are live at once
+  uint64_t max_queue_transfer_size = kMostRequests;      // requests that are live at once
   Duration queue_drain_timeout = Duration::seconds(60);  // for jobs to end by themselves before a transfer or a stop
   bool preserve_completed_jobs = true;                   // finished requests go along with a transfer
 
   Duration coordination_timeout = Duration::seconds(10);  // for one question to another node or to the register
-  uint32_t max_coordination_retries = 3;
+  uint64_t max_coordination_retries = 3;
   Duration coordination_backoff = Duration::seconds(2);
 
   uint8_t tries = 3;              // failures after which a request has failed

@@ -50,7 +50,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
     // Neither is answered any more, so that both go.
     BW_PROBE("vote: a second admin of one term is heard");
     note(true,
-         "nodes " + std::to_string(admin_.value()) + " and " + std::to_string(from.value()) +
+         "node " + std::to_string(admin_.value()) + " and node " + std::to_string(from.value()) +
              " are both the admin of term " + std::to_string(term.value()),
          out);
     say(admin_, DiscoveryResponse{from, term, 0, 0}, out);
@@ -94,7 +94,6 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
 void VoteElector::beat(Instant now, Effects& out) {
   next_beat_ = now + beats_.next();
   repeat_beat_ = now + config_.timing.heartbeat_timeout / 10;
-  last_beat_ = now;
   ++beat_;
   sent_[beat_ % kRounds] = now;
   if (office_ == Office::kWinning) {
@@ -184,8 +183,7 @@ void VoteElector::take_office(Instant now, Effects& out) {
   any_election_ = true;
   quorum_was_lost_ = steps_back_ = false;
   elect_at_ = next_discovery_ = Instant::never();
-  if (pending_) note(false, std::string(to_string(*pending_)) + " came to nothing: there is an admin", out);
-  pending_.reset();
+  called_ = false;
   set_admin(config_.self, term_, "a quorum has voted, and has promised to answer nobody else", out);
   out.push_back(ElectionComplete{config_.self, term_, "it has the votes"});
   become(State::kIdle, "this node is the admin", out);
@@ -240,14 +238,14 @@ void VoteElector::on_transfer(Instant now, const Transfer& wish, Effects& out) {
   begin_drain(now, wish.cause.empty() ? "it hands over to node " + std::to_string(to.value()) : wish.cause, to, out);
 }
 
-void VoteElector::step_down(Instant now, const StepDown& wish, Effects& out) {
-  leaving_ |= wish.leaving;
+void VoteElector::on_leave(Instant now, const Leave& wish, Effects& out) {
+  leaving_ = true;
   if (office_ == Office::kAdmin) {
     if (!stepping_down_) begin_drain(now, wish.cause, kNobody, out);
     return;
   }
   if (in_office()) end_term(now, EndReason::kResigned, wish.cause, out);
-  if (wish.leaving && office_ == Office::kNone) out.push_back(Left{});
+  if (office_ == Office::kNone) out.push_back(Left{});
 }
 
 void VoteElector::begin_drain(Instant now, std::string cause, NodeId heir, Effects& out) {
@@ -267,12 +265,6 @@ void VoteElector::on_work_stopped(Instant now, Effects& out) {
   }
   if (office_ != Office::kStopping) return;
   office_ = Office::kNone;
-  if (admin_ == kNobody) {
-    const Instant elect = elect_at_;
-    const Trigger why = elect_why_;
-    discover(now, "its work has stopped", out);
-    if (elect < elect_at_) elect_at_ = elect, elect_why_ = why;
-  }
   if (leaving_) out.push_back(Left{});
 }
 

@@ -121,7 +121,7 @@ void VoteElector::call_election(Instant now, const CallElection& wish, Effects& 
   if (office_ == Office::kAdmin) return begin_drain(now, "an election was called", kNobody, out);
   if (in_office() || (round_ && !round_->over)) {
     // After the one that is under way, if that brings nobody.
-    if (!pending_ || Trigger::kManual < *pending_) pending_ = Trigger::kManual;
+    called_ = true;
     return note(false, "an election is under way: the one that was called follows if nobody wins it", out);
   }
   if (!may_take_part(now)) return out.push_back(Denied{"a promise to the last admin has not run out yet"});
@@ -130,14 +130,7 @@ void VoteElector::call_election(Instant now, const CallElection& wish, Effects& 
 
 void VoteElector::trigger(Instant now, Trigger why, Effects& out) {
   if (!stands()) {
-    // It can vote, but not win: who can stand will begin.
-    elect_at_ = Instant::never();
-    return;
-  }
-  if (in_office() || office_ == Office::kStopping) return;
-  if (round_ && !round_->over) {
-    if (!pending_ || why < *pending_) pending_ = why;
-    return;
+    return;  // it can vote, but not win: who can stand will begin
   }
   if (why == Trigger::kDiscoveryFailure && config_.rule == QuorumRule::kMajority && !sees_quorum(now)) {
     // Nobody could win. Those who are there ask as well, so that they are heard.

@@ -11,9 +11,12 @@ bool VoteElector::may_take_part(Instant now) const {
   return !follows_only() && !disk_failed_ && office_ == Office::kNone && now >= promised_until_ && now >= quiet_until_;
 }
 
-Term VoteElector::next_term() const {
-  const Term known = std::max({record_.term, record_.promised, admin_term_, highest_});
-  return Term(known.value() + 1);
+Term VoteElector::next_term() const { return Term(std::max({last_term(), admin_term_, highest_}).value() + 1); }
+
+// The word that has begun the election was lost: what others say in it does as well.
+void VoteElector::join_if_newer(Instant now, Term term, Effects& out) {
+  if ((round_ && round_->term >= term) || term <= last_term() || !may_take_part(now)) return;
+  join(now, term, Trigger::kDiscoveryFailure, kNobody, out);
 }
 
 void VoteElector::start_election(Instant now, Trigger why, std::optional<Permission> permission, Effects& out) {
@@ -33,7 +36,7 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
     set_admin(kNobody, admin_term_, "node " + std::to_string(from.value()) + " has given up the office", out);
   }
   if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
-  if (!may_take_part(now) || started.term <= std::max(record_.term, record_.promised)) {
+  if (!may_take_part(now) || started.term <= last_term()) {
     BW_PROBE("vote: an election that this node takes no part in");
     return tell(from, out);
   }
@@ -66,10 +69,7 @@ void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects
 }
 
 void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candidacy& candidacy, Effects& out) {
-  if ((!round_ || round_->over || round_->term < candidacy.term) && may_take_part(now) &&
-      candidacy.term > std::max(record_.term, record_.promised) && (!round_ || round_->term < candidacy.term)) {
-    join(now, candidacy.term, Trigger::kDiscoveryFailure, kNobody, out);
-  }
+  join_if_newer(now, candidacy.term, out);
   if (!round_ || round_->over || round_->term != candidacy.term || round_->ballot.has_announced(from)) return;
   std::optional<Ballot::Candidate> candidate;
   if (candidacy.stands) {
@@ -100,7 +100,7 @@ void VoteElector::try_vote(Instant now, Effects& out) {
   }
   const Ballot& ballot = round.ballot;
   const std::size_t members = config_.members.size();
-  if (disk_failed_ || round.term <= std::max(record_.term, record_.promised)) return;
+  if (disk_failed_ || round.term <= last_term()) return;
   // A term is used up only when a majority is without an admin.
   if (config_.rule == QuorumRule::kMajority && ballot.announced() < majority_of(members)) return;
   const bool all_but_one = ballot.announced() + 1 == members && round.silent != kNobody &&
@@ -120,10 +120,7 @@ void VoteElector::try_vote(Instant now, Effects& out) {
 }
 
 void VoteElector::on_vote(Instant now, NodeId from, const Vote& vote, Effects& out) {
-  if ((!round_ || round_->term < vote.term) && may_take_part(now) &&
-      vote.term > std::max(record_.term, record_.promised)) {
-    join(now, vote.term, Trigger::kDiscoveryFailure, kNobody, out);
-  }
+  join_if_newer(now, vote.term, out);
   if (!round_ || round_->term != vote.term) return;
   if (vote.candidate != config_.self && !peers_.contains(vote.candidate)) return;
   if (round_->ballot.vote(from, vote.candidate) == Ballot::Heard::kSecond) {
@@ -205,16 +202,15 @@ void VoteElector::fail_round(Instant now, std::string why, Effects& out) {
   discover(now, std::move(why), out);
   const Duration backoff = config_.timing.discovery_backoff;
   elect_at_ = now + backoff + prng_.between(Duration::zero(), backoff);
-  if (pending_) elect_why_ = *pending_;
-  pending_.reset();
+  if (called_) elect_why_ = Trigger::kManual;
+  called_ = false;
 }
 
 void VoteElector::end_round(NodeId winner, Term term, std::string why, Effects& out) {
   round_->over = true;
   vote_version_ = 0;
   if (winner != kNobody) {
-    pending_.reset();
-    steps_back_ = false;
+    called_ = steps_back_ = false;
   }
   out.push_back(ElectionComplete{winner, term, std::move(why)});
 }

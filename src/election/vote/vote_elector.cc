@@ -84,8 +84,8 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
     call_election(now, *wish, out);
   } else if (const auto* transfer = std::get_if<Transfer>(&event)) {
     on_transfer(now, *transfer, out);
-  } else if (const auto* down = std::get_if<StepDown>(&event)) {
-    step_down(now, *down, out);
+  } else if (const auto* leave = std::get_if<Leave>(&event)) {
+    on_leave(now, *leave, out);
   } else if (const auto* keys = std::get_if<KeysReady>(&event)) {
     on_keys(now, *keys, out);
   }
@@ -122,7 +122,7 @@ void VoteElector::on_start(Instant now, const Start& start, Effects& out) {
   ++record_.start;
   // A promise that was made before may last so long; which one, nobody knows any more.
   quiet_until_ = start.found == Start::Found::kRecord ? now + record_.longest_promise : now;
-  highest_ = std::max(record_.term, record_.promised);
+  highest_ = last_term();
   persist(out);
   if (record_.lost) {
     note(true,
@@ -315,8 +315,7 @@ void VoteElector::follow_only(std::string why, Effects& out) {
 void VoteElector::say(NodeId to, Body body, Effects& out) {
   // Until the number of this start is durable, the next one might have the same.
   if (durable_ == 0) return say_when_durable(1, to, std::move(body), out);
-  Message message{config_.self,   record_.start, mark_, ++sequence_, std::max(record_.term, record_.promised),
-                  std::move(body)};
+  Message message{config_.self, record_.start, mark_, ++sequence_, last_term(), std::move(body)};
   if (to == kNobody) {
     out.push_back(Broadcast{std::move(message)});
   } else {

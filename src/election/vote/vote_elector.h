@@ -14,6 +14,7 @@
 // Under the other rules two admins are possible, and one of them steps down when they hear of each other.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -80,8 +81,6 @@ class VoteElector {
   Term ballot_term() const { return round_ ? round_->term : Term(); }
   Trigger ballot_trigger() const { return round_ ? round_->trigger : Trigger::kDiscoveryFailure; }
   bool ballot_over() const { return round_ && round_->over; }
-  Instant next_heartbeat() const { return next_beat_; }
-  Instant last_heartbeat() const { return last_beat_; }
   const VoteConfig& config() const { return config_; }
 
  private:
@@ -156,7 +155,10 @@ class VoteElector {
 
   // vote_election.cc: elections
   bool may_take_part(Instant now) const;
+  // It has voted in no later one, and promised nothing in one.
+  Term last_term() const { return std::max(record_.term, record_.promised); }
   Term next_term() const;
+  void join_if_newer(Instant now, Term term, Effects& out);
   void start_election(Instant now, Trigger why, std::optional<Permission> permission, Effects& out);
   void on_started(Instant now, NodeId from, const ElectionStarted& started, Effects& out);
   void join(Instant now, Term term, Trigger why, NodeId heir, Effects& out);
@@ -181,7 +183,7 @@ class VoteElector {
   void take_office(Instant now, Effects& out);
   void look_for_better(Instant now, Effects& out);
   void on_transfer(Instant now, const Transfer& wish, Effects& out);
-  void step_down(Instant now, const StepDown& wish, Effects& out);
+  void on_leave(Instant now, const Leave& wish, Effects& out);
   void begin_drain(Instant now, std::string cause, NodeId heir, Effects& out);
   void on_work_stopped(Instant now, Effects& out);
   void resign(Instant now, Effects& out);
@@ -234,14 +236,13 @@ class VoteElector {
   Trigger elect_why_ = Trigger::kDiscoveryFailure;
   bool quorum_was_lost_ = false;
   std::optional<Round> round_;
-  std::optional<Trigger> pending_;
+  bool called_ = false;  // an election, while one was under way
 
   // Of an admin, and of who is about to be one.
   Term term_;
   uint64_t beat_ = 0;
   std::array<Instant, kRounds> sent_{};
   Instant next_beat_ = Instant::never();
-  Instant last_beat_;
   Instant repeat_beat_ = Instant::never();
   Instant winning_until_ = Instant::never();
   Instant ends_;

@@ -418,7 +418,7 @@ TEST(VoteElector, work_that_does_not_stop_ends_the_term_all_the_same) {
 TEST(VoteElector, one_that_leaves_does_not_stand_again) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);
-  group.say(1, StepDown{"it is stopped", true});
+  group.say(1, Leave{"it is stopped"});
   EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group.admin() == 2; }));
   EXPECT_EQ(group.all<Left>(1).size(), 1u);
   expect_sound(group);
@@ -438,6 +438,25 @@ TEST(VoteElector, an_election_that_is_called_respects_the_windows_unless_it_is_f
   group.say(group.admin(), CallElection{});
   EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[1].admin_term() == Term(3); }));
   expect_sound(group);
+}
+
+TEST(VoteElector, an_election_that_is_called_during_another_follows_when_that_brings_nobody) {
+  VoteGroup group(3);
+  group.start_all();
+  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[1].state() == State::kElecting; }));
+  group.part(1, 2), group.part(1, 3), group.part(2, 3);
+  group.say(1, CallElection{});
+  EXPECT_TRUE(group.was_noted(1, "the one that was called follows if nobody wins it"));
+  group.run(kLan.election);
+  group.mend();
+  group.forget();
+  ASSERT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
+  bool called = false;
+  for (const Broadcast& one : group.all<Broadcast>(1)) {
+    const auto* started = std::get_if<ElectionStarted>(&one.message.body);
+    called |= started != nullptr && started->trigger == Trigger::kManual;
+  }
+  EXPECT_TRUE(called);
 }
 
 TEST(VoteElector, an_admin_that_was_paused_finds_out_before_it_acts) {

@@ -71,10 +71,9 @@ struct Transfer {
   NodeId heir;
   std::string cause = {};
 };
-// This node leaves, or shall not be the admin any more.
-struct StepDown {
+// This node hands over if it is the admin, and does not stand again.
+struct Leave {
   std::string cause;
-  bool leaving = false;  // does not stand again
 };
 // The answer to Reconstruct: there are keys, or none could be had.
 struct KeysReady {
@@ -84,7 +83,7 @@ struct KeysReady {
 };
 
 using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasured, WorkStopped, CallElection,
-                           Transfer, StepDown, KeysReady>;
+                           Transfer, Leave, KeysReady>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.
@@ -137,7 +136,7 @@ struct Refused {
 struct Denied {
   std::string why;
 };
-// After StepDown with leaving: this node is nobody's admin any more.
+// After Leave: this node is nobody's admin any more.
 struct Left {};
 
 using Effect = std::variant<Persist, Send, Broadcast, Elected, Renewed, Drain, TermEnded, StateChanged, AdminChanged,

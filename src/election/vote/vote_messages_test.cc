@@ -232,7 +232,7 @@ TEST(VoteMessages, who_hears_two_admins_of_one_term_tells_both) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);
   group.hear(2, group.forged(3, Heartbeat{Term(1), 1}));
-  EXPECT_TRUE(group.was_noted(2, "nodes 1 and 3 are both the admin of term 1"));
+  EXPECT_TRUE(group.was_noted(2, "node 1 and node 3 are both the admin of term 1"));
   group.run(Duration::millis(5));
   EXPECT_FALSE(group[1].leads(group.now)) << "it was told";
   expect_sound(group);
