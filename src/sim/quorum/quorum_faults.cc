@@ -19,7 +19,10 @@ void QuorumWorld::something_goes_wrong() {
     case 12: undermine(); break;
     case 3:
     case 4:
-    case 5: break_network(); break;
+    case 5:
+      network_->break_somehow(static_cast<uint32_t>(members_.size()), draw(timing_.lease / 4, timing_.lease * 4),
+                              timing_.heartbeat, timing_.lease);
+      break;
     case 6: break_disk(m); break;
     case 7: m.clock.set_rate(now(), 1 + (prng().unit() * 2 - 1) * worst_drift_ * 0.99); break;
     case 8: change_members(); break;
@@ -77,13 +80,13 @@ void QuorumWorld::undermine() {
   QuorumMember& voter = members_[prng().below(declared_.size())];
   if (&candidate == chief || &voter == chief || &candidate == &voter) return;
   const Duration span = timing_.lease * 4;
-  cut(chief->index, candidate.index, span);
-  cut(candidate.index, chief->index, span);
+  network_->cut(chief->index, candidate.index, span);
+  network_->cut(candidate.index, chief->index, span);
   const uint32_t chief_index = chief->index;
   timeline_.after(draw(timing_.lease / 2, timing_.lease * 2), [this, &voter, chief_index, span] {
     if (prng().chance(0.5)) {
-      cut(chief_index, voter.index, span);
-      cut(voter.index, chief_index, span);
+      network_->cut(chief_index, voter.index, span);
+      network_->cut(voter.index, chief_index, span);
     }
     if (is(QuorumMistake::kOlderDiskUnnoticed) && prng().chance(0.5)) return roll_back(voter);
     crash(voter, prng().chance(0.3));
@@ -108,7 +111,7 @@ void QuorumWorld::lose_record(QuorumMember& m, double chance) {
   if (m.lost || m.removed || !prng().chance(chance) || !may_lose_another()) return;
   BW_PROBE("quorum world: a record is lost");
   say(m, "loses its record");
-  m.disk.clear();
+  m.disk.lose();
   m.lost = true;
 }
 
@@ -125,18 +128,16 @@ bool QuorumWorld::may_lose_another() const {
 }
 
 bool QuorumWorld::whole() const {
-  return loss_ == 0 && flapping_ == 0 && slowest_ == usually_slowest_ &&
-         std::all_of(cut_.begin(), cut_.end(), [](int shut) { return shut == 0; }) &&
-         std::all_of(members_.begin(), members_.end(), [](const QuorumMember& m) {
+  return network_->whole() && std::all_of(members_.begin(), members_.end(), [](const QuorumMember& m) {
            return m.removed || (m.up && !m.paused && (m.lost || m.elector->takes_part()));
          });
 }
 
 // The disk of a member goes back in time. Somebody who knows better is up, or it could not be found out by anybody.
 void QuorumWorld::roll_back(QuorumMember& m) {
-  if (m.removed || m.lost || m.disk.size() < 2 || !may_lose_another()) return;
-  const std::size_t kept = 1 + prng().below(m.disk.size() - 1);
-  const uint64_t version = m.disk[kept - 1].version;
+  if (m.removed || m.lost || m.disk.kept().size() < 2 || !may_lose_another()) return;
+  const std::size_t kept = 1 + prng().below(m.disk.kept().size() - 1);
+  const uint64_t version = m.disk.kept()[kept - 1].version;
   const bool known = std::any_of(members_.begin(), members_.end(), [&](const QuorumMember& other) {
     return &other != &m && !other.removed && other.up && other.elector->record_seen_of(m.id) > version;
   });
@@ -144,7 +145,7 @@ void QuorumWorld::roll_back(QuorumMember& m) {
   BW_PROBE("quorum world: a disk goes back in time");
   crash(m, true);
   say(m, "goes back to version " + std::to_string(version) + " of its record");
-  m.disk.resize(kept);
+  m.disk.roll_back(kept);
   m.lost = true;
   hold_until_ = now() + timing_.promise(timing_.lease) * 2;
   start(m);
@@ -161,9 +162,10 @@ void QuorumWorld::clone(QuorumMember& m) {
   twin.index = static_cast<uint32_t>(members_.size() - 1);
   twin.id = m.id;
   twin.clock = m.clock;
-  twin.disk = m.disk;
+  twin.disk = RecordDisk<quorum::Record>(m.disk.kept());
   twin.state = m.state;
   twin.lost = true;
+  work_->add(twin);
   say(m, "is started a second time");
   hold_until_ = now() + timing_.promise(timing_.lease) * 2;
   start(twin);
@@ -175,110 +177,17 @@ void QuorumWorld::clone(QuorumMember& m) {
   });
 }
 
-// --- network ---------------------------------------------------------------------------------------------------------
-
-void QuorumWorld::cut(uint32_t from, uint32_t to, Duration span) {
-  ++way(from, to);
-  timeline_.after(span, [this, from, to] { --way(from, to); });
-}
-
-void QuorumWorld::break_network() {
-  const Duration span = draw(timing_.lease / 4, timing_.lease * 4);
-  const auto count = static_cast<uint32_t>(members_.size());
-  const auto one = static_cast<uint32_t>(prng().below(count));
-  switch (prng().below(6)) {
-    case 0: {
-      BW_PROBE("quorum world: a member does not hear, or is not heard");
-      const bool deaf = prng().chance(0.5);
-      for (uint32_t other = 0; other < count; ++other) {
-        if (deaf) {
-          cut(other, one, span);
-        } else {
-          cut(one, other, span);
-        }
-      }
-      break;
-    }
-    case 1: {
-      BW_PROBE("quorum world: a link flaps");
-      const auto other = static_cast<uint32_t>(prng().below(count));
-      ++flapping_;
-      for (Duration at; at < span; at += timing_.heartbeat * 2) {
-        timeline_.after(at, [this, one, other] { cut(one, other, timing_.heartbeat); });
-      }
-      timeline_.after(span + timing_.heartbeat, [this] { --flapping_; });
-      break;
-    }
-    case 2:
-      BW_PROBE("quorum world: members are clogged one after the other");
-      for (uint32_t other = 0; other < count; ++other) {
-        timeline_.after(draw(Duration::zero(), span), [this, one, other] {
-          cut(one, other, timing_.lease);
-          cut(other, one, timing_.lease);
-        });
-      }
-      break;
-    case 3:
-      BW_PROBE("quorum world: the network is slow and loses messages");
-      loss_ = prng().unit() * 0.5;
-      twice_ = prng().unit() * 0.3;
-      slowest_ = draw(usually_slowest_, timing_.lease);
-      timeline_.after(span, [this] {
-        loss_ = twice_ = 0;
-        slowest_ = usually_slowest_;
-      });
-      break;
-    default: partition(span); break;
-  }
-}
-
-void QuorumWorld::partition(Duration span) {
-  const auto count = static_cast<uint32_t>(members_.size());
-  const auto bridge = static_cast<uint32_t>(prng().below(count));
-  const uint64_t side = prng().next();
-  const uint64_t kind = prng().below(4);
-  for (uint32_t a = 0; a < count; ++a) {
-    for (uint32_t b = 0; b < count; ++b) {
-      if (a == b) continue;
-      const bool apart = ((side >> a) & 1) != ((side >> b) & 1);
-      switch (kind) {
-        case 0:  // two sides
-          BW_PROBE("quorum world: two sides");
-          if (apart) cut(a, b, span);
-          break;
-        case 1:  // two sides, and one member that reaches both
-          BW_PROBE("quorum world: a bridge");
-          if (apart && a != bridge && b != bridge) cut(a, b, span);
-          break;
-        case 2: {  // everybody sees a majority, and no two the same one
-          BW_PROBE("quorum world: a ring of majorities");
-          const uint32_t ahead = (b + count - a) % count;
-          if (std::min(ahead, count - ahead) > (count + 3) / 4) cut(a, b, span);
-          break;
-        }
-        default:  // one way only
-          BW_PROBE("quorum world: one way only");
-          if (apart && ((side >> a) & 1) == 0) cut(a, b, span);
-          break;
-      }
-    }
-  }
-}
-
 // --- disks, words, members -------------------------------------------------------------------------------------------
 
 void QuorumWorld::break_disk(QuorumMember& m) {
   BW_PROBE("quorum world: a disk is slow or fails");
   const Duration span = draw(timing_.lease, timing_.lease * 6);
   if (prng().chance(0.5)) {
-    m.sync_fails = prng().unit();
+    m.disk.set_failing(prng().unit());
   } else {
-    m.sync_slow = draw(timing_.step, timing_.lease * 3);
+    m.disk.set_slow(draw(timing_.step, timing_.lease * 3));
   }
-  timeline_.after(span, [&m] {
-    m.sync_fails = 0;
-    m.sync_slow = Duration::zero();
-  });
+  timeline_.after(span, [&m] { m.disk.mend(); });
 }
 
 // What people and other parts say to it.
@@ -338,12 +247,9 @@ void QuorumWorld::change_members() {
 
 void QuorumWorld::make_whole() {
   kills_voters_ = false;
-  loss_ = twice_ = 0;
-  slowest_ = usually_slowest_;
-  std::fill(cut_.begin(), cut_.end(), 0);
+  network_->mend();
   for (QuorumMember& m : members_) {
-    m.sync_fails = 0;
-    m.sync_slow = Duration::zero();
+    m.disk.mend();
     resume(m);
     if (!m.removed || m.life > 0) start(m);
     deliver(m, quorum::LocalHealth{});

@@ -12,12 +12,6 @@ using quorum::MemberId;
 using quorum::QuorumElector;
 using quorum::Record;
 
-void QuorumWorld::say(const QuorumMember& m, const std::string& text) {
-  if (!tracing_) return;
-  trace_ += format_duration(now() - Instant()) + "  m" + std::to_string(m.id.value()) + "." + std::to_string(m.life) +
-            "  " + text + "\n";
-}
-
 // Where everybody stands at the end of a run that went wrong.
 void QuorumWorld::tell_states() {
   if (!tracing_) return;
@@ -60,7 +54,7 @@ void QuorumWorld::start(QuorumMember& m) {
   quorum::Start begin;
   if (!m.disk.empty()) {
     begin.found = quorum::Start::Found::kRecord;
-    begin.record = m.disk.back();
+    begin.record = m.disk.newest();
   } else if (m.lost && !is(QuorumMistake::kLostRecordIsNew)) {
     begin.found = quorum::Start::Found::kUnreadable;
   }
@@ -69,7 +63,7 @@ void QuorumWorld::start(QuorumMember& m) {
   if (is(QuorumMistake::kLiveMajority) && begin.found == quorum::Start::Found::kRecord) {
     std::erase_if(begin.record.members.voters, [&](MemberId id) {
       return std::none_of(members_.begin(), members_.end(), [&](QuorumMember& other) {
-        return other.id == id && other.up && way(m.index, other.index) == 0;
+        return other.id == id && other.up && network_->is_open(m.index, other.index);
       });
     });
   }
@@ -98,16 +92,6 @@ void QuorumWorld::sync_state(QuorumMember& m) {
   });
 }
 
-void QuorumWorld::deliver(QuorumMember& m, const quorum::Event& event) {
-  if (!m.up) return;
-  if (m.paused) {
-    // What a socket holds while its process stands still is bounded.
-    if (m.missed.size() < 512 && !std::holds_alternative<quorum::Tick>(event)) m.missed.push_back(event);
-  } else {
-    step(m, event);
-  }
-}
-
 void QuorumWorld::step(QuorumMember& m, const quorum::Event& event) {
   ++events_;
   const quorum::Term before = m.elector->term();
@@ -117,7 +101,7 @@ void QuorumWorld::step(QuorumMember& m, const quorum::Event& event) {
   m.elector->step(m.clock.local(now()), event, effects);
   expect_terms_respected(m, event, before, leader_before, led_before);
   for (const quorum::Effect& effect : effects) carry_out(m, effect);
-  set_wake(m);
+  set_wake(m, m.elector->wake());
 }
 
 void QuorumWorld::expect_terms_respected(const QuorumMember& m, const quorum::Event& event, quorum::Term before,
@@ -132,16 +116,6 @@ void QuorumWorld::expect_terms_respected(const QuorumMember& m, const quorum::Ev
   }
 }
 
-void QuorumWorld::set_wake(QuorumMember& m) {
-  const Instant wake = m.elector->wake();
-  const uint64_t number = ++m.wake_number;
-  if (wake == Instant::never()) return;
-  const Instant at = std::max(m.clock.world_at(wake), now());
-  timeline_.after(at - now(), [this, &m, number] {
-    if (m.up && number == m.wake_number) deliver(m, quorum::Tick{});
-  });
-}
-
 void QuorumWorld::carry_out(QuorumMember& m, const quorum::Effect& effect) {
   expect_evidence(effect);
   if (const auto* sending = std::get_if<quorum::Send>(&effect)) {
@@ -151,14 +125,12 @@ void QuorumWorld::carry_out(QuorumMember& m, const quorum::Effect& effect) {
   } else if (const auto* got = std::get_if<quorum::Elected>(&effect)) {
     elected(m, *got);
   } else if (std::holds_alternative<quorum::Renewed>(effect)) {
-    m.stop_by = m.elector->stopped_by();
-    if (is(QuorumMistake::kCountsFromAnswer)) m.stop_by = m.clock.local(now()) + timing_.longest_act();
-    expect_nobody_beside(m);
+    work_->renewed(m, m.elector->stopped_by());
   } else if (const auto* draining = std::get_if<quorum::Drain>(&effect)) {
     say(m, "drains: " + draining->cause);
-    drain(m);
+    work_->drain(m, calm_ ? Duration::zero() : timing_.lease * 2);
   } else if (const auto* ended = std::get_if<quorum::TermEnded>(&effect)) {
-    term_ended(m, *ended);
+    work_->term_ended(m, *ended);
   } else if (const auto* changed = std::get_if<quorum::LeaderChanged>(&effect)) {
     if (tracing_) {
       say(m, "sees leader " + std::to_string(changed->leader.value()) + " in term " +
@@ -179,51 +151,6 @@ void QuorumWorld::expect_evidence(const quorum::Effect& effect) {
   const bool silent = (ended != nullptr && ended->why.empty()) || (drain != nullptr && drain->cause.empty()) ||
                       (changed != nullptr && changed->evidence.empty());
   if (silent) checker_.fail("I17: a decision without evidence", now());
-}
-
-// --- processes -------------------------------------------------------------------------------------------------------
-
-void QuorumWorld::crash(QuorumMember& m, bool machine) {
-  if (!m.up) return;
-  say(m, machine ? "machine crashes" : "process is killed");
-  m.up = m.paused = m.suspended = false;
-  ++m.wake_number;
-  m.missed.clear();
-  // Of what was on its way to the disk the first part may have arrived.
-  while (!m.writes.empty() && prng().chance(0.5)) {
-    m.disk.push_back(m.writes.front().record);
-    m.writes.pop_front();
-  }
-  m.writes.clear();
-  ++m.write_number;
-  m.work_term = quorum::Term();
-  m.working = false;
-  if (machine) {
-    m.clock.base_world = now();
-    m.clock.base_local = Instant::from_ns(prng().between(0, Duration::minutes(1).ns()));
-  }
-}
-
-void QuorumWorld::pause(QuorumMember& m, bool machine) {
-  if (!m.up || m.paused) return;
-  BW_PROBE("quorum world: a member is paused");
-  say(m, machine ? "machine sleeps" : "process is paused");
-  m.paused = true;
-  m.suspended = machine;
-}
-
-void QuorumWorld::resume(QuorumMember& m) {
-  if (!m.paused) return;
-  say(m, "goes on");
-  m.paused = false;
-  const bool slept = std::exchange(m.suspended, false);
-  if (slept && m.working) guardian(m, m.work_number);
-  std::vector<quorum::Event> missed = std::move(m.missed);
-  m.missed.clear();
-  for (const quorum::Event& event : missed) {
-    if (m.up) step(m, event);
-  }
-  if (m.up) step(m, quorum::Tick{});
 }
 
 }  // namespace bellwether::sim

@@ -25,18 +25,24 @@ quorum::QuorumTiming timing_for(Prng& prng, QuorumMistake mistake, double drift,
 }  // namespace
 
 QuorumWorld::QuorumWorld(uint64_t seed, QuorumMistake mistake, bool trace, Setting setting)
-    : mistake_(mistake),
-      tracing_(trace),
+    : GroupWorld(seed, trace),
+      mistake_(mistake),
       calm_(setting.calm),
-      timeline_(seed),
       worst_drift_(!calm_ && timeline_.prng().chance(0.3) ? 0.1 : 0.01),
       timing_(timing_for(timeline_.prng(), mistake, worst_drift_, calm_)) {
   const std::size_t count = setting.members != 0 ? setting.members : 3 + prng().below(prng().chance(0.3) ? 7 : 3);
   members_.reserve(count + kSpareAndTwin);
-  cut_.assign(members_.capacity() * members_.capacity(), 0);
+  keeps_old_ = !calm_;
   const bool wide = timing_.heartbeat > Duration::millis(100);
-  quickest_ = wide ? Duration::millis(5) : Duration::micros(50);
-  slowest_ = usually_slowest_ = wide ? Duration::millis(60) : Duration::millis(1);
+  network_.emplace(timeline_, members_.capacity(), wide ? Duration::millis(5) : Duration::micros(50),
+                   wide ? Duration::millis(60) : Duration::millis(1));
+  const WorkMistakes mistakes{.counts_from_answer = is(QuorumMistake::kCountsFromAnswer),
+                              .keeps_leading_unrenewed = is(QuorumMistake::kKeepsLeadingUnrenewed),
+                              .outlives_term = is(QuorumMistake::kWorkOutlivesTerm),
+                              .permits_while_acting = is(QuorumMistake::kPermitsWhileActing),
+                              .forgets_fence = is(QuorumMistake::kResourceForgetsFence)};
+  Host& host = *this;
+  work_.emplace(timeline_, checker_, host, mistakes, timing_.lease, timing_.longest_act(), !calm_);
   for (std::size_t i = 0; i < count + (calm_ ? 0 : 1); ++i) {
     QuorumMember& m = members_.emplace_back();
     m.index = static_cast<uint32_t>(i);
@@ -45,24 +51,8 @@ QuorumWorld::QuorumWorld(uint64_t seed, QuorumMistake mistake, bool trace, Setti
     m.clock.base_local = Instant::from_ns(prng().between(0, Duration::hours(1).ns()));
     m.clock.rate = calm_ ? 1 : 1 + (prng().unit() * 2 - 1) * worst_drift_ * 0.99;
     if (i < count) declared_.push_back(m.id);
+    work_->add(m);
   }
-}
-
-// False when a rule was broken.
-bool QuorumWorld::run_until(Instant end) {
-  while (timeline_.next() <= end && checker_.violation().empty()) {
-    timeline_.advance(timeline_.next());
-    timeline_.run_one();
-  }
-  if (checker_.violation().empty()) timeline_.advance(end);
-  return checker_.violation().empty();
-}
-
-QuorumMember* QuorumWorld::leader() {
-  for (QuorumMember& m : members_) {
-    if (m.up && !m.paused && m.elector->leads(m.clock.local(now()))) return &m;
-  }
-  return nullptr;
 }
 
 // What an election may take beyond its budget: a round or two that fail because two stand at once, the cool-down, and
@@ -75,13 +65,10 @@ Duration QuorumWorld::slack() const {
 }
 
 bool QuorumWorld::run_until_other_leads(quorum::Term after, Instant end) {
-  while (now() < end) {
+  return run_until(end, [&] {
     const QuorumMember* now_leads = leader();
-    if (now_leads != nullptr && now_leads->elector->term() > after) return true;
-    if (!run_until(std::min({end, timeline_.next() == Instant::never() ? end : timeline_.next()}))) return false;
-  }
-  const QuorumMember* last = leader();
-  return last != nullptr && last->elector->term() > after;
+    return now_leads != nullptr && now_leads->elector->term() > after;
+  });
 }
 
 void QuorumWorld::expect_leader_that_stays() {
@@ -105,13 +92,13 @@ void QuorumWorld::expect_leader_that_stays() {
 void QuorumWorld::expect_hand_over(QuorumRun& run) {
   QuorumMember* chief = leader();
   const quorum::Term term = chief->elector->term();
-  last_end_world_ = Instant();
+  work_->forget_last_end();
   deliver(*chief, quorum::StepDown{"asked to", quorum::kNobody, false, true});
   const Duration at_most = timing_.lease * 4 + slack();
   if (!run_until_other_leads(term, now() + at_most)) {
     return checker_.fail("I13: nobody has taken over after " + format_duration(at_most), now());
   }
-  run.hand_over = last_elected_world_ - last_end_world_;
+  run.hand_over = work_->last_elected_world() - work_->last_end_world();
   run_until(now() + timing_.lease * 3);
 }
 
@@ -128,7 +115,7 @@ void QuorumWorld::expect_takeover(QuorumRun& run) {
   // Who has lost its record is as good as gone already.
   if (!enough_are_left()) return;
   const quorum::Term term = chief->elector->term();
-  const auto sum = quorum::budget_of(timing_, {declared_.size() + 1, usually_slowest_ * 2, timing_.step});
+  const auto sum = quorum::budget_of(timing_, {declared_.size() + 1, network_->usually_slowest() * 2, timing_.step});
   const Duration budget = Duration::from_seconds_f(sum.crash_worst.total.seconds_f() / (1 - worst_drift_));
   const Instant crashed = now();
   crash(*chief, true);
@@ -145,8 +132,8 @@ QuorumRun QuorumWorld::live() {
   kills_voters_ = prng().chance(0.2);
   if (prng().chance(0.2)) {
     for (QuorumMember& m : members_) {
-      m.sync_slow = timing_.step * 4;
-      m.sync_fails = 0.2;
+      m.disk.set_slow(timing_.step * 4);
+      m.disk.set_failing(0.2);
     }
   }
   for (std::size_t i = 0; i < declared_.size(); ++i) {
@@ -175,7 +162,7 @@ QuorumRun QuorumWorld::live() {
   run.members = static_cast<uint32_t>(declared_.size());
   run.terms = checker_.terms();
   run.events = events_;
-  run.refused_acts = refused_acts_;
+  run.refused_acts = work_->refused_acts();
   run.lived = now() - Instant();
   run.trace = std::move(trace_);
   return run;
