@@ -16,6 +16,7 @@
 #include "sim/membership/membership_commands.h"
 #include "sim/quorum/quorum_world.h"
 #include "sim/quorum/register_world.h"
+#include "sim/vote/vote_world.h"
 
 namespace bellwether::cli {
 namespace {
@@ -60,6 +61,11 @@ Lived live_group(uint64_t seed, int mistake, bool trace) {
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, run.refused_acts};
 }
 
+Lived live_votes(uint64_t seed, int mistake, bool trace) {
+  auto run = sim::live_vote(seed, static_cast<sim::VoteMistake>(mistake), trace);
+  return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, run.refused_acts};
+}
+
 Lived live_nodes(uint64_t seed, int mistake, bool trace) {
   auto run = sim::live_cluster(seed, static_cast<sim::ClusterMistake>(mistake), trace);
   return {std::move(run.violation), std::move(run.trace), run.fingerprint, run.terms, run.events, 0};
@@ -88,20 +94,22 @@ World store_world() {
 }
 
 std::vector<World> worlds() {
-  return {store_world<sim::Mechanism::kHostLock>(),
-          store_world<sim::Mechanism::kLeaseFile>(),
-          store_world<sim::Mechanism::kRedis>(),
-          store_world<sim::Mechanism::kEtcd>(),
-          store_world<sim::Mechanism::kKubernetes>(),
-          store_world<sim::Mechanism::kPostgres>(),
-          {"cluster", "whole nodes, with their links and disks", &live_nodes, sim::kClusterMistakes,
-           &name_of<sim::ClusterMistake>},
-          {"datacenter", "managers, workers and a client, with jobs", &live_center<sim::DatacenterSize::kAny>,
-           sim::kDatacenterMistakes, &name_of<sim::DatacenterMistake>},
-          {"datacenter-large", "the same, with 41 to 200 workers", &live_center<sim::DatacenterSize::kLarge>,
-           sim::kDatacenterMistakes, &name_of<sim::DatacenterMistake>},
-          {"quorum", "a group that elects its leader", &live_group, sim::kQuorumMistakes, &name_of<sim::QuorumMistake>},
-          {"register", "the register of a job", &live_job, sim::kRegisterMistakes, &name_of<sim::RegisterMistake>}};
+  return {
+      store_world<sim::Mechanism::kHostLock>(),
+      store_world<sim::Mechanism::kLeaseFile>(),
+      store_world<sim::Mechanism::kRedis>(),
+      store_world<sim::Mechanism::kEtcd>(),
+      store_world<sim::Mechanism::kKubernetes>(),
+      store_world<sim::Mechanism::kPostgres>(),
+      {"cluster", "whole nodes, with their links and disks", &live_nodes, sim::kClusterMistakes,
+       &name_of<sim::ClusterMistake>},
+      {"datacenter", "managers, workers and a client, with jobs", &live_center<sim::DatacenterSize::kAny>,
+       sim::kDatacenterMistakes, &name_of<sim::DatacenterMistake>},
+      {"datacenter-large", "the same, with 41 to 200 workers", &live_center<sim::DatacenterSize::kLarge>,
+       sim::kDatacenterMistakes, &name_of<sim::DatacenterMistake>},
+      {"quorum", "a group that elects its leader", &live_group, sim::kQuorumMistakes, &name_of<sim::QuorumMistake>},
+      {"register", "the register of a job", &live_job, sim::kRegisterMistakes, &name_of<sim::RegisterMistake>},
+      {"vote", "a group that elects its admin by scores", &live_votes, sim::kVoteMistakes, &name_of<sim::VoteMistake>}};
 }
 
 std::optional<int> mistake_of(const World& world, std::string_view name) {

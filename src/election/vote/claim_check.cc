@@ -11,8 +11,9 @@ namespace {
 // Written so that what is no number is none.
 bool is_share(double value) { return value >= 0 && value <= 1; }
 
-Duration with_slack(Duration span) {
-  return Duration::from_seconds_f(span.seconds_f() * (1 + kClaimDrift)) + kClaimSlack;
+// What the fastest clock shows after what the slowest shows as `span`.
+Duration with_slack(Duration span, double drift) {
+  return Duration::from_seconds_f(span.seconds_f() * (1 + drift) / (1 - drift)) + kClaimSlack;
 }
 
 std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
@@ -39,7 +40,7 @@ std::optional<std::string> impossible_in(const Claim& claim) {
 }
 
 std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
-                                       Instant now) {
+                                       double drift, Instant now) {
   if (auto impossible = impossible_in(claim)) return impossible;
   const double score = score_of(claim, weights);
   if (std::abs(score - claim.score) > kScoreSlack) {
@@ -52,14 +53,15 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
   }
   if (known.earlier_life_heard) {
     const Duration most = now - *known.earlier_life_heard;
-    if (claim.uptime > with_slack(most)) {
+    if (claim.uptime > with_slack(most, drift) + known.forgiven) {
       return "it is up for " + format_duration(claim.uptime) + ", while its life before this one was heard of " +
              format_duration(most) + " ago";
     }
   }
   if (known.experience) {
     const Duration most = *known.experience + (now - known.experience_at);
-    if (claim.experience > *known.experience + with_slack(now - known.experience_at)) {
+    const Duration grown = with_slack(now - known.experience_at, drift) + known.forgiven;
+    if (claim.experience > *known.experience + grown) {
       return "an experience of " + format_duration(claim.experience) + ", while it can have " + format_duration(most) +
              " since it last told";
     }

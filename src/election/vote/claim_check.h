@@ -15,7 +15,6 @@ namespace bellwether::vote {
 
 // By what a claim may differ: clocks, rounding, and measurements of different seconds.
 inline constexpr Duration kClaimSlack = Duration::seconds(5);
-inline constexpr double kClaimDrift = 0.02;
 inline constexpr double kScoreSlack = 1e-6;
 inline constexpr double kQualitySlack = 0.25;
 
@@ -25,14 +24,16 @@ struct KnownOfNode {
   std::optional<double> network_quality;      // between the two, as measured here
   std::optional<Duration> experience;         // as it said at `experience_at`
   Instant experience_at;
+  Duration forgiven;  // how much more its times may be: what this node knows may have been heard late
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
 };
 
 // What in `claim` cannot be, whoever says it: no share, no possible time, more than the limits; or nothing.
 std::optional<std::string> impossible_in(const Claim& claim);
 
-// Why `claim` is not believed, or nothing.
+// Why `claim` is not believed, or nothing. Clocks are within `drift` of true time, the one of the candidate and the one
+// of this node.
 std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& known, const ScoreWeights& weights,
-                                       Instant now);
+                                       double drift, Instant now);
 
 }  // namespace bellwether::vote

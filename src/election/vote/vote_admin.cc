@@ -60,6 +60,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
   if (round_ && !round_->over) end_round(from, term, "its word was heard", out);
   fall_back_ = Instant::never();
   const bool is_new = admin_ != from || admin_term_ != term;
+  hearsay_ = false;
   set_admin(from, term, "its heartbeat was heard", out);
   if (is_new) {
     last_election_ = now;
@@ -161,9 +162,9 @@ void VoteElector::count_promises(Instant now, Effects& out) {
   if (ends <= now) return;
   ends_ = ends;
   hard_end_ = hard_end;
-  winning_until_ = Instant::never();
   if (!config_.reconstructs_keys) return take_office(now, out);
   office_ = Office::kReconstructing;
+  winning_until_ = now + config_.timing.election;
   become(State::kReconstructing, "a quorum has promised; the key is put together", out);
   out.push_back(Reconstruct{term_});
 }
@@ -176,6 +177,7 @@ void VoteElector::on_keys(Instant now, const KeysReady& keys, Effects& out) {
 
 void VoteElector::take_office(Instant now, Effects& out) {
   office_ = Office::kAdmin;
+  winning_until_ = Instant::never();
   work_runs_ = true;
   stepping_down_.reset();
   fall_back_ = Instant::never();
@@ -183,7 +185,7 @@ void VoteElector::take_office(Instant now, Effects& out) {
   any_election_ = true;
   quorum_was_lost_ = steps_back_ = false;
   elect_at_ = next_discovery_ = Instant::never();
-  called_ = false;
+  called_ = hearsay_ = false;
   set_admin(config_.self, term_, "a quorum has voted, and has promised to answer nobody else", out);
   out.push_back(ElectionComplete{config_.self, term_, "it has the votes"});
   become(State::kIdle, "this node is the admin", out);

@@ -30,14 +30,16 @@ void VoteElector::ask_around(Instant now, Effects& out) {
 }
 
 void VoteElector::on_request(NodeId from, Effects& out) {
-  if (admin_ == kNobody) return;
+  if (admin_ == kNobody || hearsay_) return;
   if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
   if (admin_ != from) tell(from, out);
 }
 
 void VoteElector::tell(NodeId to, Effects& out) {
   const Peer& peer = peers_.at(to);
-  say(to, DiscoveryResponse{admin_, admin_term_, peer.start, peer.mark}, out);
+  // What is passed on from hearsay to hearsay keeps a dead admin alive for ever.
+  const NodeId admin = hearsay_ ? kNobody : admin_;
+  say(to, DiscoveryResponse{admin, hearsay_ ? Term() : admin_term_, peer.start, peer.mark}, out);
 }
 
 void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse& response, Effects& out) {
@@ -72,6 +74,7 @@ void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse&
     end_round(response.admin, response.admin_term, "others know an admin", out);
   }
   if (admin_ == response.admin) return;
+  hearsay_ = true;
   set_admin(response.admin, response.admin_term, "node " + std::to_string(from.value()) + " has said so", out);
   // From hearsay alone nobody is believed to live for ever.
   admin_until_ = now + config_.timing.heartbeat_timeout;

@@ -62,6 +62,11 @@ void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects
   become(State::kElecting, std::string(to_string(why)), out);
   // Who has just given up the office for an heir does not stand beside it.
   const bool candidate = stands() && (heir == config_.self || (heir == kNobody && !steps_back_));
+  // Others compare what it says now with what it said then: both must be as old as they say.
+  const Duration since = now - measured_at_;
+  if (candidate) {
+    measure(now, {claim_.capabilities, claim_.uptime + since, claim_.experience + since, claim_.resources});
+  }
   claim_.score = score_of(claim_, config_.weights);
   round_->ballot.announce(config_.self, candidate ? std::optional(Ballot::Candidate{claim_, {}}) : std::nullopt);
   say(kNobody, Candidacy{term, candidate, candidate ? claim_ : Claim{}}, out);
@@ -76,14 +81,21 @@ void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candi
     candidate = Ballot::Candidate{candidacy.claim, {}};
     std::optional<std::string> doubt;
     if (!may_stand(candidacy.claim.capabilities)) doubt = "it has no capability with which a node may stand";
-    if (!doubt) doubt = doubt_about(candidacy.claim, peer.known, config_.weights, now);
+    if (!doubt) doubt = doubt_about(candidacy.claim, peer.known, config_.weights, config_.timing.drift, now);
     if (doubt) {
       BW_PROBE("vote: a candidate that is not believed");
       candidate->doubt = *doubt;
+      // A message that was on its way for long, or was read late, makes everything that is said after it look like a
+      // lie. So a doubt wears off; who lies gains little by it.
+      peer.known.forgiven += config_.timing.heartbeat_timeout;
       note(true, "does not vote for node " + std::to_string(from.value()) + ": " + *doubt, out);
     } else {
-      peer.known.experience = candidacy.claim.experience;
-      peer.known.experience_at = now;
+      KnownOfNode& known = peer.known;
+      // Of two that agree within the slack the later one may have been read late.
+      if (!known.experience || candidacy.claim.experience >= *known.experience + (now - known.experience_at)) {
+        known.experience = candidacy.claim.experience;
+        known.experience_at = now;
+      }
     }
   }
   round_->ballot.announce(from, std::move(candidate));

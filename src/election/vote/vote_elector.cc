@@ -62,7 +62,7 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
   }
   if (const auto* start = std::get_if<Start>(&event)) return on_start(now, *start, out);
   if (!started_) {
-    if (const auto* measured = std::get_if<Measured>(&event)) claim_ = measured->claim, measured_ = true;
+    if (const auto* measured = std::get_if<Measured>(&event)) measure(now, measured->claim);
     return;
   }
   if (std::holds_alternative<Tick>(event)) {
@@ -72,8 +72,7 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
   } else if (const auto* persisted = std::get_if<Persisted>(&event)) {
     on_persisted(now, *persisted, out);
   } else if (const auto* measured = std::get_if<Measured>(&event)) {
-    claim_ = measured->claim;
-    measured_ = true;
+    measure(now, measured->claim);
   } else if (const auto* peer = std::get_if<PeerMeasured>(&event)) {
     if (const auto at = peers_.find(peer->node); at != peers_.end()) {
       at->second.known.network_quality = peer->network_quality;
@@ -92,6 +91,12 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
   claim_.score = score_of(claim_, config_.weights);
 }
 
+void VoteElector::measure(Instant now, Claim claim) {
+  claim_ = std::move(claim);
+  measured_at_ = now;
+  measured_ = true;
+}
+
 Instant VoteElector::wake() const {
   if (!started_ || silent_) return Instant::never();
   Instant wake = disk_again_;
@@ -99,7 +104,7 @@ Instant VoteElector::wake() const {
     case Office::kWinning: return std::min({wake, winning_until_, next_beat_, repeat_beat_});
     case Office::kReconstructing:
     case Office::kAdmin: {
-      wake = std::min({wake, ends_, next_beat_, repeat_beat_});
+      wake = std::min({wake, ends_, winning_until_, next_beat_, repeat_beat_});
       return stepping_down_ ? std::min(wake, stepping_down_->until) : wake;
     }
     case Office::kStopping: return wake;
@@ -139,9 +144,10 @@ void VoteElector::on_tick(Instant now, Effects& out) {
     if (disk_failed_) persist(out);
   }
   if (in_office()) {
-    if (office_ == Office::kWinning && now >= winning_until_) {
-      end_term(now, EndReason::kExpired, "no quorum has promised in time", out);
-      return;
+    if (now >= winning_until_) {
+      const bool promised = office_ == Office::kReconstructing;
+      return end_term(now, EndReason::kExpired,
+                      promised ? "the key was not put together in time" : "no quorum has promised in time", out);
     }
     if (stepping_down_ && now >= stepping_down_->until) {
       const std::string cause = stepping_down_->cause;
@@ -235,6 +241,7 @@ bool VoteElector::is_listened_to(Instant now, NodeId from, Peer& peer, const Mes
     peer.start = message.start;
     peer.mark = message.mark;
     peer.newest = peer.heard = 0;
+    peer.known.forgiven = Duration::zero();
     peer.acked = false;
     // Who was promised something by the last life is not known by this one.
     if (from == admin_ && !has_promised(now)) admin_until_ = std::min(admin_until_, now);

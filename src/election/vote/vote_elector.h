@@ -135,6 +135,7 @@ class VoteElector {
   uint64_t persist(Effects& out);
   void say(NodeId to, Body body, Effects& out);  // kNobody: to all
   void say_when_durable(uint64_t version, NodeId to, Body body, Effects& out);
+  void measure(Instant now, Claim claim);
   void become(State state, std::string why, Effects& out);
   void set_admin(NodeId admin, Term term, std::string evidence, Effects& out);
   void note(bool warning, std::string text, Effects& out) const;
@@ -216,6 +217,7 @@ class VoteElector {
   State state_ = State::kIdle;
   Office office_ = Office::kNone;
   Claim claim_;
+  Instant measured_at_;  // from then on its times have grown
   bool measured_ = false;
   bool leaving_ = false;
   bool steps_back_ = false;  // from the next election: the last one was split
@@ -223,6 +225,7 @@ class VoteElector {
 
   NodeId admin_;
   Term admin_term_;
+  bool hearsay_ = false;                    // only others have said so
   NodeId last_admin_;                       // in that term, also when it is gone
   Instant admin_until_ = Instant::never();  // nothing was heard of it by then: it is gone
   NodeId promised_to_;

@@ -481,7 +481,7 @@ TEST(VoteElector, an_admin_whose_key_cannot_be_put_together_does_not_act) {
   group.keys_are_ready = false;
   for (uint64_t id = 1; id <= 3; ++id) group.start(id, with_keys(id));
   ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group[1].state() == State::kReconstructing; }));
-  group.run(Duration::seconds(5));
+  group.run(Duration::millis(1500));
   EXPECT_EQ(group[1].state(), State::kReconstructing) << "it keeps its promises meanwhile";
   EXPECT_FALSE(group[1].leads(group.now));
   group.say(1, KeysReady{group[1].record().term, false, "two of three shares"});
@@ -489,6 +489,21 @@ TEST(VoteElector, an_admin_whose_key_cannot_be_put_together_does_not_act) {
   EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key could not be put together: two of three shares");
   group.keys_are_ready = true;
   EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
+  expect_sound(group);
+}
+
+TEST(VoteElector, a_key_that_nobody_brings_is_waited_for_no_longer_than_an_election_takes) {
+  VoteGroup group(3);
+  group.keys_are_ready = false;
+  for (uint64_t id = 1; id <= 3; ++id) {
+    VoteConfig config = group.config(id);
+    config.reconstructs_keys = true;
+    group.start(id, config);
+  }
+  ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group[1].state() == State::kReconstructing; }));
+  ASSERT_TRUE(group.run_until(VoteTiming::lan().election + Duration::millis(1),
+                              [&] { return group[1].office() == Office::kNone; }));
+  EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key was not put together in time");
   expect_sound(group);
 }
 

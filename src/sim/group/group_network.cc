@@ -5,13 +5,14 @@
 namespace bellwether::sim {
 
 bool GroupNetwork::whole() const {
-  return loss_ == 0 && flapping_ == 0 && slowest_ == usually_slowest_ &&
+  return loss_ == 0 && late_for_ == kNoMember && flapping_ == 0 && slowest_ == usually_slowest_ &&
          std::all_of(shut_.begin(), shut_.end(), [](int faults) { return faults == 0; });
 }
 
 void GroupNetwork::mend() {
   ++mended_;
   flapping_ = 0;
+  late_for_ = kNoMember;
   loss_ = twice_ = 0;
   slowest_ = usually_slowest_;
   std::fill(shut_.begin(), shut_.end(), 0);
@@ -26,7 +27,7 @@ void GroupNetwork::cut(uint32_t from, uint32_t to, Duration span) {
 
 void GroupNetwork::break_somehow(uint32_t count, Duration span, Duration beat, Duration lease) {
   const auto one = static_cast<uint32_t>(prng().below(count));
-  switch (prng().below(6)) {
+  switch (prng().below(7)) {
     case 0: {
       BW_PROBE("group network: a member does not hear, or is not heard");
       const bool deaf = prng().chance(0.5);
@@ -64,6 +65,19 @@ void GroupNetwork::break_somehow(uint32_t count, Duration span, Duration beat, D
       }
       break;
     case 3:
+      BW_PROBE("group network: a member hears everything late, and then nothing");
+      late_for_ = one;
+      late_most_ = lease;
+      timeline_.after(span, [this, one, count, lease, since = mended_] {
+        if (since != mended_) return;
+        late_for_ = kNoMember;
+        for (uint32_t other = 0; other < count; ++other) {
+          cut(other, one, lease * 2);
+          cut(one, other, lease * 2);
+        }
+      });
+      break;
+    case 4:
       BW_PROBE("group network: slow, and messages are lost");
       loss_ = prng().unit() * 0.5;
       twice_ = prng().unit() * 0.3;

@@ -33,7 +33,7 @@ class GroupNetwork {
   template <class Arrive>
   bool send(uint32_t from, uint32_t to, const Arrive& arrive) {
     if (!is_open(from, to) || (loss_ > 0 && prng().chance(loss_))) return false;
-    travel(from, to, prng().between(quickest_, slowest_), arrive);
+    travel(from, to, prng().between(quickest_, to == late_for_ ? std::max(slowest_, late_most_) : slowest_), arrive);
     if (twice_ > 0 && prng().chance(twice_)) travel(from, to, prng().between(quickest_, slowest_ * 2), arrive);
     return true;
   }
@@ -48,8 +48,8 @@ class GroupNetwork {
   // Shuts the way for so long; several faults may hold it shut at once.
   void cut(uint32_t from, uint32_t to, Duration span);
   // One of the kinds of faults, of `count` members and for `span`: a member that is deaf or mute, a link that flaps,
-  // members that are clogged, slow and lossy links, partitions of all shapes. What is short lasts for `beat`, what is
-  // long for `lease`.
+  // members that are clogged, one that hears all late and then nothing, slow and lossy links, partitions of all shapes.
+  // What is short lasts for `beat`, what is long for `lease`.
   void break_somehow(uint32_t count, Duration span, Duration beat, Duration lease);
   void partition(uint32_t count, Duration span);
   void mend();
@@ -63,6 +63,9 @@ class GroupNetwork {
   std::vector<int> shut_;  // by (from, to): how many faults hold it shut
   uint64_t mended_ = 0;    // faults of before have nothing to end any more
   int flapping_ = 0;
+  static constexpr uint32_t kNoMember = UINT32_MAX;
+  uint32_t late_for_ = kNoMember;
+  Duration late_most_;
   double loss_ = 0;
   double twice_ = 0;
   Duration quickest_;

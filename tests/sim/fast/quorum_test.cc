@@ -61,6 +61,7 @@ TEST(QuorumWorld, reaches_every_kind_of_fault) {
                             "group network: slow, and messages are lost",
                             "group network: two sides",
                             "group network: a bridge",
+                            "group network: a member hears everything late, and then nothing",
                             "group network: a ring of majorities",
                             "group network: one way only",
                             "group world: old messages are replayed",
