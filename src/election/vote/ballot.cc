@@ -55,6 +55,10 @@ std::vector<NodeId> Ballot::voters_of(NodeId candidate) const {
   return out;
 }
 
+bool Ballot::all_have_voted() const {
+  return std::all_of(announced_.begin(), announced_.end(), [this](const auto& one) { return has_voted(one.first); });
+}
+
 Ballot::Outcome Ballot::outcome(bool closed) const {
   std::map<NodeId, std::size_t> counts;
   for (const auto& [voter, candidate] : votes_) {

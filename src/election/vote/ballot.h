@@ -61,6 +61,8 @@ class Ballot {
   std::size_t votes_for(NodeId candidate) const;
   std::vector<NodeId> voters_of(NodeId candidate) const;
   bool has_voted(NodeId voter) const { return votes_.contains(voter); }
+  // Of those who take part.
+  bool all_have_voted() const;
 
  private:
   // kNobody as a vote: it has voted twice.

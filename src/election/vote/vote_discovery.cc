@@ -30,7 +30,7 @@ void VoteElector::ask_around(Instant now, Effects& out) {
 }
 
 void VoteElector::on_request(NodeId from, Effects& out) {
-  if (admin_ == kNobody || hearsay_) return;
+  if (admin_ == kNobody) return;
   if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
   if (admin_ != from) tell(from, out);
 }

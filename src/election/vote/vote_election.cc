@@ -86,8 +86,9 @@ void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candi
       BW_PROBE("vote: a candidate that is not believed");
       candidate->doubt = *doubt;
       // A message that was on its way for long, or was read late, makes everything that is said after it look like a
-      // lie. So a doubt wears off; who lies gains little by it.
-      peer.known.forgiven += config_.timing.heartbeat_timeout;
+      // lie. So a doubt wears off, the faster the longer it lasts; who lies much stays without a vote for many
+      // elections.
+      peer.known.forgiven = std::min(peer.known.forgiven * 2 + config_.timing.heartbeat_timeout, kLongestExperience);
       note(true, "does not vote for node " + std::to_string(from.value()) + ": " + *doubt, out);
     } else {
       KnownOfNode& known = peer.known;
@@ -153,7 +154,12 @@ void VoteElector::decide(Instant now, bool closed, Effects& out) {
     return fail_round(now, closed ? "no candidate had enough votes in time" : "no candidate can get enough votes", out);
   }
   if (outcome.kind == Kind::kOpen) {
-    if (closed) fail_round(now, "no candidate had enough votes in time", out);
+    if (closed) return fail_round(now, "no candidate had enough votes in time", out);
+    // The votes are split among those who take part. Who has not said anything may come late, if at all.
+    if (config_.rule == QuorumRule::kMajority && round_->ballot.all_have_voted()) {
+      BW_PROBE("vote: all who take part have voted, and nobody has won");
+      round_->closes = std::min(round_->closes, now + config_.timing.gather * 2);
+    }
     return;
   }
   if (outcome.winner == config_.self) return win(now, out);

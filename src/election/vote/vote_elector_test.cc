@@ -164,18 +164,6 @@ TEST(VoteElector, a_node_that_was_started_again_is_quiet_for_as_long_as_a_promis
   expect_sound(group);
 }
 
-// Node 2 believes itself, and node 3 does not: whoever it is, somebody has to be elected.
-TEST(VoteElector, votes_that_are_split_are_not_split_for_ever) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.stop(1);
-  group.stop(2);
-  group.start(2);
-  EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() != 0; }));
-  EXPECT_TRUE(group.was_noted(3, "does not vote for node 2: it is up for"));
-  EXPECT_EQ(group.admin(), 3u);
-}
-
 TEST(VoteElector, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
   VoteGroup group(3);
   group.claims[1].capabilities = {"semantic_analysis"};
@@ -189,35 +177,6 @@ TEST(VoteElector, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
   EXPECT_EQ(group.sent<ElectionStarted>(1) + group.sent<ElectionStarted>(2), 0u);
 }
 
-TEST(VoteElector, an_admin_that_is_known_from_hearsay_alone_is_not_believed_for_ever) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.stop(3);
-  group.start(3);
-  group.part(1, 3);
-  EXPECT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
-  EXPECT_EQ(group.all<AdminChanged>(3).back().evidence, "node 2 has said so");
-  EXPECT_TRUE(group.run_until(kLan.heartbeat_timeout * 2, [&] { return group[3].admin() == kNobody; }));
-  EXPECT_EQ(group.admin(), 1u);
-}
-
-TEST(VoteElector, hearsay_is_forgotten_when_an_election_brings_nobody) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.stop(3);
-  group.claims[3].uptime = Duration::zero();
-  group.start(3);
-  group.part(1, 3);
-  // It is told again and again, as long as node 2 hears the admin; after its quiet time it could join an election.
-  group.run(kLan.promise() * 2);
-  ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group[3].admin() == NodeId(1); }));
-  group.part(2, 3);
-  group.hear(3, group.forged(2, ElectionStarted{Term(2), Trigger::kManual, std::nullopt}));
-  ASSERT_EQ(group[3].state(), State::kElecting);
-  group.run(Duration::seconds(10));
-  EXPECT_EQ(group[3].admin(), kNobody);
-}
-
 TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
   VoteGroup group(3);
   group.claims[1].resources.cpu_used = 0.9;
@@ -228,21 +187,6 @@ TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
   group.start(1);
   group.run(Duration::minutes(5));
   EXPECT_EQ(group.admin(), 2u);
-  EXPECT_EQ(group.count<Elected>(), 1u);
-}
-
-TEST(VoteElector, who_cannot_hear_the_admin_does_not_depose_it) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
-  // One way only: 5 hears nobody, and everybody hears 5.
-  for (uint64_t id = 1; id <= 4; ++id) group.cut(id, 5);
-  group.run(Duration::minutes(2));
-  EXPECT_EQ(group.admin(), 1u);
-  EXPECT_EQ(group.count<Elected>(), 1u);
-  EXPECT_EQ(group[5].record().term, Term(1)) << "a term is not used up without a majority";
-  group.mend();
-  group.run(Duration::seconds(3));
-  EXPECT_TRUE(group.all_know(1));
   EXPECT_EQ(group.count<Elected>(), 1u);
 }
 
@@ -264,25 +208,6 @@ TEST(VoteElector, without_a_majority_nobody_leads_and_the_others_elect) {
   expect_sound(group);
 }
 
-TEST(VoteElector, who_sees_a_majority_again_does_not_wait_for_discovery) {
-  VoteTiming timing = VoteTiming::standard();
-  VoteGroup group(3, timing);
-  ASSERT_EQ(group.lead(), 1u);
-  group.part(1, 2), group.part(2, 3), group.part(1, 3);
-  group.run(Duration::minutes(5));
-  EXPECT_EQ(group.admin(), 0u);
-  group.mend();
-  EXPECT_TRUE(group.run_until(timing.discovery + timing.gather * 3, [&] { return group.admin() != 0; }));
-  std::size_t restored = 0;
-  for (uint64_t id = 1; id <= 3; ++id) {
-    for (const Broadcast& one : group.all<Broadcast>(id)) {
-      const auto* started = std::get_if<ElectionStarted>(&one.message.body);
-      restored += started != nullptr && started->trigger == Trigger::kQuorumRestored;
-    }
-  }
-  EXPECT_GE(restored, 1u);
-}
-
 TEST(VoteElector, noisy_scores_change_nothing_for_a_day) {
   VoteGroup group(5, VoteTiming::standard());
   ASSERT_EQ(group.lead(), 1u);
@@ -298,81 +223,6 @@ TEST(VoteElector, noisy_scores_change_nothing_for_a_day) {
   }
   EXPECT_EQ(group.count<Elected>(), 1u);
   EXPECT_EQ(group.count<Drain>(), 0u);
-}
-
-TEST(VoteElector, an_admin_that_was_worse_for_long_hands_over) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.run(kLan.leader_min_term);
-  Claim poor = group.claims[1];
-  poor.resources = {1, 1, 1, 0.2};
-  group.say(1, Measured{poor});
-  group.run(kLan.heartbeat() * 4);
-  EXPECT_EQ(group.admin(), 1u) << "not at once";
-  EXPECT_TRUE(group.run_until(kLan.heartbeat() * 10, [&] { return group.admin() == 2; }));
-  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kResigned);
-  expect_sound(group);
-}
-
-TEST(VoteElector, a_transfer_names_its_heir_and_passes_the_windows) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
-  group.say(1, Transfer{NodeId(4)});
-  EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 4; }));
-  EXPECT_EQ(group.all<Drain>(1).size(), 1u);
-  EXPECT_EQ(group[4].admin_term(), Term(2));
-  expect_sound(group);
-}
-
-TEST(VoteElector, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_others) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
-  group.run(Duration::seconds(2));
-  group.say(1, Transfer{kNobody});
-  EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 2; }));
-  for (uint64_t id = 1; id <= 5; ++id) {
-    if (id != 2) group.stop(id);
-  }
-  VoteGroup alone(1);
-  ASSERT_EQ(alone.lead(), 1u);
-  alone.say(1, Transfer{kNobody});
-  EXPECT_EQ(alone.denied(1), "there is nobody else who stands and answers");
-  EXPECT_EQ(alone.admin(), 1u);
-}
-
-TEST(VoteElector, a_transfer_that_cannot_be_is_denied) {
-  VoteGroup group(3);
-  group.claims[3].capabilities = {};
-  ASSERT_EQ(group.lead(), 1u);
-  group.run(Duration::seconds(2));
-  group.say(2, Transfer{NodeId(1)});
-  EXPECT_EQ(group.denied(2), "this node is not the admin");
-  group.say(1, Transfer{NodeId(9)});
-  EXPECT_EQ(group.denied(1), "there is no such node");
-  group.say(1, Transfer{NodeId(3)});
-  EXPECT_EQ(group.denied(1), "the heir does not stand");
-  group.work_stops_at_once = false;
-  group.say(1, Transfer{NodeId(2)});
-  group.say(1, Transfer{NodeId(2)});
-  EXPECT_EQ(group.denied(1), "it hands over already: it hands over to node 2");
-}
-
-TEST(VoteElector, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_it) {
-  VoteGroup group(4);
-  ASSERT_EQ(group.lead(), 1u);
-  group.run(Duration::seconds(2));
-  // Whoever would be elected by scores now.
-  Claim better = group.claims[3];
-  better.resources.cpu_used = 0;
-  group.say(3, Measured{better});
-  group.say(1, Transfer{NodeId(2)});
-  group.stop(2);
-  group.run(Duration::millis(10));
-  EXPECT_EQ(group.admin(), 0u);
-  EXPECT_TRUE(group.run_until(kLan.transfer + Duration::millis(50), [&] { return group.admin() == 1; }));
-  EXPECT_GT(group[1].admin_term(), Term(1));
-  EXPECT_TRUE(group.was_noted(1, "the heir has not taken over in time"));
-  expect_sound(group);
 }
 
 TEST(VoteElector, a_heartbeat_that_was_lost_is_said_again) {
@@ -398,65 +248,6 @@ TEST(VoteElector, candidacies_and_votes_that_were_lost_are_said_again) {
   group.mend();
   EXPECT_TRUE(group.run_until(kLan.gather * 4, [&] { return group.admin() == 1; }));
   EXPECT_EQ(group[1].admin_term(), Term(1));
-}
-
-TEST(VoteElector, work_that_does_not_stop_ends_the_term_all_the_same) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.run(Duration::seconds(5));
-  group.work_stops_at_once = false;
-  group.say(1, Transfer{NodeId(2)});
-  group.run(Duration::seconds(29));
-  EXPECT_EQ(group.admin(), 1u);
-  EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() == 2; }));
-  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kUnhealthy);
-  EXPECT_EQ(group[1].office(), Office::kStopping);
-  group.say(1, WorkStopped{});
-  EXPECT_EQ(group[1].office(), Office::kNone);
-}
-
-TEST(VoteElector, one_that_leaves_does_not_stand_again) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.say(1, Leave{"it is stopped"});
-  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group.admin() == 2; }));
-  EXPECT_EQ(group.all<Left>(1).size(), 1u);
-  expect_sound(group);
-}
-
-TEST(VoteElector, an_election_that_is_called_respects_the_windows_unless_it_is_forced) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
-  group.say(2, CallElection{});
-  EXPECT_EQ(group.denied(2), "node 1 is the admin: ask it");
-  group.say(1, CallElection{});
-  EXPECT_NE(group.denied(1).find("the last election is too young"), std::string::npos);
-  EXPECT_EQ(group.all<Drain>(1).size(), 0u);
-  group.say(1, CallElection{true});
-  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[1].admin_term() == Term(2); }));
-  group.run(kLan.leader_min_term);
-  group.say(group.admin(), CallElection{});
-  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[1].admin_term() == Term(3); }));
-  expect_sound(group);
-}
-
-TEST(VoteElector, an_election_that_is_called_during_another_follows_when_that_brings_nobody) {
-  VoteGroup group(3);
-  group.start_all();
-  ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[1].state() == State::kElecting; }));
-  group.part(1, 2), group.part(1, 3), group.part(2, 3);
-  group.say(1, CallElection{});
-  EXPECT_TRUE(group.was_noted(1, "the one that was called follows if nobody wins it"));
-  group.run(kLan.election);
-  group.mend();
-  group.forget();
-  ASSERT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
-  bool called = false;
-  for (const Broadcast& one : group.all<Broadcast>(1)) {
-    const auto* started = std::get_if<ElectionStarted>(&one.message.body);
-    called |= started != nullptr && started->trigger == Trigger::kManual;
-  }
-  EXPECT_TRUE(called);
 }
 
 TEST(VoteElector, an_admin_that_was_paused_finds_out_before_it_acts) {

@@ -119,7 +119,7 @@ void VoteWorld::kill_voter(VoteMember& m) {
 }
 
 void VoteWorld::lose_record(VoteMember& m, double chance) {
-  if (m.lost || m.gone || !prng().chance(chance) || !may_lose_another()) return;
+  if (m.lost || m.gone || !prng().chance(chance) || !may_be_lost(m)) return;
   BW_PROBE("vote world: a record is lost");
   say(m, "loses its record");
   m.disk.lose();
@@ -131,9 +131,13 @@ void VoteWorld::restart_later(VoteMember& m) {
   timeline_.after(draw(Duration::millis(1), lease() * 2), [this, &m] { start(m); });
 }
 
-bool VoteWorld::may_lose_another() const {
-  const auto lost = std::count_if(members_.begin(), members_.end(), [](const VoteMember& m) { return m.lost; });
-  return (static_cast<std::size_t>(lost) + 1) * 2 < declared_.size();
+// Fewer than half are lost, and one of those that are left may stand.
+bool VoteWorld::may_be_lost(const VoteMember& m) const {
+  const auto lost = std::count_if(members_.begin(), members_.end(), [](const VoteMember& one) { return one.lost; });
+  const bool one_stands = std::any_of(members_.begin(), members_.end(), [&m](const VoteMember& one) {
+    return one.id != m.id && !one.lost && !one.gone && vote::may_stand(one.claim.capabilities);
+  });
+  return one_stands && (static_cast<std::size_t>(lost) + 1) * 2 < declared_.size();
 }
 
 bool VoteWorld::whole() const {
@@ -144,7 +148,7 @@ bool VoteWorld::whole() const {
 
 // The disk of a node goes back in time. The others have heard of its last start, or it could not be found out.
 void VoteWorld::roll_back(VoteMember& m) {
-  if (m.gone || m.lost || m.disk.kept().size() < 2 || !may_lose_another()) return;
+  if (m.gone || m.lost || m.disk.kept().size() < 2 || !may_be_lost(m)) return;
   const std::size_t kept = 1 + prng().below(m.disk.kept().size() - 1);
   // An older record of the same start would be as good as the newest: it is the same life that goes on.
   const bool earlier = m.disk.kept()[kept - 1].start + 1 < m.disk.newest().start;
@@ -162,7 +166,7 @@ void VoteWorld::roll_back(VoteMember& m) {
 void VoteWorld::clone(VoteMember& m) {
   if (m.gone || !m.up || m.paused || m.lost || members_.size() == members_.capacity() || clones_ == 1) return;
   // Either of them may end as one that follows only.
-  if (!may_lose_another()) return;
+  if (!may_be_lost(m)) return;
   BW_PROBE("vote world: one id, two processes");
   ++clones_;
   VoteMember& twin = members_.emplace_back();
@@ -177,10 +181,11 @@ void VoteWorld::clone(VoteMember& m) {
   hold_until_ = now() + timing_.promise() * 2;
   start(twin);
   timeline_.after(timing_.promise() * 2, [this, &m, &twin] {
-    // The older process is the one that is not listened to any more.
+    // One of them is ended, and the other one started anew: it may be silent. Its disk may have become the older one.
     crash(m, false);
     m.gone = true;
-    twin.lost = m.lost;
+    crash(twin, false);
+    start(twin);
   });
 }
 

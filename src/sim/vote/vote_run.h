@@ -66,7 +66,7 @@ class VoteWorld final : private GroupWorld<VoteKernel> {
   void change_worth(VoteMember& m);
   void clone(VoteMember& m);
   void roll_back(VoteMember& m);
-  bool may_lose_another() const;
+  bool may_be_lost(const VoteMember& m) const;
   bool whole() const;
   void make_whole();
 

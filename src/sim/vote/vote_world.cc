@@ -67,7 +67,7 @@ VoteWorld::VoteWorld(uint64_t seed, VoteMistake mistake, bool trace, Setting set
 // keys that are put together, and clocks that run slow.
 Duration VoteWorld::slack() const {
   const Duration round = timing_.gather * 4 + timing_.discovery_backoff * 2;
-  return Duration::from_seconds_f((round * 4 + lease() * 2).seconds_f() / (1 - worst_drift_));
+  return Duration::from_seconds_f((round * 6 + lease() * 2).seconds_f() / (1 - worst_drift_));
 }
 
 void VoteWorld::expect_admin_that_stays() {

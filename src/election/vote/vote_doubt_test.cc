@@ -1,0 +1,71 @@
+// Voters that do not believe what a candidate says of itself, and elections that this splits.
+#include "election/vote/vote_elector.h"
+#include "election/vote/vote_testing.h"
+
+namespace bellwether::vote {
+namespace {
+
+const VoteTiming kLan = VoteTiming::lan();
+
+// Node 1 is dead. Node 2 believes itself, and node 3 does not: its life began after it had been heard of.
+void split_votes(VoteGroup& group) {
+  ASSERT_EQ(group.lead(), 1u);
+  group.stop(1);
+  group.stop(2);
+  group.start(2);
+}
+
+TEST(VoteDoubt, votes_that_are_split_are_not_split_for_ever) {
+  VoteGroup group(3);
+  split_votes(group);
+  EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() != 0; }));
+  EXPECT_TRUE(group.was_noted(3, "does not vote for node 2: it is up for"));
+  EXPECT_EQ(group.admin(), 3u);
+}
+
+TEST(VoteDoubt, an_election_that_is_split_is_over_soon_after_all_who_take_part_have_voted) {
+  VoteGroup group(3);
+  split_votes(group);
+  group.forget();
+  const auto votes = [&] { return group.sent<Vote>(2) > 0 && group.sent<Vote>(3) > 0; };
+  ASSERT_TRUE(group.run_until(Duration::seconds(30), votes));
+  EXPECT_TRUE(group.run_until(kLan.gather * 2 + Duration::millis(5),
+                              [&] { return group.all<ElectionComplete>(3).size() == 1; }));
+  EXPECT_EQ(group.all<ElectionComplete>(3).at(0).why, "no candidate had enough votes in time");
+}
+
+// What was read late makes all that is said later look like a lie.
+TEST(VoteDoubt, a_doubt_wears_off) {
+  VoteGroup group(3);
+  group.claims[3].capabilities = {};
+  ASSERT_EQ(group.lead(), 1u);
+  Claim claim = group.claims[2];
+  claim.experience += kClaimSlack + kLan.heartbeat_timeout * 10;
+  group.say(2, Measured{claim});
+  group.stop(1);
+  group.forget();
+  EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() == 2; }));
+  std::size_t doubts = 0;
+  for (const Note& one : group.all<Note>(3)) doubts += one.text.starts_with("does not vote for node 2: an experience");
+  EXPECT_EQ(doubts, 4u) << "1, 3, 7 and 15 heartbeat timeouts are forgiven";
+}
+
+TEST(VoteDoubt, what_a_candidate_says_of_itself_is_as_old_as_its_word) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const Instant measured = Instant::from_ns(1'000'000'000);
+  group.run(Duration::minutes(10));
+  group.stop(1);
+  group.forget();
+  ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group.sent<Candidacy>(2) == 1; }));
+  for (const Broadcast& one : group.all<Broadcast>(2)) {
+    const auto* candidacy = std::get_if<Candidacy>(&one.message.body);
+    if (candidacy == nullptr) continue;
+    const Duration since = group.now - measured;
+    EXPECT_GE(candidacy->claim.experience, group.claims[2].experience + since - Duration::millis(1));
+    EXPECT_GE(candidacy->claim.uptime, group.claims[2].uptime + since - Duration::millis(1));
+  }
+}
+
+}  // namespace
+}  // namespace bellwether::vote

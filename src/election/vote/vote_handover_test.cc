@@ -1,0 +1,113 @@
+#include "election/vote/vote_elector.h"
+#include "election/vote/vote_testing.h"
+
+namespace bellwether::vote {
+namespace {
+
+const VoteTiming kLan = VoteTiming::lan();
+
+void expect_sound(const VoteGroup& group) {
+  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
+}
+
+TEST(VoteHandover, an_admin_that_was_worse_for_long_hands_over) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(kLan.leader_min_term);
+  Claim poor = group.claims[1];
+  poor.resources = {1, 1, 1, 0.2};
+  group.say(1, Measured{poor});
+  group.run(kLan.heartbeat() * 4);
+  EXPECT_EQ(group.admin(), 1u) << "not at once";
+  EXPECT_TRUE(group.run_until(kLan.heartbeat() * 10, [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kResigned);
+  expect_sound(group);
+}
+
+TEST(VoteHandover, a_transfer_names_its_heir_and_passes_the_windows) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  group.say(1, Transfer{NodeId(4)});
+  EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 4; }));
+  EXPECT_EQ(group.all<Drain>(1).size(), 1u);
+  EXPECT_EQ(group[4].admin_term(), Term(2));
+  expect_sound(group);
+}
+
+TEST(VoteHandover, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_others) {
+  VoteGroup group(5);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  group.say(1, Transfer{kNobody});
+  EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 2; }));
+  for (uint64_t id = 1; id <= 5; ++id) {
+    if (id != 2) group.stop(id);
+  }
+  VoteGroup alone(1);
+  ASSERT_EQ(alone.lead(), 1u);
+  alone.say(1, Transfer{kNobody});
+  EXPECT_EQ(alone.denied(1), "there is nobody else who stands and answers");
+  EXPECT_EQ(alone.admin(), 1u);
+}
+
+TEST(VoteHandover, a_transfer_that_cannot_be_is_denied) {
+  VoteGroup group(3);
+  group.claims[3].capabilities = {};
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  group.say(2, Transfer{NodeId(1)});
+  EXPECT_EQ(group.denied(2), "this node is not the admin");
+  group.say(1, Transfer{NodeId(9)});
+  EXPECT_EQ(group.denied(1), "there is no such node");
+  group.say(1, Transfer{NodeId(3)});
+  EXPECT_EQ(group.denied(1), "the heir does not stand");
+  group.work_stops_at_once = false;
+  group.say(1, Transfer{NodeId(2)});
+  group.say(1, Transfer{NodeId(2)});
+  EXPECT_EQ(group.denied(1), "it hands over already: it hands over to node 2");
+}
+
+TEST(VoteHandover, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_it) {
+  VoteGroup group(4);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  // Whoever would be elected by scores now.
+  Claim better = group.claims[3];
+  better.resources.cpu_used = 0;
+  group.say(3, Measured{better});
+  group.say(1, Transfer{NodeId(2)});
+  group.stop(2);
+  group.run(Duration::millis(10));
+  EXPECT_EQ(group.admin(), 0u);
+  EXPECT_TRUE(group.run_until(kLan.transfer + Duration::millis(50), [&] { return group.admin() == 1; }));
+  EXPECT_GT(group[1].admin_term(), Term(1));
+  EXPECT_TRUE(group.was_noted(1, "the heir has not taken over in time"));
+  expect_sound(group);
+}
+
+TEST(VoteHandover, work_that_does_not_stop_ends_the_term_all_the_same) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(5));
+  group.work_stops_at_once = false;
+  group.say(1, Transfer{NodeId(2)});
+  group.run(Duration::seconds(29));
+  EXPECT_EQ(group.admin(), 1u);
+  EXPECT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.all<TermEnded>(1).at(0).reason, election::EndReason::kUnhealthy);
+  EXPECT_EQ(group[1].office(), Office::kStopping);
+  group.say(1, WorkStopped{});
+  EXPECT_EQ(group[1].office(), Office::kNone);
+}
+
+TEST(VoteHandover, one_that_leaves_does_not_stand_again) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.say(1, Leave{"it is stopped"});
+  EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group.admin() == 2; }));
+  EXPECT_EQ(group.all<Left>(1).size(), 1u);
+  expect_sound(group);
+}
+
+}  // namespace
+}  // namespace bellwether::vote
