@@ -14,6 +14,9 @@ using wire::Role;
 using Kind = SettingSpec::Kind;
 
 constexpr std::size_t kVotersMax = 9;
+// A scored vote is told to everybody by everybody: beyond that an election is mostly messages.
+constexpr std::size_t kScoredVotersMax = 100;
+static_assert(kScoredVotersMax <= vote::kMostNodes);
 
 constexpr std::array kSpecs{
     SettingSpec{"cluster", "", "The cluster's name: nodes of other clusters are refused"},
@@ -34,7 +37,7 @@ constexpr std::array kSpecs{
     SettingSpec{"leadership_lease", "0s", "There a leader is replaced after so long (0s: local 2s, lan 5s, wan 15s)",
                 Kind::kDuration},
     SettingSpec{"jobs", kQuorum, "Where it stands which manager has a job, and its state: quorum, or an etcd's URL"},
-    SettingSpec{"keepers", "", "The managers that keep jobs and results, the same everywhere (usual: the voters)",
+    SettingSpec{"keepers", "", "The managers that keep jobs and results, the same everywhere (usual: up to 9 voters)",
                 Kind::kTexts},
     SettingSpec{"priority", "8", "Below 8: leads only when nodes with a higher one do not stand", Kind::kNumber,
                 "0..8"},
@@ -54,6 +57,13 @@ constexpr std::array kSpecs{
                 Kind::kChoice, "majority|plurality|highest_score"},
     SettingSpec{"vote.key", "", "PEM (Ed25519): what this node signs its messages of a scored vote with"},
     SettingSpec{"vote.keys", "", "A folder with the public key of each voter, NAME.pem"},
+    SettingSpec{"vote.weights.uptime", "0.30", "What uptime counts in the score; the weights add up to 1",
+                Kind::kShare},
+    SettingSpec{"vote.weights.capability", "0.20", "… capabilities; all weights are the same on all nodes",
+                Kind::kShare},
+    SettingSpec{"vote.weights.resources", "0.20", "… what of the machine is free", Kind::kShare},
+    SettingSpec{"vote.weights.network", "0.15", "… the network between the nodes", Kind::kShare},
+    SettingSpec{"vote.weights.experience", "0.15", "… the uptime of all lives", Kind::kShare},
     SettingSpec{"security.election_config.discovery_timeout", "0s",
                 "Between requests for an admin (0s: lan 500ms, wan 10s)", Kind::kDuration},
     SettingSpec{"security.election_config.discovery_backoff", "0s",
@@ -108,19 +118,21 @@ class Check {
     return name(setting);
   }
 
-  void majority_of(std::string_view setting, std::vector<std::string> names, const char* more) {
+  void majority_of(std::string_view setting, std::vector<std::string> names, std::size_t most, const char* more) {
     std::sort(names.begin(), names.end());
     if (std::adjacent_find(names.begin(), names.end()) != names.end()) {
       complain(setting, yaml::in_quotes(setting) + " names a node twice: each counts once");
     }
-    if (names.size() > kVotersMax) {
-      complain(setting, yaml::in_quotes(setting) + " has " + std::to_string(names.size()) + " names; at most 9",
-               std::string("5 survive the loss of 2; more only make ") + more + " slower");
+    if (names.size() > most) {
+      complain(
+          setting,
+          yaml::in_quotes(setting) + " has " + std::to_string(names.size()) + " names; at most " + std::to_string(most),
+          std::string("5 survive the loss of 2; more only make ") + more + " slower");
     }
   }
 
   void voters(const NodeConfig& config) {
-    majority_of("voters", config.voters, "elections");
+    majority_of("voters", config.voters, config.votes_by_score() ? kScoredVotersMax : kVotersMax, "elections");
     if (!config.delegates() && config.role != Role::kWorker && config.voters.empty()) {
       complain("voters", "'voters' is missing, and this cluster elects its leader itself",
                "name all nodes that vote, the same everywhere: voters: [m1, m2, m3]");
@@ -137,8 +149,8 @@ class Check {
   void jobs(const NodeConfig& config) {
     if (config.role == Role::kWorker) return;
     if (settings_.given("keepers")) {
-      majority_of("keepers", config.keepers, "each change of a job");
-      if (!config.voters.empty()) {
+      majority_of("keepers", config.keepers, kVotersMax, "each change of a job");
+      if (!config.voters.empty() && !config.votes_by_score()) {
         complain("keepers", "'keepers' is for clusters without voters: where there are voters, they keep the jobs",
                  "leave it out");
       }
@@ -166,6 +178,9 @@ class Check {
       complain(
           "vote.key", "'vote' needs both key and keys: what is said in a scored vote is signed",
           "openssl genpkey -algorithm ed25519 -out NAME.key; openssl pkey -in NAME.key -pubout -out keys/NAME.pem");
+    }
+    if (const Status good = config.vote.weights.validate(); !good) {
+      complain("vote.weights.uptime", "'vote.weights': " + good.error().message);
     }
     if (const Status good = config.vote.timing.validate(); !good) {
       complain("security.election_config.heartbeat_timeout", "'security.election_config': " + good.error().message);
@@ -243,7 +258,11 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
   config.voters = settings.texts("voters");
   config.leadership = settings.given("leadership") ? settings.text("leadership") : kQuorum;
   config.jobs = settings.given("jobs") ? settings.text("jobs") : kQuorum;
-  config.keepers = settings.given("keepers") ? settings.texts("keepers") : config.voters;
+  if (settings.given("keepers")) {
+    config.keepers = settings.texts("keepers");
+  } else if (config.voters.size() <= kVotersMax) {
+    config.keepers = config.voters;
+  }
   config.has_gates = settings.flag("gates");
   config.profile = settings.text("profile");
   const Duration lease = settings.duration("leadership_lease");

@@ -33,13 +33,14 @@ struct NodeConfig {
   std::vector<std::string> dns_names;
   std::optional<Duration> join_limit;  // nothing: it tries for ever
 
-  std::vector<std::string> voters;   // names; the quorum is the majority of all of them, whoever is alive
-  std::string leadership;            // "quorum", "vote", or the URL of a store that decides who leads
-  VoteChoice vote;                   // of "vote"
-  Duration store_lease;              // there
-  std::string jobs;                  // "quorum", or the URL of an etcd that has their registers
-  std::vector<std::string> keepers;  // managers that keep jobs: names; the majority of all of them counts
-  bool has_gates = false;            // clients ask these then, and managers take nothing from clients
+  std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
+  std::string leadership;           // "quorum", "vote", or the URL of a store that decides who leads
+  VoteChoice vote;                  // of "vote"
+  Duration store_lease;             // there
+  std::string jobs;                 // "quorum", or the URL of an etcd that has their registers
+  std::vector<std::string>
+      keepers;             // managers that keep jobs: names; the majority of all of them counts; none: no jobs
+  bool has_gates = false;  // clients ask these then, and managers take nothing from clients
   std::string profile;
   std::string data;  // a folder
 

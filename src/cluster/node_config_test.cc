@@ -206,6 +206,61 @@ TEST_F(NodeConfigTest, a_scored_vote_has_times_of_its_own) {
   EXPECT_EQ(timing.leader_min_term, Duration::seconds(90));
 }
 
+std::string with_weights(std::string_view weights) {
+  std::string text(kVoter);
+  return text.insert(text.rfind('}'), ", weights: " + std::string(weights));
+}
+
+TEST_F(NodeConfigTest, a_scored_vote_has_weights_of_its_own) {
+  auto config = read(kVoter);
+  ASSERT_TRUE(config) << complaints;
+  const vote::ScoreWeights usual;
+  EXPECT_EQ(config->vote.weights.uptime, usual.uptime);
+  EXPECT_EQ(config->vote.weights.capability, usual.capability);
+  EXPECT_EQ(config->vote.weights.resources, usual.resources);
+  EXPECT_EQ(config->vote.weights.network, usual.network);
+  EXPECT_EQ(config->vote.weights.experience, usual.experience);
+  environment["BELLWETHER_VOTE_WEIGHTS_NETWORK"] = "0.5";
+  config = read(with_weights("{uptime: 0, capability: 0.125, resources: 0.125, experience: 0.25}"));
+  ASSERT_TRUE(config) << complaints;
+  const auto& [uptime, capability, resources, network, experience] = config->vote.weights;
+  EXPECT_THAT((std::array{uptime, capability, resources, network, experience}),
+              ElementsAre(0, 0.125, 0.125, 0.5, 0.25));
+}
+
+TEST_F(NodeConfigTest, weights_that_cannot_be_are_refused) {
+  const auto with = [&](const char* weights) { return complaint(with_weights(weights)); };
+  EXPECT_THAT(with("{uptime: 0.4}"), HasSubstr("add up to 1.1"));
+  EXPECT_THAT(with("{uptime: 30%}"), HasSubstr("a share from 0 to 1, such as 0.25"));
+  EXPECT_THAT(with("{uptime: 1.5}"), HasSubstr("a share from 0 to 1"));
+  EXPECT_THAT(with("{uptime: -0.1}"), HasSubstr("a share from 0 to 1"));
+  EXPECT_THAT(with("{uptime: nan}"), HasSubstr("a share from 0 to 1"));
+  EXPECT_THAT(with("{upteim: 0.3}"), HasSubstr("'uptime'"));
+}
+
+TEST_F(NodeConfigTest, a_scored_vote_may_have_a_hundred_voters_and_keeps_jobs_on_nine) {
+  const auto with = [](std::size_t voters, const char* more) {
+    std::string text = "cluster: prod\nname: m1\ndata: /d\nleadership: vote\nvote: {key: k, keys: ks}\nvoters: [m1";
+    for (std::size_t i = 2; i <= voters; ++i) text += ", m" + std::to_string(i);
+    return text + "]\n" + more;
+  };
+  EXPECT_THAT(complaint(with(101, "")), HasSubstr("'voters' has 101 names; at most 100"));
+  auto config = read(with(100, ""));
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->voters.size(), 100U);
+  EXPECT_TRUE(config->keepers.empty()) << "so many would make each change of a job slow";
+  config = read(with(10, "keepers: [m1, m2, m3]\n"));
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_THAT(config->keepers, ElementsAre("m1", "m2", "m3"));
+  EXPECT_THAT(complaint(with(10, "keepers: [m1, m2, m3, m4, m5, m6, m7, m8, m9, m10]\n")),
+              HasSubstr("'keepers' has 10 names; at most 9"));
+  config = read(with(9, ""));
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_EQ(config->keepers, config->voters);
+  EXPECT_THAT(complaint("cluster: prod\nname: m1\ndata: /d\nvoters: [m1, b, c, d, e, f, g, h, i, j]\n"),
+              HasSubstr("'voters' has 10 names; at most 9"));
+}
+
 TEST_F(NodeConfigTest, a_scored_vote_that_cannot_be_is_refused_with_the_remedy) {
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nvoters: [m1]\ndata: /d\nleadership: vote\n"),
               HasSubstr("openssl genpkey -algorithm ed25519"));

@@ -19,6 +19,11 @@ VoteChoice vote_choice(const Settings& settings, std::string_view profile) {
   choice.rule = rule_named(settings.text("vote.quorum"));
   choice.key = settings.text("vote.key");
   choice.keys = settings.text("vote.keys");
+  choice.weights = {.uptime = settings.share("vote.weights.uptime"),
+                    .capability = settings.share("vote.weights.capability"),
+                    .resources = settings.share("vote.weights.resources"),
+                    .network = settings.share("vote.weights.network"),
+                    .experience = settings.share("vote.weights.experience")};
   choice.timing = profile == "wan" ? vote::VoteTiming::standard() : vote::VoteTiming::lan();
   const auto take = [&settings](std::string_view name, Duration& into) {
     const Duration given = settings.duration(name);

@@ -14,6 +14,7 @@ namespace bellwether::cluster {
 struct VoteChoice {
   std::vector<std::string> capabilities;
   vote::QuorumRule rule = vote::QuorumRule::kMajority;
+  vote::ScoreWeights weights;
   vote::VoteTiming timing;
   std::string key;   // a file, PEM: what this node signs with
   std::string keys;  // a folder with NAME.pem of each member: its public key

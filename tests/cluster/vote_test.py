@@ -3,31 +3,11 @@
 
 import subprocess
 
-from lib import nodes
+from lib import nodes, voting
 from lib.world import until
 
 
-class Vote(nodes.Test):
-    def voting(self, count, **other):
-        """A cluster of that many voters; each signs with a key of its own. Nothing runs yet."""
-        cluster = self.cluster(count)
-        keys = cluster.folder / "keys"
-        keys.mkdir()
-        for name in cluster.voters:
-            key = cluster.folder / f"{name}.key"
-            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
-            key.chmod(0o600)
-            subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", keys / f"{name}.pem"], check=True)
-        self.other = other
-        return cluster
-
-    def start(self, cluster, *names, first=True, **other):
-        for name in names or cluster.voters:
-            vote = {"key": str(cluster.folder / f"{name}.key"), "keys": str(cluster.folder / "keys")}
-            settings = {"leadership": "vote", "vote": vote, **self.other, **other}
-            cluster.start(name, first=first, **settings)
-        return cluster
-
+class Vote(voting.Test):
     def test_they_elect_one_and_another_one_when_it_is_killed(self):
         cluster = self.start(self.voting(3))
         cluster.all_alive()
@@ -82,6 +62,20 @@ class Vote(nodes.Test):
             self.start(cluster, name, agent={"capabilities": capabilities})
         cluster.all_alive()
         self.assertEqual(cluster.agreed()[0], "b")
+
+    def test_who_reckons_with_other_weights_is_not_voted_for_and_told(self):
+        cluster = self.voting(3)
+        self.start(cluster, "a", "b")
+        # By these it would be the best of all: the others are worth little, as all have just begun.
+        weights = {"uptime": 0, "capability": 0, "resources": 0, "network": 1, "experience": 0}
+        keys = {"key": str(cluster.folder / "c.key"), "keys": str(cluster.folder / "keys")}
+        self.start(cluster, "c", vote={**keys, "weights": weights})
+        cluster.all_alive()
+        # The first admin may have been elected before it came.
+        cluster.agreed()
+        cluster.operator("a", "elect", "--force")
+        cluster.says("a", "the weights of the score must be the same on all nodes")
+        self.assertIn(cluster.agreed()[0], ("a", "b"))
 
     def test_without_a_majority_nobody_is_the_admin(self):
         cluster = self.start(self.voting(5))

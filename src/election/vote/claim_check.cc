@@ -45,7 +45,7 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
   const double score = score_of(claim, weights);
   if (std::abs(score - claim.score) > kScoreSlack) {
     return "a score of " + std::to_string(claim.score) + ", while what it says of itself gives " +
-           std::to_string(score);
+           std::to_string(score) + ": the weights of the score must be the same on all nodes";
   }
   if (claim.uptime > claim.experience + kClaimSlack) {
     return "it is up for " + format_duration(claim.uptime) + ", with an experience of " +

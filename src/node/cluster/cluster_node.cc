@@ -118,6 +118,7 @@ void ClusterNode::make_election() {
     settings.members = config_.voters;
     settings.rule = config_.vote.rule;
     settings.timing = config_.vote.timing;
+    settings.weights = config_.vote.weights;
     settings.capabilities = config_.vote.capabilities;
     settings.first_start = options_.first_start;
     if (settings.rule != vote::QuorumRule::kMajority) {

@@ -2,6 +2,7 @@
 
 import json
 import re
+import string
 import subprocess
 import sys
 import unittest
@@ -166,7 +167,7 @@ class Test(unittest.TestCase):
     clock = None  # the library that steps the wall clock of a process
 
     def cluster(self, voters, workers=0):
-        names = ["abcdefghi"[i] for i in range(voters)]
+        names = list(string.ascii_lowercase[:voters])
         cluster = self.kind(self.binary, self.router, names, [f"w{i + 1}" for i in range(workers)])
         self.addCleanup(cluster.__exit__)
         self.addCleanup(self.one_leader_a_term, cluster)
