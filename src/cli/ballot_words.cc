@@ -6,6 +6,7 @@
 #include "base/printable.h"
 #include "base/units.h"
 #include "cli/table.h"
+#include "cli/vote_words.h"
 #include "proto/admin.pb.h"
 
 namespace bellwether::cli {
@@ -65,7 +66,7 @@ std::string ballot_text(const AdminAnswer& answer) {
     text += "UNSAFE: the rule is " + printable(votes.rule()) +
             ", so that each side of a parted network may have an admin\n";
   }
-  if (votes.term() == 0) return text;
+  if (votes.term() == 0) return text + vote_status_text(votes) + vote_messages_text(votes);
   Table table({"NODE", "SCORE", "UPTIME", "CAPABILITY", "RESOURCES", "NETWORK", "EXPERIENCE", "VOTES", "VOTED FOR"});
   for (const auto& one : votes.nodes()) {
     if (!one.stood()) {
@@ -83,7 +84,7 @@ std::string ballot_text(const AdminAnswer& answer) {
     if (!one.doubt().empty())
       text += printable(one.name()) + " was not voted for here: " + printable(one.doubt()) + "\n";
   }
-  return text;
+  return text + vote_status_text(votes) + vote_messages_text(votes);
 }
 
 std::string ballot_json(const AdminAnswer& answer) {
@@ -112,21 +113,22 @@ std::string ballot_json(const AdminAnswer& answer) {
     node["votes"] = one.votes();
     nodes.push_back(std::move(node));
   }
-  const Json out = {{"term", votes.term()},
-                    {"over", votes.over()},
-                    {"trigger", votes.trigger()},
-                    {"winner", votes.winner()},
-                    {"why", votes.why()},
-                    {"rule", votes.rule()},
-                    {"needed", votes.needed()},
-                    {"answered_by", votes.answered_by()},
-                    {"weights",
-                     {{"uptime", weight(votes, 0)},
-                      {"capability", weight(votes, 1)},
-                      {"resources", weight(votes, 2)},
-                      {"network", weight(votes, 3)},
-                      {"experience", weight(votes, 4)}}},
-                    {"nodes", std::move(nodes)}};
+  Json out = {{"term", votes.term()},
+              {"over", votes.over()},
+              {"trigger", votes.trigger()},
+              {"winner", votes.winner()},
+              {"why", votes.why()},
+              {"rule", votes.rule()},
+              {"needed", votes.needed()},
+              {"answered_by", votes.answered_by()},
+              {"weights",
+               {{"uptime", weight(votes, 0)},
+                {"capability", weight(votes, 1)},
+                {"resources", weight(votes, 2)},
+                {"network", weight(votes, 3)},
+                {"experience", weight(votes, 4)}}},
+              {"nodes", std::move(nodes)}};
+  put_vote_status(votes, out);
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -2,7 +2,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <cstdlib>
 #include <memory>
 #include <nlohmann/json.hpp>
 
@@ -12,106 +11,32 @@
 #include "cli/cluster_words.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
-#include "cli/node_settings.h"
+#include "cli/operator_session.h"
 #include "cli/verb.h"
-#include "node/cluster/operator_client.h"
 #include "node/cluster/secrets.h"
 #include "proto/admin.pb.h"
-#include "runtime/epoll_runtime.h"
-#include "store/environment.h"
 
 namespace bellwether::cli {
 namespace {
 
 constexpr int kExitNo = 1;
 
-struct Given {
-  NodeSettings settings;
-  std::string node;
-  std::string by;
+struct Given : OperatorOptions {
   std::string to;
   std::string name;
   std::string secret_file;
-  Duration timeout = Duration::seconds(5);
   bool json = false;
   bool force = false;
+  bool messages = false;
 };
+
+std::optional<OperatorSession> open_session(const Given& given) {
+  return open_operator_session(given, "bellwether cluster");
+}
 
 int refuse(const std::string& text) {
   std::fprintf(stderr, "bellwether cluster: %s\n", text.c_str());
   return kExitUsage;
-}
-
-// A connection to the cluster as an operator, and whom to ask.
-struct Session {
-  std::unique_ptr<runtime::EpollRuntime> runtime;
-  std::unique_ptr<node::OperatorClient> client;
-  std::vector<HostPort> nodes;
-};
-
-std::string who_am_i(const Given& given) {
-  std::string by = given.by;
-  if (by.empty()) {
-    const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
-    by = user == nullptr || *user == '\0' ? "operator" : user;
-  }
-  return by;
-}
-
-// Nothing when something is wrong, which has been told.
-std::optional<Session> open_session(const Given& given) {
-  // An operator's machine needs neither a role nor a disk; whatever the file says of them is for the node.
-  auto read = read_node_settings(given.settings, {"role=worker", "name=operator", "voters=", "data="});
-  if (!read.config) return std::nullopt;
-  const cluster::NodeConfig& config = *read.config;
-  Session session;
-  if (!given.node.empty()) {
-    const auto node = parse_host_port(given.node, cluster::kDefaultPort);
-    if (!node) {
-      refuse("--node '" + given.node + "': " + node.error().message);
-      return std::nullopt;
-    }
-    session.nodes.push_back(*node);
-  } else {
-    HostPort own = config.advertise.host.empty() ? config.listen : config.advertise;
-    if (own.host == "0.0.0.0" || own.host == "::") own.host = "127.0.0.1";
-    session.nodes.push_back(own);
-    session.nodes.insert(session.nodes.end(), config.seeds.begin(), config.seeds.end());
-  }
-  auto keyring = node::read_secrets(config, &store::own_environment);
-  if (!keyring) {
-    refuse(keyring.error().message);
-    return std::nullopt;
-  }
-  auto client = node::OperatorClient::make(config, std::move(*keyring), who_am_i(given));
-  if (!client) {
-    refuse(client.error().message);
-    return std::nullopt;
-  }
-  session.client = std::make_unique<node::OperatorClient>(std::move(*client));
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) {
-    refuse(runtime.error().message);
-    return std::nullopt;
-  }
-  session.runtime = std::move(*runtime);
-  return session;
-}
-
-Result<wire::AdminAnswer> ask(Session& session, const HostPort& node, const wire::AdminRequest& request,
-                              Duration timeout) {
-  return session.runtime->run(session.client->ask(*session.runtime, node, request, timeout));
-}
-
-// The first node that can be asked answers; a refusal is an answer.
-Result<wire::AdminAnswer> ask_any(Session& session, const wire::AdminRequest& request, Duration timeout) {
-  std::string troubles;
-  for (const HostPort& node : session.nodes) {
-    auto answer = ask(session, node, request, timeout);
-    if (answer || answer.error().code == Errc::kRefused) return answer;
-    troubles += (troubles.empty() ? "" : "\n  ") + answer.error().message;
-  }
-  return fail(Errc::kUnreachable, "no node could be asked:\n  " + troubles);
 }
 
 int answered(const Result<wire::AdminAnswer>& answer, bool json) {
@@ -172,7 +97,7 @@ struct Target {
 // Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is said again
 // to nodes that do not know the new one yet, or the old one any more.
 template <class Ask>
-Result<wire::AdminAnswer> with_any_secret(Session& session, Ask asked) {
+Result<wire::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
   wire::Keyring& keyring = session.client->keyring();
   Result<wire::AdminAnswer> answer = fail(Errc::kInvalid, "no secret is known");
   for (const wire::KeyId id : keyring.ids()) {
@@ -184,7 +109,7 @@ Result<wire::AdminAnswer> with_any_secret(Session& session, Ask asked) {
 }
 
 // All members that are alive; an error when one is not, because it would be left behind with the old secret.
-Result<std::vector<Target>> all_members(Session& session, Duration timeout) {
+Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeout) {
   wire::AdminRequest request;
   request.mutable_members();
   const auto known = with_any_secret(session, [&] { return ask_any(session, request, timeout); });
@@ -204,8 +129,8 @@ Result<std::vector<Target>> all_members(Session& session, Duration timeout) {
 }
 
 // One step on every node; stops at the first that fails.
-Status on_all(Session& session, const std::vector<Target>& nodes, const wire::AdminRequest& request, const char* what,
-              Duration timeout) {
+Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const wire::AdminRequest& request,
+              const char* what, Duration timeout) {
   for (const Target& node : nodes) {
     const auto answer = with_any_secret(session, [&] { return ask(session, node.place, request, timeout); });
     if (!answer) {
@@ -261,10 +186,7 @@ int rotate(const Given& given) {
 }
 
 void add_common(CLI::App* command, Given& given) {
-  add_node_settings(command, given.settings);
-  command->add_option("--node", given.node, "Ask this node (default: that of --config, then its seeds)")
-      ->type_name("HOST:PORT");
-  command->add_option("--by", given.by, "Who asks, for the nodes' audit logs (default $USER)");
+  add_operator(command, given);
   add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
   command->add_flag("--json", given.json, "As JSON");
 }
@@ -304,12 +226,13 @@ void add_cluster(CLI::App& app, int& exit_code) {
     request.mutable_quorum();
     exit_code = question(*given, request);
   });
-  add("votes", "The last election by scores: who stood, what each is worth, who voted for whom")
-      ->callback([given, &exit_code] {
-        wire::AdminRequest request;
-        request.mutable_votes();
-        exit_code = question(*given, request);
-      });
+  CLI::App* votes = add("votes", "The last election by scores: who stood, what each is worth, who voted for whom");
+  votes->add_flag("--messages", given->messages, "Also the last messages of elections, the newest 200 of that node");
+  votes->callback([given, &exit_code] {
+    wire::AdminRequest request;
+    request.mutable_votes()->set_messages(given->messages);
+    exit_code = question(*given, request);
+  });
   CLI::App* elect = add("elect", "Where nodes vote by scores: the admin gives up its office, and all elect again");
   elect->add_flag("--force", given->force, "Also soon after the last election");
   elect->callback([given, &exit_code] {

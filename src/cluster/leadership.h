@@ -29,6 +29,9 @@ class Leadership {
     virtual void on_term_ended(const election::TermEnded& ended) = 0;
     // Empty: nobody is known to lead. `term` is the fencing token, whoever gives it out.
     virtual void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) = 0;
+    // Where scores are voted on: an election in which this node took part is over: the winner, or nobody (empty); its
+    // term; and why it ended so.
+    virtual void on_election_complete(const std::string&, election::Term, const std::string&) {}
     virtual void on_voters_changed(const std::vector<std::string>&) {}
     // After leave(): this node stands no more.
     virtual void on_retired() {}
@@ -78,6 +81,8 @@ class Leadership {
   virtual View view() const = 0;
   // Nothing where no scores are voted on.
   virtual std::optional<VoteView> last_vote() const { return std::nullopt; }
+  // The last messages of a scored vote, the oldest first.
+  virtual std::vector<VoteMessageView> vote_messages() const { return {}; }
   // An election, as an operator asks for it; `forced`: also soon after the last one. kRefused says why there is none.
   virtual Status call_election(bool) {
     return fail(Errc::kUnsupported, "elections are called where nodes vote by scores: leadership: vote");

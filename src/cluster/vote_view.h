@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/vote_status.h"
 #include "election/vote/score.h"
 
 namespace bellwether::cluster {
@@ -30,6 +31,7 @@ struct VoteView {
   std::size_t needed = 0;
   vote::ScoreWeights weights;
   std::vector<Node> nodes;  // all members
+  VoteStatus status;
 };
 
 }  // namespace bellwether::cluster

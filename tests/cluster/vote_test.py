@@ -32,6 +32,65 @@ class Vote(voting.Test):
         cluster.all_alive()
         self.assertEqual(cluster.agreed(), (second, later), "who comes back takes nothing away")
 
+    def test_heartbeats_promises_and_messages_are_shown(self):
+        cluster = self.start(self.voting(3))
+        cluster.all_alive()
+        leader, term = cluster.agreed()
+        follower = next(name for name in cluster.voters if name != leader)
+        until("two heartbeats were answered",
+              lambda: all(one["answered"] > 1 for one in cluster.ask(leader, "votes")["followers"]))
+        admin, other = cluster.ask(leader, "votes", "--messages"), cluster.ask(follower, "votes")
+        self.assertEqual((admin["heartbeat"]["direction"], admin["heartbeat"]["term"]), ("sent", term))
+        self.assertEqual((other["heartbeat"]["direction"], other["heartbeat"]["term"]), ("heard", term))
+        self.assertGreater(admin["heartbeat"]["sequence"], admin["heartbeat"]["round"])
+        self.assertLess(other["heartbeat"]["age_ms"], 10000)
+        self.assertEqual({one["to"] for one in admin["promises"]}, {leader})
+        self.assertEqual([(one["by"], one["to"]) for one in other["promises"]], [(follower, leader)])
+        self.assertLessEqual(other["promises"][0]["ends_in_ms"], 1010)
+        self.assertNotIn("messages", other, "only who asks for them gets them")
+        told = admin["messages"]
+        self.assertLessEqual(len(told), 200)
+        said = {one["message"]["type"]: one for one in told if one["direction"] == "sent"}
+        self.assertEqual((said["heartbeat"]["peer"], said["heartbeat"]["message"]["from"]), ("all", leader))
+        heard = [one for one in told if one["direction"] == "heard"]
+        self.assertTrue(all(one["accepted"] and one["peer"] == one["message"]["from"] for one in heard))
+        self.assertIn("heartbeat_answer", {one["message"]["type"] for one in heard})
+        code, text = cluster.operator(follower, "votes", "--messages", json_too=False)
+        self.assertEqual(code, 0)
+        self.assertRegex(text, f"{follower} has heard the last heartbeat .* ago: number .* of term {term}, sequence")
+        self.assertIn(f"{follower} has promised {leader} to answer nobody else for", text)
+        self.assertRegex(text, f"from +{leader} +heartbeat +{term} +[0-9]+ +accepted")
+        [complete] = [one for one in cluster.said(leader, "election_complete") if one["term"] == term]
+        self.assertEqual(complete["winner"], leader)
+
+    def test_elections_and_heartbeats_have_their_metrics(self):
+        cluster = self.start(self.voting(3))
+        cluster.all_alive()
+        leader, _ = cluster.agreed()
+        others = [name for name in cluster.voters if name != leader]
+
+        def counted(name, metric, **labels):
+            return sum(value for own, value in cluster.samples(name, metric) if labels.items() <= own.items())
+        elected = counted(leader, "bellwether_vote_elections_total", result="elected")
+        self.assertGreaterEqual(elected, 1)
+        self.assertEqual(cluster.metric(leader, "bellwether_vote_election_seconds_count"),
+                         counted(leader, "bellwether_vote_elections_total"))
+        self.assertGreaterEqual(cluster.metric(leader, "bellwether_vote_participation"), 0.6)
+        self.assertEqual(len(cluster.samples(leader, "bellwether_vote_score")), 3)
+        self.assertGreaterEqual(counted(leader, "bellwether_vote_votes", node=leader), 2)
+        until("heartbeats are heard", lambda: cluster.metric(others[0], "bellwether_vote_heartbeats_heard_total") > 2)
+        self.assertGreater(cluster.metric(leader, "bellwether_vote_heartbeats_sent_total"), 2)
+        self.assertLess(cluster.metric(others[0], "bellwether_vote_heartbeat_age_seconds"), 10)
+        self.assertGreaterEqual(counted(leader, "bellwether_vote_messages_total", direction="sent", kind="heartbeat"), 2)
+        # A node that is gone answers nothing.
+        missed = counted(leader, "bellwether_vote_heartbeats_missed_total", node=others[0])
+        cluster.running.pop(others[0]).kill()
+        until("its answers are missed",
+              lambda: counted(leader, "bellwether_vote_heartbeats_missed_total", node=others[0]) > missed + 2)
+        cluster.operator(leader, "elect", "--force")
+        until("the called election is counted", lambda: counted(
+            leader, "bellwether_vote_elections_total", trigger="manual_trigger", result="elected") >= 1)
+
     def test_an_operator_moves_the_office_to_a_node_of_its_choice(self):
         cluster = self.start(self.voting(3))
         cluster.all_alive()
@@ -103,6 +162,11 @@ class Vote(voting.Test):
         cluster.all_alive()
         self.assertIn(cluster.agreed(["b", "c"])[0], ("b", "c"))
         cluster.says("b", "said to be of 'a', and is not signed by its key")
+        self.assertGreater(dict((labels["reason"], value) for labels, value in
+                                cluster.samples("b", "bellwether_vote_refused_total"))["not_signed"], 0)
+        told = cluster.ask("b", "votes", "--messages")["messages"]
+        self.assertIn(("a", None, "not_signed"), {(one["peer"], one["message"], one["refused"])
+                                                  for one in told if one["message"] is None})
 
     def test_keys_that_do_not_fit_are_said_with_the_remedy(self):
         cluster = self.voting(2)

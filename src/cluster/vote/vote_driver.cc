@@ -29,6 +29,14 @@ vote::VoteConfig config_of(const VoteSettings& settings) {
   return config;
 }
 
+std::vector<vote::NodeId> peers_of(const VoteSettings& settings) {
+  std::vector<vote::NodeId> out;
+  for (const std::string& name : settings.members) {
+    if (name != settings.self) out.push_back(node_id(name));
+  }
+  return out;
+}
+
 }  // namespace
 
 VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard,
@@ -43,7 +51,8 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
       resources_(resources),
       settings_(std::move(settings)),
       listener_(listener),
-      kernel_(config_of(settings_), seed) {
+      kernel_(config_of(settings_), seed),
+      watch_(peers_of(settings_), [this](vote::NodeId node) { return name_of(node); }) {
   for (const std::string& name : settings_.members) {
     names_[node_id(name)] = name;
     if (name != settings_.self) network_[node_id(name)];
@@ -192,12 +201,14 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   const std::string& sender = connection.peer().identity.node;
   const auto bytes = seal_.open(as_text(inbound.body), sender);
   auto message = bytes ? decode_vote_message(*bytes) : tl::unexpected(bytes.error());
+  Unheard why = bytes ? Unheard::kUnreadable : Unheard::kUnsigned;
   if (message && message->from != node_id(sender)) {
+    why = Unheard::kImpostor;
     message = fail(Errc::kProtocol, "a message of '" + printable(sender) + "' in the name of another node");
   }
   if (message) return step(vote::Received{std::move(*message)});
   // The first of many is said.
-  if (refused_++ == 0) listener_.on_note(true, message.error().message);
+  if (watch_.unheard(runtime_.wall_now(), sender, why)) listener_.on_note(true, message.error().message);
 }
 
 void VoteDriver::set_health(const quorum::LocalHealth& health) {
@@ -244,6 +255,7 @@ std::optional<VoteView> VoteDriver::last_vote() const {
   view.rule = to_string(settings_.rule);
   view.needed = settings_.rule == vote::QuorumRule::kMajority ? vote::majority_of(settings_.members.size()) : 1;
   view.weights = settings_.weights;
+  view.status = status();
   const vote::Ballot* ballot = kernel_.ballot();
   if (ballot == nullptr) return view;
   view.term = kernel_.ballot_term().value();
@@ -283,7 +295,10 @@ void VoteDriver::step(const vote::Event& event) {
     inbox_.pop_front();
     vote::Effects effects;
     // The boot clock is read for each event: what the kernel decides must not be older than the event.
-    kernel_.step(runtime_.boot_now(), next, effects);
+    const Instant now = runtime_.boot_now();
+    const auto refused_before = kernel_.refusals();
+    kernel_.step(now, next, effects);
+    watch(now, next, refused_before, effects);
     for (vote::Effect& effect : effects) carry_out(effect);
   }
   busy_ = false;
@@ -334,9 +349,7 @@ void VoteDriver::carry_out(vote::Effect& effect) {
     listener_.on_leader_changed(name_of(changed->new_admin), changed->term, named(changed->evidence));
   } else if (const auto* complete = std::get_if<vote::ElectionComplete>(&effect)) {
     ended_ = *complete;
-    const std::string winner = complete->winner == vote::kNobody ? "nobody" : "'" + name_of(complete->winner) + "'";
-    listener_.on_note(false, "the election of term " + std::to_string(complete->term.value()) + " is over, and " +
-                                 winner + " has won: " + named(complete->why));
+    listener_.on_election_complete(name_of(complete->winner), complete->term, named(complete->why));
   } else if (const auto* denied = std::get_if<vote::Denied>(&effect)) {
     denied_ = named(denied->why);
   } else if (const auto* refused = std::get_if<vote::Refused>(&effect)) {

@@ -4,6 +4,7 @@
 // that of its runtime.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "cluster/peer_names.h"
 #include "cluster/vote/network_quality.h"
 #include "cluster/vote/vote_seal.h"
+#include "cluster/vote/vote_watch.h"
 #include "election/vote/vote_elector.h"
 
 namespace bellwether::cluster {
@@ -64,12 +66,11 @@ class VoteDriver final : public Leadership, private Service {
   View view() const override;
 
   std::optional<VoteView> last_vote() const override;
+  std::vector<VoteMessageView> vote_messages() const override { return watch_.messages(); }
   Status call_election(bool forced) override;
   const vote::VoteElector& kernel() const { return kernel_; }
   // Empty for nobody.
   std::string name_of(vote::NodeId node) const;
-  // Messages that were refused: not signed, not what they should be, or from somebody else than they say.
-  uint64_t refused() const { return refused_; }
 
  private:
   runtime::task<vote::Start> load();
@@ -84,6 +85,10 @@ class VoteDriver final : public Leadership, private Service {
   Status ask(vote::Event event);
   void step(const vote::Event& event);
   void carry_out(vote::Effect& effect);
+  // vote_driver_watch.cc: what people are told of it
+  void watch(Instant now, const vote::Event& event, const std::array<uint64_t, vote::kRefusals>& refused_before,
+             const vote::Effects& effects);
+  VoteStatus status() const;
   void send(vote::NodeId to, const vote::Message& message);
   std::string named(const std::string& text) const;
   static runtime::task<void> persist(VoteDriver* self, vote::Record record);
@@ -111,7 +116,8 @@ class VoteDriver final : public Leadership, private Service {
   bool busy_ = false;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;
-  uint64_t refused_ = 0;
+  VoteWatch watch_;
+  vote::Term watched_;  // the last election whose begin it was told
 };
 
 }  // namespace bellwether::cluster

@@ -82,6 +82,7 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
 
   std::string leader;
   std::vector<std::string> notes;
+  std::vector<std::string> complete;  // who has won
   std::vector<election::TermOfOffice> terms;
   std::vector<election::TermEnded> ended;
 
@@ -93,6 +94,9 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
     if (end.work_runs) driver_->work_stopped();
   }
   void on_leader_changed(const std::string& name, election::Term, const std::string&) override { leader = name; }
+  void on_election_complete(const std::string& winner, election::Term, const std::string&) override {
+    complete.push_back(winner);
+  }
   void on_note(bool, const std::string& text) override { notes.push_back(text); }
   void on_refused(const PeerAddress&) override {}
   void on_trouble(const PeerAddress&, const Error&) override {}
@@ -183,8 +187,43 @@ TEST_F(VoteDriverTest, who_signs_with_another_key_is_not_listened_to) {
   make("a", 9, 0.1), make("b", 2, 0.2), make("c", 3, 0.3);
   for (const auto& [name, node] : nodes_) node->start(true);
   until([&] { return nodes_.at("b")->leads() && nodes_.at("c")->leader == "b"; });
-  EXPECT_GT(nodes_.at("b")->driver().refused(), 0u);
+  const VoteCounts counts = nodes_.at("b")->driver().last_vote()->status.counts;
+  EXPECT_GT(counts.unheard[static_cast<std::size_t>(Unheard::kUnsigned)], 0u);
+  EXPECT_GT(counts.unsigned_of.at("a"), 0u);
   EXPECT_THAT(nodes_.at("b")->notes, testing::Contains(HasSubstr("said to be of 'a', and is not signed by its key")));
+}
+
+TEST_F(VoteDriverTest, elections_heartbeats_and_promises_are_counted_and_told) {
+  make_all();
+  until([&] { return all_follow("a") && nodes_.at("a")->leads(); });
+  const auto status = [&](const char* name) { return nodes_.at(name)->driver().last_vote()->status; };
+  until([&] { return status("a").followers.at(0).beats.answered > 1 && status("b").counts.beats_heard > 2; });
+  const VoteStatus admin = status("a");
+  const VoteStatus follower = status("b");
+  ASSERT_TRUE(admin.heartbeat && follower.heartbeat);
+  EXPECT_TRUE(admin.heartbeat->sent);
+  EXPECT_FALSE(follower.heartbeat->sent);
+  EXPECT_GT(admin.heartbeat->sequence, admin.heartbeat->round);
+  EXPECT_LT(follower.heartbeat->age, Duration::minutes(1));
+  ASSERT_EQ(admin.promises.size(), 2u);
+  EXPECT_EQ(admin.promises[0].by, "b");
+  EXPECT_EQ(admin.promises[0].to, "a");
+  EXPECT_LE(admin.promises[0].ends_in, Duration::seconds(1));
+  ASSERT_EQ(follower.promises.size(), 1u);
+  EXPECT_EQ(follower.promises[0].by, "b");
+  EXPECT_EQ(follower.promises[0].to, "a");
+  EXPECT_GE(admin.elections_last_hour, 1u);
+  EXPECT_EQ(admin.counts.lengths.count, admin.elections_last_hour);
+  EXPECT_GE(admin.counts.participation, 2.0 / 3);
+  const auto messages = nodes_.at("b")->driver().vote_messages();
+  const auto has = [&](bool sent, std::string_view kind) {
+    return std::any_of(messages.begin(), messages.end(),
+                       [&](const VoteMessageView& one) { return one.sent == sent && one.kind == kind; });
+  };
+  EXPECT_TRUE(has(false, "winner"));
+  EXPECT_TRUE(has(false, "heartbeat"));
+  EXPECT_TRUE(has(true, "vote"));
+  EXPECT_EQ(nodes_.at("b")->complete.back(), "a");
 }
 
 TEST_F(VoteDriverTest, what_it_has_voted_and_promised_outlives_it) {

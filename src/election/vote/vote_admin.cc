@@ -17,16 +17,16 @@ void VoteElector::on_winner(Instant now, NodeId from, const Winner& winner, Effe
   const std::set<NodeId> voters(winner.voters.begin(), winner.voters.end());
   for (const NodeId voter : voters) {
     if (voter != config_.self && !peers_.contains(voter)) {
-      return refuse(from, peer, "says that it was elected by somebody who is no member", out);
+      return refuse(from, peer, Refusal::kNotElected, "says that it was elected by somebody who is no member", out);
     }
   }
   if (config_.rule == QuorumRule::kMajority && voters.size() < majority_of(config_.members.size())) {
-    return refuse(from, peer, "says that it was elected by fewer than a majority", out);
+    return refuse(from, peer, Refusal::kNotElected, "says that it was elected by fewer than a majority", out);
   }
   const bool voted = record_.term == winner.term && record_.vote == from;
   if (voters.contains(config_.self) && !voted && record_.term >= winner.term) {
     BW_PROBE("vote: a winner that claims a vote which it was not given");
-    return refuse(from, peer, "says that this node has voted for it, which it has not", out);
+    return refuse(from, peer, Refusal::kNotElected, "says that this node has voted for it, which it has not", out);
   }
   on_admin_word(now, from, peer.mark, winner.term, winner.round, out);
 }
@@ -43,7 +43,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
     }
   }
   if (term < std::max(record_.promised, admin_term_)) {
-    refuse(from, peers_.at(from), "it is the admin of an older term", out);
+    refuse(from, peers_.at(from), Refusal::kOlderTerm, "it is the admin of an older term", out);
     return tell(from, out);
   }
   if (term == admin_term_ && admin_ != kNobody && admin_ != from) {
@@ -134,6 +134,15 @@ void VoteElector::on_answer(Instant now, Peer& from, const HeartbeatAnswer& answ
   // Written so that a score which is no number is none.
   from.score = answer.score >= 0 && answer.score <= 1 ? answer.score : 0;
   count_promises(now, out);
+}
+
+std::map<NodeId, Instant> VoteElector::promises() const {
+  std::map<NodeId, Instant> out;
+  if (!in_office()) return out;
+  for (const auto& [node, peer] : peers_) {
+    if (peer.acked) out[node] = peer.acked_sent + config_.timing.longest_act();
+  }
+  return out;
 }
 
 // The latest instant such that a quorum has answered what was sent then or later; 0: there is none. This node itself

@@ -31,6 +31,18 @@ std::string_view to_string(Trigger trigger) {
   return "";
 }
 
+std::string_view to_string(Refusal refusal) {
+  switch (refusal) {
+    case Refusal::kStranger: return "not_a_member";
+    case Refusal::kEarlierLife: return "earlier_life";
+    case Refusal::kSecondProcess: return "second_process";
+    case Refusal::kReplay: return "heard_before";
+    case Refusal::kOlderTerm: return "older_term";
+    case Refusal::kNotElected: return "not_elected";
+  }
+  return "";
+}
+
 VoteElector::VoteElector(VoteConfig config, uint64_t seed)
     : config_(std::move(config)),
       prng_(seed),
@@ -194,6 +206,7 @@ void VoteElector::on_received(Instant now, const Message& message, Effects& out)
   if (message.from == config_.self) return;
   const auto at = peers_.find(message.from);
   if (at == peers_.end()) {
+    ++refusals_[static_cast<std::size_t>(Refusal::kStranger)];
     out.push_back(Refused{message.from, "it is not a member"});
     return;
   }
@@ -229,7 +242,7 @@ bool VoteElector::is_listened_to(Instant now, NodeId from, Peer& peer, const Mes
   const bool other = message.start == peer.start && message.mark != peer.mark;
   if (older || other) {
     BW_PROBE("vote: a life that is over, or a second process under one id");
-    refuse(from, peer,
+    refuse(from, peer, older ? Refusal::kEarlierLife : Refusal::kSecondProcess,
            older ? "it comes from an earlier life of this node, or from an older copy of its disk"
                  : "another process has the same id",
            out);
@@ -254,14 +267,15 @@ bool VoteElector::is_listened_to(Instant now, NodeId from, Peer& peer, const Mes
   }
   const uint64_t back = peer.newest - message.sequence;
   if (back >= 64 || (peer.heard >> back & 1) != 0) {
-    refuse(from, peer, "it was heard before", out);
+    refuse(from, peer, Refusal::kReplay, "it was heard before", out);
     return false;
   }
   peer.heard |= uint64_t{1} << back;
   return true;
 }
 
-void VoteElector::refuse(NodeId from, Peer& peer, std::string why, Effects& out) {
+void VoteElector::refuse(NodeId from, Peer& peer, Refusal kind, std::string why, Effects& out) {
+  ++refusals_[static_cast<std::size_t>(kind)];
   if (peer.refused == why) return;
   peer.refused = why;
   out.push_back(Refused{from, std::move(why)});

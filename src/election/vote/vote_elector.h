@@ -81,6 +81,13 @@ class VoteElector {
   Term ballot_term() const { return round_ ? round_->term : Term(); }
   Trigger ballot_trigger() const { return round_ ? round_->trigger : Trigger::kDiscoveryFailure; }
   bool ballot_over() const { return round_ && round_->over; }
+  // Whom this node has promised to answer nobody else, and until when; kNobody: never anybody in this life.
+  NodeId promised_to() const { return promised_to_; }
+  Instant promised_until() const { return promised_until_; }
+  // While it is in office: until when it may count on the promise of each who has answered.
+  std::map<NodeId, Instant> promises() const;
+  // Messages that were not listened to, by reason.
+  const std::array<uint64_t, kRefusals>& refusals() const { return refusals_; }
   const VoteConfig& config() const { return config_; }
 
  private:
@@ -131,7 +138,7 @@ class VoteElector {
   void on_received(Instant now, const Message& message, Effects& out);
   void on_persisted(Instant now, const Persisted& done, Effects& out);
   bool is_listened_to(Instant now, NodeId from, Peer& peer, const Message& message, Effects& out);
-  void refuse(NodeId from, Peer& peer, std::string why, Effects& out);
+  void refuse(NodeId from, Peer& peer, Refusal kind, std::string why, Effects& out);
   uint64_t persist(Effects& out);
   void say(NodeId to, Body body, Effects& out);  // kNobody: to all
   void say_when_durable(uint64_t version, NodeId to, Body body, Effects& out);
@@ -202,6 +209,7 @@ class VoteElector {
   Periodic beats_;
   std::map<NodeId, Peer> peers_;
   uint64_t sequence_ = 0;
+  std::array<uint64_t, kRefusals> refusals_{};
 
   bool started_ = false;
   bool silent_ = false;  // another process has this id

@@ -127,6 +127,18 @@ struct ElectionComplete {
 struct Reconstruct {
   Term term;
 };
+// What is wrong with a message that is not listened to.
+enum class Refusal : uint8_t {
+  kStranger,
+  kEarlierLife,
+  kSecondProcess,
+  kReplay,
+  kOlderTerm,
+  kNotElected,  // it says that it has won, and cannot have
+};
+inline constexpr std::size_t kRefusals = 6;
+// "not_a_member", "earlier_life", "second_process", "heard_before", "older_term", "not_elected".
+std::string_view to_string(Refusal refusal);
 // A message that was not listened to, and why; each reason of each sender once until something of it is in order.
 struct Refused {
   NodeId from;

@@ -33,6 +33,42 @@ TEST(VoteMessages, what_was_recorded_counts_once) {
   EXPECT_TRUE(group.was_refused(2, "it was heard before"));
 }
 
+TEST(VoteMessages, what_is_refused_counts_each_time_by_its_reason) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const auto refused = [&](Refusal why) { return group[2].refusals()[static_cast<std::size_t>(why)]; };
+  const Message beat = group.forged(1, Heartbeat{Term(1), 1});
+  for (int i = 0; i < 4; ++i) group.hear(2, beat);
+  EXPECT_EQ(refused(Refusal::kReplay), 3u) << "told once, and counted each time";
+  group.hear(2, {NodeId(9), 1, 1, 1, Term(7), Heartbeat{Term(7), 1}});
+  EXPECT_EQ(refused(Refusal::kStranger), 1u);
+  Message other = group.forged(1, Heartbeat{Term(1), 1});
+  other.mark ^= 6;
+  group.hear(2, other);
+  EXPECT_EQ(refused(Refusal::kSecondProcess), 1u);
+  other.start -= 1;
+  group.hear(2, other);
+  EXPECT_EQ(refused(Refusal::kEarlierLife), 1u);
+  group.hear(2, group.forged(3, Winner{Term(9), 1, {NodeId(3)}}));
+  EXPECT_EQ(refused(Refusal::kNotElected), 1u);
+  group.hear(2, group.forged(3, Heartbeat{Term(0), 1}));
+  EXPECT_EQ(refused(Refusal::kOlderTerm), 1u);
+}
+
+TEST(VoteMessages, an_admin_counts_on_no_promise_for_longer_than_it_was_made) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(30));
+  const auto promises = group[1].promises();
+  ASSERT_EQ(promises.size(), 2u);
+  for (const auto& [node, until] : promises) {
+    EXPECT_EQ(group[node.value()].promised_to(), NodeId(1));
+    EXPECT_LT(until, group[node.value()].promised_until());
+    EXPECT_GT(until, group.now);
+  }
+  EXPECT_TRUE(group[2].promises().empty()) << "it is in no office";
+}
+
 TEST(VoteMessages, what_comes_out_of_order_counts_and_what_is_far_too_late_does_not) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);

@@ -54,7 +54,7 @@ Result<AdminRequest> decode_admin_request(std::string_view bytes) {
     case wire::AdminRequest::kMembers: return AskMembers{};
     case wire::AdminRequest::kLeader: return AskLeader{};
     case wire::AdminRequest::kQuorum: return AskQuorum{};
-    case wire::AdminRequest::kVotes: return AskVotes{};
+    case wire::AdminRequest::kVotes: return AskVotes{in.votes().messages()};
     case wire::AdminRequest::kElect: return CallElection{in.elect().forced()};
     case wire::AdminRequest::kLeave: return Leave{};
     case wire::AdminRequest::kDrain: return Drain{};

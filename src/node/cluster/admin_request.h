@@ -18,7 +18,9 @@ struct AskMembers {};
 struct AskLeader {};
 struct AskQuorum {};
 struct AskSecrets {};
-struct AskVotes {};
+struct AskVotes {
+  bool messages = false;  // also the last ones
+};
 struct Leave {};
 struct Drain {};
 struct Transfer {

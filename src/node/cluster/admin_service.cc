@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "node/cluster/admin_request.h"
+#include "node/cluster/vote_answer.h"
 #include "proto/admin.pb.h"
 
 namespace bellwether::node {
@@ -126,10 +127,12 @@ struct Answering {
     put_quorum(desk.quorum(), *out.mutable_quorum());
     return {};
   }
-  Result<std::string> operator()(AskVotes&) {
+  Result<std::string> operator()(AskVotes& ask) {
     const auto vote = desk.last_vote();
     if (!vote) return tl::unexpected(vote.error());
     put_votes(*vote, self, *out.mutable_votes());
+    put_vote_status(vote->status, *out.mutable_votes());
+    if (ask.messages) put_vote_messages(desk.vote_messages(), *out.mutable_votes());
     return {};
   }
   Result<std::string> operator()(CallElection& ask) { return desk.call_election(ask.forced); }

@@ -3,6 +3,7 @@
 
 #include "node/cluster/node_figures.h"
 #include "node/cluster/node_impl.h"
+#include "node/cluster/vote_figures.h"
 
 namespace bellwether::node {
 
@@ -276,6 +277,9 @@ std::vector<Figure> ClusterNode::figures() const {
   sources.role = std::string(to_string(config_.role));
   sources.datacenter = config_.datacenter;
   std::vector<Figure> all = figures_of(sources);
+  if (const auto vote = election_ == nullptr ? std::nullopt : election_->last_vote()) {
+    std::ranges::copy(figures_of_vote(*vote), std::back_inserter(all));
+  }
   if (role_ != nullptr) std::ranges::copy(role_->figures(), std::back_inserter(all));
   return all;
 }

@@ -180,6 +180,13 @@ void ClusterNode::on_leader_changed(const std::string& leader, election::Term te
       {{"leader", leader}, {"term", static_cast<int64_t>(term.value())}});
 }
 
+void ClusterNode::on_election_complete(const std::string& winner, election::Term term, const std::string& why) {
+  say("election_complete",
+      "the election of term " + std::to_string(term.value()) + " is over, and " +
+          (winner.empty() ? "nobody" : "'" + winner + "'") + " has won: " + why,
+      {{"winner", winner}, {"term", static_cast<int64_t>(term.value())}});
+}
+
 void ClusterNode::on_voters_changed(const std::vector<std::string>& voters) {
   std::string names;
   for (const std::string& one : voters) names += (names.empty() ? "" : ", ") + (one.empty() ? "somebody unknown" : one);

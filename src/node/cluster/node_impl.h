@@ -71,6 +71,9 @@ class ClusterNode final : public NodeDesk,
   LeaderView leader() const override;
   QuorumView quorum() const override;
   Result<cluster::VoteView> last_vote() const override;
+  std::vector<cluster::VoteMessageView> vote_messages() const override {
+    return election_ == nullptr ? std::vector<cluster::VoteMessageView>() : election_->vote_messages();
+  }
   std::string degradation() const override { return to_string(membership_->kernel().degradation()); }
   int health_score() const override { return membership_->kernel().health_score(); }
   std::string not_ready() const override;
@@ -101,6 +104,7 @@ class ClusterNode final : public NodeDesk,
   void on_drain(const std::string& cause) override;
   void on_term_ended(const election::TermEnded& ended) override;
   void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;
+  void on_election_complete(const std::string& winner, election::Term term, const std::string& why) override;
   void on_voters_changed(const std::vector<std::string>& voters) override;
   void on_retired() override { retired_ = true; }
   void on_note(bool warning, const std::string& text) override;

@@ -75,11 +75,12 @@ web::Answer NodePage::metrics() const {
   std::string_view last;
   for (const Figure& figure : figures_.figures()) {
     const std::string name(figure.name);
-    if (figure.name != last) {
-      text += "# HELP " + name + " " + std::string(figure.help) + "\n# TYPE " + name + " " + std::string(figure.type) +
-              "\n";
+    const std::string_view family = figure.family.empty() ? figure.name : figure.family;
+    if (family != last) {
+      text += "# HELP " + std::string(family) + " " + std::string(figure.help) + "\n# TYPE " + std::string(family) +
+              " " + std::string(figure.type) + "\n";
     }
-    last = figure.name;
+    last = family;
     text += name + (figure.labels.empty() ? "" : "{" + figure.labels + "}") + " " + number(figure.value) + "\n";
   }
   return {.type = "text/plain; version=0.0.4; charset=utf-8", .body = std::move(text)};

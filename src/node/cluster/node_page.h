@@ -15,10 +15,11 @@ namespace bellwether::node {
 // One figure of the page of metrics. `labels` is what stands between the braces, or empty.
 struct Figure {
   std::string_view name;
-  std::string_view type;  // "gauge", "counter"
+  std::string_view type;  // "gauge", "counter", "histogram"
   std::string_view help;
   std::string labels;
   double value = 0;
+  std::string_view family = {};  // "histogram": that of which this is the _bucket, _sum or _count
 };
 
 class NodePage final : public web::Handler {

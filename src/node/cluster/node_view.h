@@ -70,6 +70,8 @@ class NodeDesk {
   virtual QuorumView quorum() const = 0;
   // kUnsupported: nobody votes by scores here.
   virtual Result<cluster::VoteView> last_vote() const = 0;
+  // The last messages of a scored vote, the oldest first.
+  virtual std::vector<cluster::VoteMessageView> vote_messages() const { return {}; }
   virtual std::string degradation() const = 0;
   virtual int health_score() const = 0;
   // Empty when it is ready for work, else why not.

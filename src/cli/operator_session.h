@@ -1,0 +1,38 @@
+// A command's connection to a cluster, as an operator's.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/node_settings.h"
+#include "node/cluster/operator_client.h"
+#include "proto/admin.pb.h"
+#include "runtime/epoll_runtime.h"
+
+namespace bellwether::cli {
+
+struct OperatorOptions {
+  NodeSettings settings;
+  std::string node;  // HOST:PORT; empty: that of the settings, then their seeds
+  std::string by;    // for audit logs; empty: $USER
+  Duration timeout = Duration::seconds(5);
+};
+// --config, --set, --leadership, --node and --by.
+void add_operator(CLI::App* command, OperatorOptions& options);
+
+struct OperatorSession {
+  std::unique_ptr<runtime::EpollRuntime> runtime;
+  std::unique_ptr<node::OperatorClient> client;
+  std::vector<HostPort> nodes;  // to ask, the first that answers
+};
+// Nothing when something is wrong, which has been told on standard error in the name of `command`.
+std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, const char* command);
+
+Result<wire::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const wire::AdminRequest& request,
+                              Duration timeout);
+// The first node that can be asked answers; a refusal is an answer.
+Result<wire::AdminAnswer> ask_any(OperatorSession& session, const wire::AdminRequest& request, Duration timeout);
+
+}  // namespace bellwether::cli

@@ -1,0 +1,84 @@
+// What a node remembers of the scored votes that it takes part in, for people: counts, heartbeats, and the last
+// messages. Nothing of it decides anything. It reads no clock: times come in as values.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cluster/vote_status.h"
+#include "election/vote/vote_messages.h"
+
+namespace bellwether::cluster {
+
+class VoteWatch {
+ public:
+  static constexpr std::size_t kMessages = 200;    // kept
+  static constexpr std::size_t kElections = 1000;  // kept, of the last hour
+  using Name = std::function<std::string(vote::NodeId)>;
+
+  // `peers`: all members but this one. `name` is asked whenever somebody wants to see something.
+  VoteWatch(const std::vector<vote::NodeId>& peers, Name name);
+
+  void election_began(Instant now, vote::Term term, vote::Trigger trigger);
+  // Of one that has not begun here nothing is counted. `participation`: whose vote was heard, as a share of all.
+  void election_ended(Instant now, vote::Term term, bool elected, std::optional<double> participation);
+  // `to`: kNobody is all.
+  void sent(Instant now, WallTime at, const vote::Message& message, vote::NodeId to);
+  void heard(WallTime at, const vote::Message& message, std::optional<vote::Refusal> refusal);
+  // `from`: by the connection, as is known before the message can be read.
+  // True: it is the first of its kind.
+  bool unheard(WallTime at, const std::string& from, Unheard why);
+  // The word of the admin whom this node follows has come.
+  void heard_admin(Instant now, const vote::Message& message);
+
+  // Without promises and refusals of the kernel, which it has.
+  VoteStatus status(Instant now) const;
+  std::vector<VoteMessageView> messages() const;
+
+ private:
+  struct Beats {
+    BeatCounts counts;
+    uint64_t answered_round = 0;  // in the present term
+    uint64_t missed = 0;          // bit i: the one i before the last was missed
+  };
+  struct Kept {
+    WallTime at;
+    bool sent = false;
+    std::string peer;                      // where it could not be read
+    std::optional<vote::Message> message;  // nothing: it could not be read
+    vote::NodeId to;
+    std::string_view refused;
+  };
+  struct Election {
+    vote::Term term;
+    vote::Trigger trigger = vote::Trigger::kDiscoveryFailure;
+    Instant began;
+  };
+  struct Beat {
+    bool sent = false;
+    Instant at;
+    vote::Term term;
+    uint64_t round = 0;
+    uint64_t sequence = 0;
+    vote::NodeId admin;
+  };
+
+  void keep(Kept kept);
+  void sent_beat(Instant now, const vote::Message& message, vote::Term term, uint64_t round);
+
+  Name name_;
+  VoteCounts counts_;
+  std::map<vote::NodeId, Beats> beats_;
+  std::deque<Kept> kept_;
+  std::deque<std::pair<Instant, bool>> ended_;  // when, and whether anybody was elected
+  std::optional<Election> election_;            // under way
+  std::optional<Beat> beat_;                    // the last
+};
+
+}  // namespace bellwether::cluster
