@@ -5,6 +5,7 @@
 
 #include "base/printable.h"
 #include "base/units.h"
+#include "base/wall_text.h"
 #include "cli/table.h"
 #include "cli/vote_words.h"
 #include "proto/admin.pb.h"
@@ -57,6 +58,46 @@ std::string reason(const AdminAnswer::Votes& votes) {
   return text + (winner->score() == second->score() ? ": equal, so that the lower id counts\n" : "\n");
 }
 
+Json message_json(const AdminAnswer::VoteMessage& one) {
+  Json out{{"at", format_wall(WallTime{static_cast<int64_t>(one.at_ms()) * 1'000'000})},
+           {"direction", one.sent() ? "sent" : "heard"},
+           {"peer", one.sent() && one.peer().empty() ? "all" : one.peer()},
+           {"accepted", one.refused().empty()},
+           {"refused", one.refused()}};
+  // Whoever says it may say anything.
+  Json said = Json::parse(one.json(), nullptr, false);
+  out["message"] = said.is_discarded() ? Json(nullptr) : std::move(said);
+  return out;
+}
+
+void put_vote_status(const AdminAnswer::Votes& votes, Json& out) {
+  out["heartbeat"] = nullptr;
+  if (votes.has_heartbeat()) {
+    const auto& beat = votes.heartbeat();
+    out["heartbeat"] = {{"direction", beat.sent() ? "sent" : "heard"},
+                        {"age_ms", beat.age_ms()},
+                        {"term", beat.term()},
+                        {"round", beat.round()},
+                        {"sequence", beat.sequence()}};
+  }
+  out["promises"] = Json::array();
+  for (const auto& one : votes.promises()) {
+    out["promises"].push_back({{"by", one.by()}, {"to", one.to()}, {"ends_in_ms", one.ends_in_ms()}});
+  }
+  out["followers"] = Json::array();
+  for (const auto& one : votes.followers()) {
+    out["followers"].push_back({{"name", one.name()}, {"answered", one.answered()}, {"missed", one.missed()}});
+  }
+  out["heartbeats_heard"] = votes.beats_heard();
+  out["heartbeats_lost"] = votes.beats_lost();
+  out["refused"] = Json::object();
+  for (const auto& one : votes.refused()) out["refused"][one.reason()] = one.count();
+  out["elections_last_hour"] = {{"all", votes.elections_last_hour()}, {"without_winner", votes.failed_last_hour()}};
+  if (votes.messages_size() == 0) return;
+  out["messages"] = Json::array();
+  for (const auto& one : votes.messages()) out["messages"].push_back(message_json(one));
+}
+
 }  // namespace
 
 std::string ballot_text(const AdminAnswer& answer) {
@@ -66,7 +107,7 @@ std::string ballot_text(const AdminAnswer& answer) {
     text += "UNSAFE: the rule is " + printable(votes.rule()) +
             ", so that each side of a parted network may have an admin\n";
   }
-  if (votes.term() == 0) return text + vote_status_text(votes) + vote_messages_text(votes);
+  if (votes.term() == 0) return text + vote_status_text(answer) + vote_messages_text(answer);
   Table table({"NODE", "SCORE", "UPTIME", "CAPABILITY", "RESOURCES", "NETWORK", "EXPERIENCE", "VOTES", "VOTED FOR"});
   for (const auto& one : votes.nodes()) {
     if (!one.stood()) {
@@ -84,7 +125,7 @@ std::string ballot_text(const AdminAnswer& answer) {
     if (!one.doubt().empty())
       text += printable(one.name()) + " was not voted for here: " + printable(one.doubt()) + "\n";
   }
-  return text + vote_status_text(votes) + vote_messages_text(votes);
+  return text + vote_status_text(answer) + vote_messages_text(answer);
 }
 
 std::string ballot_json(const AdminAnswer& answer) {

@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "node/cluster/secrets.h"
+#include "proto/admin.pb.h"
 #include "store/environment.h"
 
 namespace bellwether::cli {

@@ -8,8 +8,12 @@
 
 #include "cli/node_settings.h"
 #include "node/cluster/operator_client.h"
-#include "proto/admin.pb.h"
 #include "runtime/epoll_runtime.h"
+
+namespace bellwether::wire {
+class AdminAnswer;
+class AdminRequest;
+}  // namespace bellwether::wire
 
 namespace bellwether::cli {
 

@@ -1,17 +1,17 @@
 // What `bellwether cluster votes` says beside the last ballot (ballot_words.h): heartbeats, promises, messages.
 #pragma once
 
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "proto/admin.pb.h"
+namespace bellwether::wire {
+class AdminAnswer;
+}  // namespace bellwether::wire
 
 namespace bellwether::cli {
 
-std::string vote_status_text(const wire::AdminAnswer::Votes& votes);
+// REQUIRES answers that have votes.
+std::string vote_status_text(const wire::AdminAnswer& answer);
 // Nothing when no messages were asked for.
-std::string vote_messages_text(const wire::AdminAnswer::Votes& votes);
-// Adds to the object of the ballot.
-void put_vote_status(const wire::AdminAnswer::Votes& votes, nlohmann::ordered_json& out);
+std::string vote_messages_text(const wire::AdminAnswer& answer);
 
 }  // namespace bellwether::cli

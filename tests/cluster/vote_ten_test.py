@@ -14,7 +14,7 @@ class Ten(voting.Test):
         """How many messages the election of this term has taken; what is said to all counts once."""
         count = 0
         for name in cluster.voters:
-            told = [one["message"] | {"peer": one["peer"]} for one in cluster.ask(name, "votes", "--messages")["messages"]
+            told = [one["message"] for one in cluster.ask(name, "votes", "--messages")["messages"]
                     if one["direction"] == "sent" and one["message"]["term"] == term]
             count += sum(one["type"] in ("election_started", "candidacy", "vote", "winner") for one in told)
             # The answers to the winner's word, and not those to the heartbeats that follow.

@@ -29,11 +29,9 @@ vote::VoteConfig config_of(const VoteSettings& settings) {
   return config;
 }
 
-std::vector<vote::NodeId> peers_of(const VoteSettings& settings) {
-  std::vector<vote::NodeId> out;
-  for (const std::string& name : settings.members) {
-    if (name != settings.self) out.push_back(node_id(name));
-  }
+std::map<vote::NodeId, std::string> names_in(const VoteSettings& settings) {
+  std::map<vote::NodeId, std::string> out;
+  for (const std::string& name : settings.members) out[node_id(name)] = name;
   return out;
 }
 
@@ -52,10 +50,10 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
       settings_(std::move(settings)),
       listener_(listener),
       kernel_(config_of(settings_), seed),
-      watch_(peers_of(settings_), [this](vote::NodeId node) { return name_of(node); }) {
-  for (const std::string& name : settings_.members) {
-    names_[node_id(name)] = name;
-    if (name != settings_.self) network_[node_id(name)];
+      names_(names_in(settings_)),
+      watch_(names_, kernel_.config().self) {
+  for (const auto& [node, name] : names_) {
+    if (name != settings_.self) network_[node];
   }
   switchboard_.connect(message_type::kVote, *this);
 }

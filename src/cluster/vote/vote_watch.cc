@@ -36,8 +36,15 @@ std::string_view to_string(Unheard unheard) {
   return "";
 }
 
-VoteWatch::VoteWatch(const std::vector<vote::NodeId>& peers, Name name) : name_(std::move(name)) {
-  for (const vote::NodeId peer : peers) beats_[peer];
+VoteWatch::VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self) : names_(std::move(names)) {
+  for (const auto& [node, name] : names_) {
+    if (node != self) beats_[node];
+  }
+}
+
+std::string VoteWatch::name_of(vote::NodeId node) const {
+  const auto found = names_.find(node);
+  return found == names_.end() ? std::string() : found->second;
 }
 
 void VoteWatch::election_began(Instant now, vote::Term term, vote::Trigger trigger) {
@@ -97,7 +104,7 @@ void VoteWatch::heard(WallTime at, const vote::Message& message, std::optional<v
 
 bool VoteWatch::unheard(WallTime at, const std::string& from, Unheard why) {
   const bool first = counts_.unheard[static_cast<std::size_t>(why)]++ == 0;
-  const auto is_it = [&](const auto& one) { return name_(one.first) == from; };
+  const auto is_it = [&](const auto& one) { return name_of(one.first) == from; };
   if (why == Unheard::kUnsigned && std::any_of(beats_.begin(), beats_.end(), is_it)) ++counts_.unsigned_of[from];
   keep({.at = at, .sent = false, .peer = from, .message = std::nullopt, .to = {}, .refused = to_string(why)});
   return first;
@@ -126,7 +133,7 @@ VoteStatus VoteWatch::status(Instant now) const {
     status.heartbeat =
         VoteStatus::Heartbeat{beat_->sent, now - beat_->at, beat_->term.value(), beat_->round, beat_->sequence};
   }
-  for (const auto& [node, beats] : beats_) status.followers.push_back({name_(node), beats.counts});
+  for (const auto& [node, beats] : beats_) status.followers.push_back({name_of(node), beats.counts});
   std::ranges::sort(status.followers, {}, &VoteStatus::Follower::node);
   for (const auto& [at, elected] : ended_) {
     if (now - at > kHour) continue;
@@ -143,11 +150,11 @@ std::vector<VoteMessageView> VoteWatch::messages() const {
     view.refused = one.refused;
     if (one.message) {
       const vote::NodeId other = one.sent ? one.to : one.message->from;
-      view.peer = other == vote::kNobody ? std::string() : name_(other);
+      view.peer = other == vote::kNobody ? std::string() : name_of(other);
       view.kind = kind_of(one.message->body);
       view.term = term_of(*one.message).value();
       view.sequence = one.message->sequence;
-      view.json = json_of(*one.message, name_);
+      view.json = json_of(*one.message, names_);
     }
     out.push_back(std::move(view));
   }

@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -20,10 +19,9 @@ class VoteWatch {
  public:
   static constexpr std::size_t kMessages = 200;    // kept
   static constexpr std::size_t kElections = 1000;  // kept, of the last hour
-  using Name = std::function<std::string(vote::NodeId)>;
 
-  // `peers`: all members but this one. `name` is asked whenever somebody wants to see something.
-  VoteWatch(const std::vector<vote::NodeId>& peers, Name name);
+  // `names`: of all members, `self` among them.
+  VoteWatch(std::map<vote::NodeId, std::string> names, vote::NodeId self);
 
   void election_began(Instant now, vote::Term term, vote::Trigger trigger);
   // Of one that has not begun here nothing is counted. `participation`: whose vote was heard, as a share of all.
@@ -69,10 +67,11 @@ class VoteWatch {
     vote::NodeId admin;
   };
 
+  std::string name_of(vote::NodeId node) const;  // of strangers: empty
   void keep(Kept kept);
   void sent_beat(Instant now, const vote::Message& message, vote::Term term, uint64_t round);
 
-  Name name_;
+  std::map<vote::NodeId, std::string> names_;
   VoteCounts counts_;
   std::map<vote::NodeId, Beats> beats_;
   std::deque<Kept> kept_;

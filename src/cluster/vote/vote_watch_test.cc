@@ -11,16 +11,13 @@ using namespace vote;  // NOLINT(google-build-using-namespace)
 constexpr WallTime kAt{1};
 
 Instant at(int64_t seconds) { return Instant() + Duration::seconds(1000 + seconds); }
-std::string name(NodeId node) {
-  return node == NodeId(1) ? "a" : node == NodeId(2) ? "b" : node == NodeId(3) ? "c" : "";
-}
 Message say(uint64_t from, Body body, uint64_t sequence = 1) {
   return {NodeId(from), 1, 1, sequence, Term(1), std::move(body)};
 }
 
 class VoteWatchTest : public testing::Test {
  protected:
-  VoteWatch watch{{NodeId(2), NodeId(3)}, name};
+  VoteWatch watch{{{NodeId(1), "a"}, {NodeId(2), "b"}, {NodeId(3), "c"}}, NodeId(1)};
 
   void send_beat(uint64_t term, uint64_t round, int64_t when = 0) {
     watch.sent(at(when), kAt, say(1, Heartbeat{Term(term), round}), kNobody);

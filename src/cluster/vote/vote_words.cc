@@ -16,12 +16,12 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kKinds{
 
 struct Writer {
   Json& to;
-  const std::function<std::string(NodeId)>& name;
+  const std::map<NodeId, std::string>& names;
 
   std::string named(NodeId node) const {
     if (node == kNobody) return {};
-    const std::string known = name(node);
-    return known.empty() ? std::to_string(node.value()) : known;
+    const auto known = names.find(node);
+    return known == names.end() ? std::to_string(node.value()) : known->second;
   }
   void claim(const Claim& from) const {
     to["capabilities"] = from.capabilities;
@@ -79,9 +79,9 @@ Term term_of(const Message& message) {
       message.body);
 }
 
-std::string json_of(const Message& message, const std::function<std::string(NodeId)>& name) {
+std::string json_of(const Message& message, const std::map<NodeId, std::string>& names) {
   Json out;
-  const Writer writer{out, name};
+  const Writer writer{out, names};
   out["type"] = kind_of(message.body);
   out["from"] = writer.named(message.from);
   out["start"] = message.start;

@@ -131,8 +131,8 @@ struct Answering {
     const auto vote = desk.last_vote();
     if (!vote) return tl::unexpected(vote.error());
     put_votes(*vote, self, *out.mutable_votes());
-    put_vote_status(vote->status, *out.mutable_votes());
-    if (ask.messages) put_vote_messages(desk.vote_messages(), *out.mutable_votes());
+    put_vote_status(vote->status, out);
+    if (ask.messages) put_vote_messages(desk.vote_messages(), out);
     return {};
   }
   Result<std::string> operator()(CallElection& ask) { return desk.call_election(ask.forced); }

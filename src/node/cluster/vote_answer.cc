@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "proto/admin.pb.h"
+
 namespace bellwether::node {
 namespace {
 
@@ -16,7 +18,8 @@ void put_refused(std::string_view reason, uint64_t count, wire::AdminAnswer::Vot
 
 }  // namespace
 
-void put_vote_status(const cluster::VoteStatus& status, wire::AdminAnswer::Votes& out) {
+void put_vote_status(const cluster::VoteStatus& status, wire::AdminAnswer& answer) {
+  wire::AdminAnswer::Votes& out = *answer.mutable_votes();
   if (const auto& beat = status.heartbeat) {
     auto& heartbeat = *out.mutable_heartbeat();
     heartbeat.set_sent(beat->sent);
@@ -53,7 +56,8 @@ void put_vote_status(const cluster::VoteStatus& status, wire::AdminAnswer::Votes
   out.set_beats_lost(counts.beats_lost);
 }
 
-void put_vote_messages(const std::vector<cluster::VoteMessageView>& messages, wire::AdminAnswer::Votes& out) {
+void put_vote_messages(const std::vector<cluster::VoteMessageView>& messages, wire::AdminAnswer& answer) {
+  wire::AdminAnswer::Votes& out = *answer.mutable_votes();
   auto first = messages.end();
   for (std::size_t room = kVoteMessageBytes; first != messages.begin();) {
     const std::size_t size = std::prev(first)->json.size() + 256;  // and the rest of it, at most

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "proto/admin.pb.h"
+
 namespace bellwether::node {
 namespace {
 
@@ -17,8 +19,9 @@ TEST(VoteAnswer, what_is_known_of_heartbeats_promises_and_refusals_is_told) {
   status.counts.beats_lost = 12;
   status.elections_last_hour = 6;
   status.failed_last_hour = 1;
-  wire::AdminAnswer::Votes out;
-  put_vote_status(status, out);
+  wire::AdminAnswer answer;
+  put_vote_status(status, answer);
+  const wire::AdminAnswer::Votes& out = answer.votes();
   EXPECT_TRUE(out.heartbeat().sent());
   EXPECT_EQ(out.heartbeat().age_ms(), 250u);
   EXPECT_EQ(out.heartbeat().term(), 4u);
@@ -50,14 +53,15 @@ TEST(VoteAnswer, of_messages_that_do_not_fit_the_newest_are_told) {
     messages[i].sequence = i;
     messages[i].json = std::string(10'000, 'x');
   }
-  wire::AdminAnswer::Votes out;
-  put_vote_messages(messages, out);
+  wire::AdminAnswer answer;
+  put_vote_messages(messages, answer);
+  const wire::AdminAnswer::Votes& out = answer.votes();
   ASSERT_GT(out.messages_size(), 10);
   EXPECT_LE(out.ByteSizeLong(), kVoteMessageBytes);
   EXPECT_EQ(out.messages(out.messages_size() - 1).sequence(), 199u);
   for (auto& one : messages) one.json = "{}";
-  out.Clear();
-  put_vote_messages(messages, out);
+  answer.mutable_votes()->clear_messages();
+  put_vote_messages(messages, answer);
   EXPECT_EQ(out.messages_size(), 200);
   EXPECT_EQ(out.messages(0).sequence(), 0u);
 }
