@@ -19,4 +19,5 @@ endforeach()
 # nothing but the hash of the precompiled header.
 set_property(TARGET PkgConfig::re2 PkgConfig::hiredis PkgConfig::tinfo PROPERTY INTERFACE_COMPILE_OPTIONS "")
 set_property(TARGET PkgConfig::hiredis PkgConfig::tinfo PROPERTY INTERFACE_COMPILE_DEFINITIONS "")
+find_path(TOMLPLUSPLUS toml++/toml.h REQUIRED)
 find_library(RAPIDCHECK rapidcheck REQUIRED)

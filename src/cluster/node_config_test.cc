@@ -22,8 +22,8 @@ class NodeConfigTest : public testing::Test {
 
   std::optional<NodeConfig> read(std::string_view file) {
     settings = Settings(node_settings());
-    yaml::Diagnostics wrong("node.yaml");
-    settings.read_file(file, wrong, "node.yaml");
+    yaml::Diagnostics wrong(file_name);
+    settings.read_file(file, wrong, file_name);
     settings.read_environment(&variable, wrong);
     for (const std::string& one : options) settings.read_option(one, wrong);
     auto config = node_config(settings, "host-7", wrong);
@@ -38,6 +38,7 @@ class NodeConfigTest : public testing::Test {
 
   Settings settings{node_settings()};
   std::vector<std::string> options;
+  std::string file_name = "node.yaml";
   std::string complaints;
 };
 
@@ -226,6 +227,41 @@ TEST_F(NodeConfigTest, a_scored_vote_has_weights_of_its_own) {
   const auto& [uptime, capability, resources, network, experience] = config->vote.weights;
   EXPECT_THAT((std::array{uptime, capability, resources, network, experience}),
               ElementsAre(0, 0.125, 0.125, 0.5, 0.25));
+}
+
+TEST_F(NodeConfigTest, toml_says_the_same_as_yaml) {
+  file_name = "node.toml";
+  environment["CHORUS_LEADER_MIN_TERM"] = "90s";
+  const auto config = read(R"(
+cluster = "prod"
+name = "m1"
+voters = ["m1", "m2", "m3"]
+data = "/var/lib/bellwether"
+leadership = "vote"
+priority = 7
+pin = false
+
+[vote]
+key = "m1.key"
+keys = "keys"
+weights = {uptime = 0.25, network = 0.20}
+
+[security.election_config]
+heartbeat_timeout = "12s"
+election_min_term = "60s"
+)");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_THAT(config->voters, ElementsAre("m1", "m2", "m3"));
+  EXPECT_EQ(config->priority, 7u);
+  EXPECT_FALSE(config->pin);
+  EXPECT_EQ(config->vote.weights.uptime, 0.25);
+  EXPECT_EQ(config->vote.weights.network, 0.20);
+  EXPECT_EQ(config->vote.timing.heartbeat_timeout, Duration::seconds(12));
+  EXPECT_EQ(config->vote.timing.election_min_term, Duration::seconds(60));
+  EXPECT_EQ(config->vote.timing.leader_min_term, Duration::seconds(90));
+  EXPECT_EQ(settings.value("priority").origin, "node.toml:7:12");
+  EXPECT_THAT(complaint("cluster = \"prod\"\nvotres = [\"m1\"]\n"), HasSubstr("node.toml:2:1: unknown key 'votres'"));
+  EXPECT_THAT(complaint("cluster = \"prod\"\npriority = 12\n"), HasSubstr("node.toml:2:12: wrong value of 'priority'"));
 }
 
 TEST_F(NodeConfigTest, weights_that_cannot_be_are_refused) {

@@ -7,6 +7,7 @@
 #include "base/bytes.h"
 #include "base/check.h"
 #include "base/units.h"
+#include "yaml/toml.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -178,7 +179,7 @@ void Settings::read_map(const yaml::Node& map, const std::string& prefix, yaml::
 }
 
 void Settings::read_file(std::string_view text, yaml::Diagnostics& diagnostics, const std::string& file) {
-  const auto root = yaml::parse_yaml(text, diagnostics);
+  const auto root = file.ends_with(".toml") ? yaml::parse_toml(text, diagnostics) : yaml::parse_yaml(text, diagnostics);
   if (!root || root->is_null()) return;
   read_map(*root, "", diagnostics, file);
 }

@@ -115,6 +115,43 @@ class Vote(voting.Test):
         self.assertEqual(cluster.operator("a", "elect", "--force")[0], 0)
         until("an election was held", lambda: cluster.agreed()[1] > term)
 
+    def test_settings_may_be_toml(self):
+        cluster = self.voting(3)
+        self.start(cluster, "a", "b")
+        world = cluster.world
+        path = cluster.folder / "c.toml"
+        path.write_text(f"""
+cluster = "flock"
+name = "c"
+listen = "{world["c"].ipv4}:9000"
+seeds = ["{world["a"].ipv4}", "{world["b"].ipv4}"]
+voters = ["a", "b", "c"]
+data = "{cluster.folder}/c.data"
+leadership = "vote"
+
+[secret]
+file = "{cluster.folder}/secret"
+
+[vote]
+key = "{cluster.folder}/c.key"
+keys = "{cluster.folder}/keys"
+
+[agent]
+capabilities = ["admin_election", "project_manager"]  # more than the others have
+""")
+        cluster.running["c"] = world["c"].start(self.binary, "node", "--config", path, "--json", "-v", "--first-start")
+        cluster.all_alive()
+        cluster.agreed()
+        cluster.operator("a", "elect", "--force")
+        until("the best leads", lambda: cluster.agreed()[0] == "c")
+        code, text = world["c"].run(self.binary, "cluster", "votes", "--config", path)
+        self.assertEqual(code, 0, text)
+        self.assertIn("c has won", text)
+        path.write_text(path.read_text().replace('name = "c"', "name = c"))
+        code, text = world["c"].run(self.binary, "cluster", "votes", "--config", path)
+        self.assertEqual(code, 104)
+        self.assertIn("c.toml:3:8: this is not TOML", text)
+
     def test_the_score_decides(self):
         cluster = self.voting(3)
         for name in cluster.voters:
