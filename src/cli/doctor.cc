@@ -11,6 +11,7 @@
 #include "base/units.h"
 #include "cli/agents_parts.h"
 #include "cli/commands.h"
+#include "cli/doctor_cluster.h"
 #include "cli/durations.h"
 #include "cli/epoch_history.h"
 #include "cli/seen_lease.h"
@@ -35,8 +36,9 @@ using runtime::task;
 
 struct DoctorOptions {
   std::string policy;
-  std::string via;    // of the loops that name no store
-  FleetPlaces fleet;  // its store and key stand for any other, too
+  std::string via;          // of the loops that name no store
+  FleetPlaces fleet;        // its store and key stand for any other, too
+  OperatorOptions cluster;  // looked at when it has a file of settings
   std::string watch_state;
   std::string history;
   std::string profile = "production";
@@ -174,14 +176,15 @@ class Doctor {
 
 int exit_code_of(const Findings& findings) { return static_cast<int>(worst_of(findings)); }
 
-void print(const Doctor& doctor) {
-  for (const Finding& finding : doctor.findings()) {
+void print(const Findings& findings, std::size_t nodes, std::size_t keys) {
+  for (const Finding& finding : findings) {
     std::printf("%s: %s\n  evidence: %s\n  why it matters: %s\n  do: %s\n",
                 std::string(to_string(finding.severity)).c_str(), printable(finding.what).c_str(),
                 printable(finding.evidence).c_str(), finding.why.c_str(), printable(finding.command).c_str());
   }
-  if (worst_of(doctor.findings()) == Severity::kNote) {
-    std::printf("healthy (%s looked at)\n", format_count(doctor.keys(), "key").c_str());
+  if (worst_of(findings) == Severity::kNote) {
+    const std::string seen = nodes == 0 ? format_count(keys, "key") : format_count(nodes, "node");
+    std::printf("healthy (%s looked at)\n", seen.c_str());
   }
 }
 
@@ -216,9 +219,10 @@ int run_doctor(const DoctorOptions& options) {
   if (!profile) return refuse("there is no profile '" + options.profile + "'");
   const FleetPlaces& fleet = options.fleet;
   if (options.policy.empty() && fleet.via.empty() && fleet.registry.empty() && fleet.queue.empty() &&
-      options.watch_state.empty()) {
+      options.watch_state.empty() && options.cluster.settings.file.empty()) {
     return refuse(
-        "what shall it look at? Give --policy FILE, --via URL --key K, --dir FLEET, --registry PATH, --queue PATH or "
+        "what shall it look at? Give --config NODE.yaml, --policy FILE, --via URL --key K, --dir FLEET, --registry "
+        "PATH, --queue PATH or "
         "--watch PATH");
   }
   if (fleet.via.empty() != fleet.key.empty()) return refuse("--via and --key go together, or --via with --policy");
@@ -233,12 +237,21 @@ int run_doctor(const DoctorOptions& options) {
   if (!runtime) return refuse(runtime.error().message);
   Doctor doctor(**runtime, options, {.stale_after = profile->stale_after, .dead_after = profile->dead_after});
   (*runtime)->run(doctor.examine(policy ? &*policy : nullptr));
-  if (options.json) {
-    print_json(doctor.findings());
-  } else {
-    print(doctor);
+  Findings findings = doctor.findings();
+  std::size_t nodes = 0;
+  if (!options.cluster.settings.file.empty()) {
+    OperatorOptions asking = options.cluster;
+    asking.timeout = options.timeout;
+    const auto asked = examine_cluster(asking, options.watch_for, findings);
+    if (!asked) return kExitUsage;
+    nodes = *asked;
   }
-  return exit_code_of(doctor.findings());
+  if (options.json) {
+    print_json(findings);
+  } else {
+    print(findings, nodes, doctor.keys());
+  }
+  return exit_code_of(findings);
 }
 
 }  // namespace
@@ -251,6 +264,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
       ->type_name("URL");
   command->add_option("-k,--key", options->fleet.key, "A key of that store, or of the fleet's");
   add_fleet_folder(command, options->fleet);
+  add_operator(command, options->cluster);
   command->add_option("--registry", options->fleet.registry, "A registry of agents")->type_name("PATH");
   command->add_option("--queue", options->fleet.queue, "A queue of tasks")->type_name("PATH");
   command->add_option("--watch", options->watch_state, "The state file of a watchdog (bellwether watch --state)")
@@ -258,8 +272,9 @@ void add_doctor(CLI::App& app, int& exit_code) {
   command->add_option("--history", options->history, "Keep epochs in this file from run to run, to count changes")
       ->type_name("PATH");
   command->add_option("--profile", options->profile, "production, high-availability or lenient: ages of agents");
-  add_duration(command, "--for", options->watch_for, "Look at each key for so long (default 1s)");
-  add_duration(command, "--timeout", options->timeout, "Wait so long for a store (default 5s)");
+  add_duration(command, "--for", options->watch_for,
+               "Look at each key for so long, and at a cluster that nobody leads (default 1s)");
+  add_duration(command, "--timeout", options->timeout, "Wait so long for a store or a node (default 5s)");
   add_duration(command, "--store-p99", options->store_p99, "As for `bellwether budget` (default 50ms)");
   command->add_flag("--offline", options->offline, "Ask no store: judge only what the sheet says");
   command->add_flag("--json", options->json, "One JSON document");
@@ -267,7 +282,8 @@ void add_doctor(CLI::App& app, int& exit_code) {
       "Examples:\n"
       "  bellwether doctor --policy examples/leadership/policy.yaml\n"
       "  bellwether doctor --dir /srv/fleet --history epochs.json\n"
-      "  bellwether doctor --via redis://10.0.0.5 --key orders\n\n"
+      "  bellwether doctor --via redis://10.0.0.5 --key orders\n"
+      "  bellwether doctor --config m1.yaml             the leader and the votes of a cluster of nodes\n\n"
       "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] {
     complete(*options);

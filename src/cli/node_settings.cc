@@ -20,7 +20,8 @@ std::string host_name() {
 }  // namespace
 
 void add_node_settings(CLI::App* command, NodeSettings& given) {
-  command->add_option("-c,--config", given.file, "The node's settings: YAML, or TOML where it ends in .toml")->type_name("FILE");
+  command->add_option("-c,--config", given.file, "The node's settings: YAML, or TOML where it ends in .toml")
+      ->type_name("FILE");
   command
       ->add_option("--set", given.assignments,
                    "NAME=VALUE, over the file and the environment; `bellwether config show` names all settings")

@@ -18,6 +18,9 @@ namespace bellwether::yaml {
 namespace {
 
 static_assert(TOML_MAX_NESTED_VALUES == kDepthMax);
+// The parser bounds how deep brackets nest, and not the levels of a key such as a.b.c: so many dots may be in a whole
+// file that no tree of them exhausts the stack. Settings have far fewer.
+constexpr std::ptrdiff_t kDotsMost = 4096;
 
 Mark mark_of(const toml::source_region& region) {
   return {static_cast<int>(region.begin.line), static_cast<int>(region.begin.column)};
@@ -33,17 +36,19 @@ class Converter {
  public:
   explicit Converter(Diagnostics& diagnostics) : diagnostics_(diagnostics) {}
 
-  // False: there is too much of it.
-  bool within_limits() const { return nodes_ <= kNodesMax; }
+  // nullptr: it is not.
+  const char* too_large() const { return too_large_; }
 
-  Node convert(const toml::node& from) {
+  Node convert(const toml::node& from, int depth = 0) {
     Node out;
     out.mark = mark_of(from.source());
-    if (++nodes_ > kNodesMax) return out;
+    if (++nodes_ > kNodesMax) too_large_ = "has more than 100000 values";
+    if (depth > kDepthMax) too_large_ = "is nested more than 64 levels deep";
+    if (too_large_ != nullptr) return out;
     if (const toml::table* table = from.as_table()) {
       out.kind = Node::Kind::kMap;
       for (const auto& [key, value] : *table) {
-        Node item = convert(value);
+        Node item = convert(value, depth + 1);
         item.key = std::string(key.str());
         item.key_mark = mark_of(key.source());
         out.items.push_back(std::move(item));
@@ -56,7 +61,7 @@ class Converter {
     }
     if (const toml::array* array = from.as_array()) {
       out.kind = Node::Kind::kList;
-      for (const toml::node& value : *array) out.items.push_back(convert(value));
+      for (const toml::node& value : *array) out.items.push_back(convert(value, depth + 1));
       return out;
     }
     out.kind = Node::Kind::kScalar;
@@ -79,7 +84,9 @@ class Converter {
  private:
   Diagnostics& diagnostics_;
   std::size_t nodes_ = 0;
+  const char* too_large_ = nullptr;
 };
+static_assert(kNodesMax == 100'000 && kDepthMax == 64, "as the messages say");
 
 }  // namespace
 
@@ -90,6 +97,10 @@ std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics) 
                          .expected = "at most " + std::to_string(kFileBytesMax)});
     return std::nullopt;
   }
+  if (std::count(text.begin(), text.end(), '.') > kDotsMost) {
+    diagnostics.add({}, {.message = "the file has more than 4096 dots: keys of so many levels are not read"});
+    return std::nullopt;
+  }
   const toml::parse_result parsed = toml::parse(text);
   if (!parsed) {
     diagnostics.add(mark_of(parsed.error().source()),
@@ -98,9 +109,8 @@ std::optional<Node> parse_toml(std::string_view text, Diagnostics& diagnostics) 
   }
   Converter converter(diagnostics);
   Node root = converter.convert(parsed.table());
-  if (!converter.within_limits()) {
-    diagnostics.add(
-        {}, {.message = "the document is too large", .expected = "at most " + std::to_string(kNodesMax) + " values"});
+  if (converter.too_large() != nullptr) {
+    diagnostics.add({}, {.message = std::string("the document ") + converter.too_large()});
     return std::nullopt;
   }
   return root;

@@ -69,7 +69,13 @@ TEST(Toml, what_is_too_large_is_refused) {
   EXPECT_THAT(complaint(std::string(kFileBytesMax + 1, ' ')), HasSubstr("the file is too large"));
   std::string many = "a = [";
   for (std::size_t i = 0; i <= kNodesMax; ++i) many += "1,";
-  EXPECT_THAT(complaint(many + "]"), HasSubstr("the document is too large"));
+  EXPECT_THAT(complaint(many + "]"), HasSubstr("the document has more than 100000 values"));
+  std::string deep = "a";
+  for (int i = 0; i < 100; ++i) deep += ".a";
+  EXPECT_THAT(complaint(deep + " = 1"), HasSubstr("nested more than 64 levels deep"));
+  for (int i = 0; i < 5000; ++i) deep += ".a";
+  EXPECT_THAT(complaint(deep + " = 1"), HasSubstr("more than 4096 dots"));
+  EXPECT_EQ(complaint("a.b.c.d.e.f.g.h = '" + std::string(4000, '.') + "'"), "");
   EXPECT_THAT(complaint("a = " + std::string(1000, '[') + std::string(1000, ']')), HasSubstr("this is not TOML"));
 }
 

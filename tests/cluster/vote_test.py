@@ -165,8 +165,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         self.start(cluster, "a", "b")
         # By these it would be the best of all: the others are worth little, as all have just begun.
         weights = {"uptime": 0, "capability": 0, "resources": 0, "network": 1, "experience": 0}
-        keys = {"key": str(cluster.folder / "c.key"), "keys": str(cluster.folder / "keys")}
-        self.start(cluster, "c", vote={**keys, "weights": weights})
+        self.start(cluster, "c", vote={"weights": weights})
         cluster.all_alive()
         # The first admin may have been elected before it came.
         cluster.agreed()

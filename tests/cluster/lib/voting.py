@@ -6,9 +6,9 @@ from . import nodes
 
 
 class Test(nodes.Test):
-    def voting(self, count, **other):
+    def voting(self, count, workers=0, **other):
         """A cluster of that many voters; each signs with a key of its own. Nothing runs yet."""
-        cluster = self.cluster(count)
+        cluster = self.cluster(count, workers)
         keys = cluster.folder / "keys"
         keys.mkdir()
         for name in cluster.voters:
@@ -21,7 +21,9 @@ class Test(nodes.Test):
 
     def start(self, cluster, *names, first=True, **other):
         for name in names or cluster.voters:
-            vote = {"key": str(cluster.folder / f"{name}.key"), "keys": str(cluster.folder / "keys")}
-            settings = {"leadership": "vote", "vote": vote, **self.other, **other}
+            settings = {"leadership": "vote", **self.other, **other}
+            if name in cluster.voters:
+                keys = {"key": str(cluster.folder / f"{name}.key"), "keys": str(cluster.folder / "keys")}
+                settings["vote"] = {**keys, **settings.get("vote", {})}
             cluster.start(name, first=first, **settings)
         return cluster

@@ -1,0 +1,50 @@
+// Whether a cluster has the one leader that it should have, judged from what its nodes say: elections that come too
+// often, two who act at once, nobody who does, heartbeats that are lost. Pure.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "lead/agents/health.h"
+
+namespace bellwether::node {
+
+// What one node has said. Where it could not be asked only `name` and `trouble` mean anything.
+struct NodeReport {
+  struct Follower {
+    std::string name;
+    uint64_t lately = 0;  // heartbeats that it was to answer
+    uint64_t missed_lately = 0;
+  };
+  std::string name;
+  std::string trouble;  // why it could not be asked; empty: it was
+  std::string leader;   // that it knows of; empty: none
+  bool acts = false;    // as the leader, at all times that it was asked
+  uint64_t term = 0;
+  std::string stands_back;  // why it does not lead now, although it could; or cannot stand
+  std::string obstacle;     // why it can neither stand nor tell who leads
+  std::size_t alive = 0;    // voters, as it sees them
+  std::size_t needed = 0;
+  // Where scores are voted on.
+  std::string rule;      // "majority", or one that is unsafe; empty: no scores are voted on
+  std::string last_end;  // of the last election that nobody won: why; else empty
+  std::size_t elections_last_hour = 0;
+  std::size_t failed_last_hour = 0;
+  std::vector<std::string> doubts;       // "b: a score of ...": whom it does not vote for, and why
+  std::vector<std::string> unsigned_of;  // who does not sign with the key that it has of it
+  std::vector<Follower> followers;       // of its heartbeats
+};
+
+struct VoteHealthLimits {
+  lead::HealthLimits churn;
+  double missed_warning = 0.1;  // of the heartbeats of late
+  double missed_critical = 0.5;
+  uint64_t beats_needed = 20;  // fewer say nothing
+};
+
+// `config`: the file of settings with which the cluster is asked, for commands that are proposed.
+void judge_votes(const std::vector<NodeReport>& nodes, const std::string& config, const VoteHealthLimits& limits,
+                 lead::Findings& out);
+
+}  // namespace bellwether::node
