@@ -13,6 +13,7 @@
 #include "cli/sources.h"
 #include "cli/table.h"
 #include "cli/verb.h"
+#include "cluster/node_config.h"
 #include "election/lease_timing.h"
 #include "lead/agents/profile.h"
 #include "lead/policy/loop_budget.h"
@@ -268,7 +269,8 @@ int run_budget(const BudgetOptions& options) {
                  options.store_p99.c_str());
     return kExitUsage;
   }
-  if (options.of_cluster && options.via.empty()) return run_cluster_budget(options, *operation);
+  if (options.of_cluster && (options.via.empty() || options.via == cluster::kVote))
+    return run_cluster_budget(options, *operation);
   election::Mechanism mechanism = election::mechanism_of(options.profile.empty() ? "" : "file");
   if (!options.via.empty()) {
     const auto url = store::parse_store_url(options.via);
@@ -299,7 +301,8 @@ void add_budget(CLI::App& app, int& exit_code) {
   CLI::Option* profile = command->add_option(
       "--profile", options->profile,
       "production, high-availability or lenient (fleets of agents); with --cluster lan, wan or local");
-  command->add_option("--via", options->via, "Store, where the sheet names none")->type_name("URL");
+  command->add_option("--via", options->via, "Store, where the sheet names none; with --cluster also vote (by scores)")
+      ->type_name("URL");
   CLI::Option* ttl = command->add_option("--ttl", options->ttl, "Of a single candidate: its lease")->type_name("TIME");
   command->add_option("--renew", options->renew, "Renew so often (default TTL / 3)")->type_name("TIME")->needs(ttl);
   command->add_option("--retry", options->retry, "Look so often (default TTL x 2/15)")->type_name("TIME")->needs(ttl);
@@ -308,7 +311,7 @@ void add_budget(CLI::App& app, int& exit_code) {
   command->add_flag("--json", options->json, "One JSON document instead of the table; times in seconds");
   CLI::Option* cluster = command->add_flag("--cluster", options->of_cluster, "Of a cluster of nodes");
   ClusterBudgetOptions& of_cluster = options->cluster;
-  command->add_option("-c,--config", of_cluster.file, "A node's settings, as YAML")->type_name("FILE")->needs(cluster);
+  command->add_option("-c,--config", of_cluster.file, "A node's settings")->type_name("FILE")->needs(cluster);
   command->add_option("--nodes", of_cluster.nodes, "So many (default as many as vote, at least 5)")->needs(cluster);
   command->add_option("--voters", of_cluster.voters, "So many vote (default those of --config, or 5)")->needs(cluster);
   add_duration(command, "--rtt", of_cluster.round_trip, "Between voters (default 2ms, wan 250ms)");

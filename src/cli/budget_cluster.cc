@@ -10,6 +10,7 @@
 #include "cli/node_settings.h"
 #include "election/lease_timing.h"
 #include "election/quorum/quorum_timing.h"
+#include "election/vote/vote_timing.h"
 #include "membership/profile.h"
 #include "node/cluster/node_words.h"
 #include "store/store_url.h"
@@ -22,6 +23,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::size_t kUsualVoters = 5;
 constexpr std::size_t kMostVoters = 9;
+constexpr std::size_t kMostScoredVoters = 100;
 // What the profiles are made for.
 constexpr Duration kNear = Duration::millis(2);
 constexpr Duration kFar = Duration::millis(250);
@@ -33,7 +35,8 @@ struct Shape {
   std::size_t nodes = 0;
   std::size_t voters = 0;  // 0: a store decides
   std::string store;
-  Duration lease;  // of that store
+  Duration lease;                        // of that store
+  std::optional<vote::VoteTiming> vote;  // of a vote by scores
   Duration round_trip;
   Duration sync = quorum::QuorumBudgetInput().sync;
 };
@@ -43,10 +46,14 @@ int refuse(const std::string& text) {
   return kExitUsage;
 }
 
-Status read_file(const std::string& file, Shape& shape) {
-  const ReadSettings read = read_node_settings({.file = file, .assignments = {}});
-  if (!read.config) return fail(Errc::kInvalid, "no node could start with '" + file + "'");
+// A profile that is given takes the place of the file's.
+Status read_file(const ClusterBudgetOptions& options, Shape& shape) {
+  std::vector<std::string> over;
+  if (!options.profile.empty()) over.push_back("profile=" + options.profile);
+  const ReadSettings read = read_node_settings({.file = options.file, .assignments = {}}, over);
+  if (!read.config) return fail(Errc::kInvalid, "no node could start with '" + options.file + "'");
   shape.profile = read.config->profile;
+  if (read.config->votes_by_score()) shape.vote = read.config->vote.timing;
   shape.voters = read.config->voters.size();
   if (read.config->delegates()) {
     shape.store = read.config->leadership;
@@ -58,7 +65,7 @@ Status read_file(const std::string& file, Shape& shape) {
 Result<Shape> shape_of(const ClusterBudgetOptions& options) {
   Shape shape{.profile = "lan", .figures = {}, .store = {}};
   if (!options.file.empty()) {
-    if (const Status good = read_file(options.file, shape); !good) return tl::unexpected(good.error());
+    if (const Status good = read_file(options, shape); !good) return tl::unexpected(good.error());
   }
   if (!options.profile.empty()) shape.profile = options.profile;
   const auto figures = membership::figures_named(shape.profile);
@@ -66,7 +73,10 @@ Result<Shape> shape_of(const ClusterBudgetOptions& options) {
     return fail(Errc::kInvalid, "--cluster: there is no profile '" + shape.profile + "'; there are lan, wan and local");
   }
   shape.figures = *figures;
-  if (!options.via.empty()) {
+  if (options.via == cluster::kVote) {
+    shape.store.clear();
+    shape.vote = shape.profile == "wan" ? vote::VoteTiming::standard() : vote::VoteTiming::lan();
+  } else if (!options.via.empty()) {
     shape.store = options.via;
     shape.lease = cluster::usual_store_lease(shape.profile);
   }
@@ -79,7 +89,10 @@ Result<Shape> shape_of(const ClusterBudgetOptions& options) {
   } else {
     if (options.lease) return fail(Errc::kInvalid, "--ttl is of stores: the lease of votes is that of the profile");
     shape.voters = options.voters.value_or(shape.voters == 0 ? kUsualVoters : shape.voters);
-    if (shape.voters == 0 || shape.voters > kMostVoters) return fail(Errc::kInvalid, "--voters is from 1 to 9");
+    const std::size_t most = shape.vote ? kMostScoredVoters : kMostVoters;
+    if (shape.voters == 0 || shape.voters > most) {
+      return fail(Errc::kInvalid, "--voters is from 1 to " + std::to_string(most));
+    }
   }
   shape.nodes = options.nodes.value_or(std::max(shape.voters, kUsualVoters));
   if (shape.nodes < std::max<std::size_t>(shape.voters, 2) || shape.nodes > shape.figures.max_members) {
@@ -117,7 +130,9 @@ Json to_json(const Sum& sum) {
   return {{"seconds", seconds(sum.total)}, {"formula", sum.formula()}, {"arithmetic", sum.arithmetic()}};
 }
 
-Json to_json(const quorum::QuorumBudget& budget) {
+// Of votes, by scores or not.
+template <class Budget>
+Json votes_json(const Budget& budget) {
   return {{"crash", {{"worst", to_json(budget.crash_worst)}, {"typical", to_json(budget.crash_typical)}}},
           {"transfer", to_json(budget.transfer)},
           {"cut_off_stops", to_json(budget.cut_off_stops)}};
@@ -128,7 +143,8 @@ Json to_json(const election::FailoverBudget& budget) {
           {"transfer", to_json(budget.release_worst)}};
 }
 
-void print(const quorum::QuorumBudget& budget) {
+template <class Budget>
+void print_votes(const Budget& budget) {
   print_sum("crash, worst", budget.crash_worst);
   print_sum("crash, typical", budget.crash_typical);
   print_sum("hand-over", budget.transfer);
@@ -152,18 +168,20 @@ int budget_of_cluster(const ClusterBudgetOptions& options) {
   if (!shape) return refuse(shape.error().message);
   const Detection detection = detection_of(*shape);
   const bool votes = shape->store.empty();
-  const auto votes_budget =
+  const quorum::QuorumBudget of_quorum =
       quorum::budget_of(node::timing_named(shape->profile),
                         {.members = shape->voters, .round_trip = shape->round_trip, .sync = shape->sync});
+  const vote::VoteBudget of_scores =
+      vote::budget_of(shape->vote.value_or(vote::VoteTiming()), {.round_trip = shape->round_trip, .sync = shape->sync});
   const election::FailoverBudget of_store = store_budget(*shape, options.operation);
   if (options.json) {
     Json out{{"format", "bellwether.budget/1"}, {"profile", shape->profile}, {"nodes", shape->nodes}};
     out["voters"] = votes ? Json(shape->voters) : Json(nullptr);
-    out["decided_by"] = votes ? "quorum" : shape->store;
+    out["decided_by"] = shape->vote ? cluster::kVote : votes ? cluster::kQuorum : shape->store;
     out["membership"] = {
         {"first", {{"worst", to_json(detection.first_worst)}, {"typical", to_json(detection.first_typical)}}},
         {"all", {{"worst", to_json(detection.all_worst)}}}};
-    out["election"] = votes ? to_json(votes_budget) : to_json(of_store);
+    out["election"] = shape->vote ? votes_json(of_scores) : votes ? votes_json(of_quorum) : to_json(of_store);
     std::printf("%s\n", out.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
     return kExitOk;
   }
@@ -174,9 +192,10 @@ int budget_of_cluster(const ClusterBudgetOptions& options) {
   print_sum("to all, worst", detection.all_worst);
   std::printf("  One whose machine refuses a new connection is known to be dead at once.\n\n");
   if (votes) {
-    std::printf("%zu voters, round trip %s, disk %s. The cluster is without a leader:\n", shape->voters,
-                format_duration(shape->round_trip).c_str(), format_duration(shape->sync).c_str());
-    print(votes_budget);
+    std::printf("%zu voters%s, round trip %s, disk %s. The cluster is without a leader:\n", shape->voters,
+                shape->vote ? " by scores" : "", format_duration(shape->round_trip).c_str(),
+                format_duration(shape->sync).c_str());
+    shape->vote ? print_votes(of_scores) : print_votes(of_quorum);
   } else {
     std::printf("%s decides who leads, lease %s, an operation %s. The cluster is without a leader:\n",
                 shape->store.c_str(), format_duration(shape->lease).c_str(),

@@ -13,7 +13,7 @@ namespace bellwether::cli {
 struct ClusterBudgetOptions {
   std::string file;               // of a node's settings; empty: those that are usual
   std::string profile;            // "lan", "wan", "local"; empty: that of the file, or lan
-  std::string via;                // the URL of a store that decides who leads; empty: what the file says, or votes
+  std::string via;                // who decides: "vote" or a store's URL; empty: what the file says, or a quorum
   std::optional<Duration> lease;  // of that store
   std::optional<std::size_t> nodes;
   std::optional<std::size_t> voters;

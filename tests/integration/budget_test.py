@@ -62,6 +62,28 @@ class ClusterBudget(product.Test):
         self.assertEqual(found, self.budget("--via", "etcd://10.0.0.5"))
         self.assertIn("TTL", found["election"]["crash"]["worst"]["formula"])
 
+    def test_votes_by_scores_have_the_times_of_their_settings(self):
+        node = EXAMPLE.read_text() + "leadership: vote\nvote: {key: m1.key, keys: keys}\n"
+        found = self.budget("--config", self.write("vote.yaml", node))
+        self.assertEqual((found["decided_by"], found["voters"]), ("vote", 3))
+        self.assertEqual(found["election"], self.budget("--via", "vote")["election"])
+        worst = found["election"]["crash"]["worst"]
+        self.assertEqual(worst["formula"], "heartbeat_timeout x (1 + drift) + 2 gather + 2 rtt + 2 sync")
+        self.assertAlmostEqual(worst["seconds"], 1.01 + 0.2 + 0.004 + 0.02, places=6)
+        own = node + "security: {election_config: {heartbeat_timeout: 3s, gather_timeout: 250ms}}\n"
+        found = self.budget("--config", self.write("own.yaml", own), "--rtt", "10ms", "--sync", "20ms")
+        self.assertAlmostEqual(found["election"]["crash"]["worst"]["seconds"], 3.03 + 0.5 + 0.02 + 0.04, places=6)
+        self.assertAlmostEqual(found["election"]["cut_off_stops"]["seconds"], 2.97, places=6)
+        self.assertAlmostEqual(found["election"]["transfer"]["seconds"], 0.06, places=6)
+        wan = self.budget("--config", self.write("vote.yaml", node), "--profile", "wan", "--rtt", "2ms")
+        self.assertAlmostEqual(wan["election"]["crash"]["worst"]["seconds"], 15.15 + 2 + 0.004 + 0.02, places=6)
+        toml = self.budget("--config", product.ROOT / "examples/cluster/m1.toml")
+        self.assertEqual((toml["decided_by"], toml["voters"]), ("vote", 3))
+        self.assertEqual(self.budget("--via", "vote", "--voters", "100", "--nodes", "100")["voters"], 100)
+        run = self.bellwether("budget", "--cluster", "--config", self.write("vote.yaml", node))
+        self.assertIn("3 voters by scores, round trip 2.00ms, disk 10.0ms", run.out)
+        self.assertRegex(run.out, r"crash, worst +1\.3s +heartbeat_timeout x \(1 \+ drift\)")
+
     def test_slower_disks_and_networks_cost_what_they_cost(self):
         usual = self.budget()["election"]
         slow = self.budget("--rtt", "12ms", "--sync", "110ms")["election"]
@@ -78,6 +100,7 @@ class ClusterBudget(product.Test):
 
     def test_what_cannot_be_is_refused_with_the_reason(self):
         for arguments, reason in ((["--profile", "slow"], "lan, wan and local"), (["--voters", "10"], "1 to 9"),
+                                  (["--via", "vote", "--voters", "101"], "1 to 100"),
                                   (["--nodes", "1"], "--nodes is from"), (["--ttl", "3s"], "that of the profile"),
                                   (["--via", "etcd://h", "--voters", "3"], "nobody votes"),
                                   (["--via", "etcd://h", "--ttl", "9000h"], "longer than a year"),
