@@ -265,6 +265,9 @@ void add_doctor(CLI::App& app, int& exit_code) {
   command->add_option("-k,--key", options->fleet.key, "A key of that store, or of the fleet's");
   add_fleet_folder(command, options->fleet);
   add_operator(command, options->cluster);
+  for (const char* name : {"--set", "--leadership", "--node", "--by"}) {
+    command->get_option(name)->needs(command->get_option("--config"));
+  }
   command->add_option("--registry", options->fleet.registry, "A registry of agents")->type_name("PATH");
   command->add_option("--queue", options->fleet.queue, "A queue of tasks")->type_name("PATH");
   command->add_option("--watch", options->watch_state, "The state file of a watchdog (bellwether watch --state)")

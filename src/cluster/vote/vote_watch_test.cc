@@ -83,9 +83,9 @@ TEST_F(VoteWatchTest, lost_heartbeats_show_in_the_numbers_of_those_that_came) {
 
 TEST_F(VoteWatchTest, elections_count_by_trigger_and_result_with_their_length) {
   watch.election_began(at(0), Term(1), Trigger::kManual);
+  watch.election_ended(at(2), Term(9), true, 1);
   watch.election_ended(at(3), Term(1), true, 0.5);
   watch.election_ended(at(3), Term(1), true, 1);
-  watch.election_ended(at(3), Term(9), true, 1);
   watch.election_began(at(4), Term(2), Trigger::kHeartbeatTimeout);
   watch.election_ended(at(4) + Duration::millis(100), Term(2), false, {});
   const VoteCounts counted = counts();
