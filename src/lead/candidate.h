@@ -8,6 +8,7 @@
 
 #include "election/elector.h"
 #include "election/term_of_office.h"
+#include "lead/evidence_taker.h"
 #include "runtime/event.h"
 #include "runtime/runtime.h"
 #include "runtime/scope.h"
@@ -36,7 +37,7 @@ class CandidateListener {
   virtual void on_note(bool /*warning*/, const std::string& /*text*/) {}
 };
 
-class Candidate {
+class Candidate final : public EvidenceTaker {
  public:
   // All must outlive it. `seed` must differ between candidates: it decides tokens.
   Candidate(runtime::Runtime& runtime, store::StoreKey& key, election::ElectorConfig config, uint64_t seed,
@@ -51,8 +52,10 @@ class Candidate {
   // What is told before run() counts when it begins; what is told after it, not at all.
   void resign(election::Resign wish) { tell(std::move(wish)); }
   void work_stopped() { tell(election::WorkStopped{}); }
-  void good_evidence(election::EvidenceKind kind) { tell(election::GoodEvidence{kind}); }
-  void bad_evidence(election::EvidenceKind kind, std::string why) { tell(election::BadEvidence{kind, std::move(why)}); }
+  void good_evidence(election::EvidenceKind kind) override { tell(election::GoodEvidence{kind}); }
+  void bad_evidence(election::EvidenceKind kind, std::string why) override {
+    tell(election::BadEvidence{kind, std::move(why)});
+  }
   void extend() { tell(election::Extend{}); }
   void retime(const election::LeaseTiming& timing) { tell(election::Retime{timing}); }
 

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "election/evidence.h"
-#include "lead/candidate.h"
+#include "lead/evidence_taker.h"
 #include "lead/run/guarded_command.h"
 #include "lead/run/leader_run.h"
 #include "runtime/scope.h"
@@ -24,15 +24,15 @@ class EvidenceSources {
   static bool wanted(const LeadOptions& options);
   void require(election::Evidence& evidence) const;
   // Watches until the scope is cancelled.
-  void start(runtime::Scope& scope, Candidate& candidate);
+  void start(runtime::Scope& scope, EvidenceTaker& taker);
   void work_begins();
   // What the command needs in order to report.
   void add_to(CommandOptions& command) const;
 
  private:
-  runtime::task<void> watch_health(Candidate& candidate, runtime::Cancellation* cancel);
-  runtime::task<void> watch_progress(Candidate& candidate, runtime::Cancellation* cancel);
-  runtime::task<void> watch_disk(Candidate& candidate, runtime::Cancellation* cancel);
+  runtime::task<void> watch_health(EvidenceTaker& taker, runtime::Cancellation* cancel);
+  runtime::task<void> watch_progress(EvidenceTaker& taker, runtime::Cancellation* cancel);
+  runtime::task<void> watch_disk(EvidenceTaker& taker, runtime::Cancellation* cancel);
   runtime::task<std::string> ask_health(runtime::Cancellation* cancel);
   runtime::task<Status> write_probe();
   Duration disk_limit() const;

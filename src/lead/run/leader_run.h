@@ -1,5 +1,5 @@
 // `bellwether lead`: runs a command only while this process leads a key, and ends it before anybody else can lead. The
-// parts: a candidate (candidate.h), the command under its guardian (guarded_command.h), hooks, a health command, and a
+// parts: a campaign (campaign.h), the command under its guardian (guarded_command.h), hooks, a health command, and a
 // journal of what happened.
 #pragma once
 
@@ -11,12 +11,15 @@
 #include "base/result.h"
 #include "election/adaptive_timing.h"
 #include "election/elector.h"
+#include "journal/journal.h"
 #include "runtime/epoll_runtime.h"
 
 namespace bellwether::lead {
 
+class Campaign;
+
 struct LeadOptions {
-  std::string via;  // the store's URL
+  std::string via;  // where it is decided who leads: a store's URL, vote:FILE or quorum:FILE
   std::string key;
   std::string holder;  // our name; empty: host:pid
   election::LeaseTiming timing;
@@ -58,5 +61,7 @@ struct LeadOptions {
 // Runs until the command has ended, a signal came, or waiting is over. The exit code of the process; the command's own
 // where it ended by itself. REQUIRES that no other thread runs yet.
 int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options);
+// The same where something else than a store decides. The audit log of `journal` is opened here.
+int run_leader(runtime::EpollRuntime& runtime, const LeadOptions& options, Journal& journal, Campaign& campaign);
 
 }  // namespace bellwether::lead

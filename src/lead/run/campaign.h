@@ -1,0 +1,69 @@
+// The part that one process takes in deciding who leads a key, whatever decides it: a store (store_campaign.h), or the
+// votes of a group of such processes. It says when the work may begin and by when it must have ended; it is told when
+// the work has stopped, and whether it is sound. One thread, that of its runtime.
+#pragma once
+
+#include <string>
+
+#include "base/result.h"
+#include "election/elector_events.h"
+#include "election/evidence.h"
+#include "election/term_of_office.h"
+#include "lead/evidence_taker.h"
+#include "runtime/scope.h"
+
+namespace bellwether::lead {
+
+// Who leads, as it was seen last.
+struct LeaderSeen {
+  election::LeaseRecord record;
+  std::string evidence;
+  Duration failover;          // how long, as far as it was seen, nobody had led before
+  std::string another_leads;  // says so; empty: the key is ours, or free
+};
+
+class Campaign : public EvidenceTaker {
+ public:
+  // Calls come one after the other, never from within another; they must not wait. They may call the campaign.
+  class Listener {
+   public:
+    virtual ~Listener() = default;
+    // The work may begin. `term` stays as it is; term.valid_for(now) is to be asked before each act.
+    virtual void on_elected(const election::TermOfOffice& term) = 0;
+    // `took` is zero when nothing was confirmed: only the times have become shorter.
+    virtual void on_renewed(Instant ends, Duration took) = 0;
+    virtual void on_renewal_failed() {}
+    // Stop the work in good order and call work_stopped(); the term goes on meanwhile.
+    virtual void on_drain(const std::string& cause) = 0;
+    // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and
+    // work_stopped() must follow.
+    virtual void on_term_ended(const election::TermEnded& ended) = 0;
+    virtual void on_leader_changed(const LeaderSeen& seen) = 0;
+    // For longer than one slow answer takes, it could not be told who leads.
+    virtual void on_unknown(const std::string& why) = 0;
+    virtual void on_fail_open(bool /*open*/, const std::string& /*why*/, election::Epoch /*floor*/) {}
+  };
+
+  // Everything that can be wrong before it begins. Must succeed before anything else is asked. It stands only with
+  // evidence of the kinds that `wanted` requires. `listener` must outlive the campaign.
+  virtual runtime::task<Status> open(const election::Evidence& wanted, Listener& listener) = 0;
+  // Our name, as others see it.
+  virtual const std::string& holder() const = 0;
+  // Until it has resigned and given up everything; REQUIRES that `beside` is cancelled only after that. The exit code
+  // of a process that need not have ended: 0 is good, and what is wrong has been told.
+  virtual runtime::task<int> run(runtime::Scope& beside) = 0;
+  // Lets go of what run() needed; what ran beside it has ended.
+  virtual void close() {}
+
+  // Gives the key up in good order, and stands no more.
+  virtual void resign(const std::string& cause) = 0;
+  virtual void work_stopped() = 0;
+  // How long after the end of the present term the work is killed: before another can lead.
+  virtual Duration stop_grace() const = 0;
+  // From when on others may lead, unless the term is renewed: later than any act of the work.
+  virtual Instant lease_ends() const = 0;
+  // Held by the command too while it runs; -1: nothing.
+  virtual int claim_descriptor() const { return -1; }
+};
+
+}  // namespace bellwether::lead
