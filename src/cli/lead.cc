@@ -1,6 +1,7 @@
 // bellwether lead: run a command only while leading.
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <optional>
@@ -10,6 +11,7 @@
 #include "base/units.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
+#include "cli/lead_group.h"
 #include "cli/lease_bounds.h"
 #include "cli/verb.h"
 #include "lead/run/leader_run.h"
@@ -18,6 +20,12 @@
 
 namespace bellwether::cli {
 namespace {
+
+// What means nothing where nodes elect among them.
+constexpr std::array kOfStores{
+    "--ttl",           "--renew",    "--renew-deadline", "--grace",        "--retry",
+    "--store-timeout", "--ttl-min",  "--ttl-max",        "--region",       "--cross-region-wait",
+    "--trust-empty",   "--back-off", "--flap-damping",   "--no-minted-id", "--close"};
 
 struct Given {
   lead::LeadOptions options;
@@ -32,6 +40,7 @@ struct Given {
   bool quiet = false;
   int verbose = 0;
   bool no_fork = false;
+  GroupGiven group;
 };
 
 int refuse(const std::string& text) {
@@ -54,7 +63,7 @@ Status let_lease_follow(Given& given) {
   return {};
 }
 
-int run_lead(Given& given) {
+Status set_times(Given& given) {
   lead::LeadOptions& options = given.options;
   options.timing = election::LeaseTiming::of(given.ttl.value_or(store::usual_lease(options.via)));
   if (given.renew) options.timing.renew_every = *given.renew;
@@ -62,8 +71,19 @@ int run_lead(Given& given) {
   if (given.grace) options.timing.stop_grace = *given.grace;
   if (given.retry) options.timing.retry = *given.retry;
   if (given.store_timeout) options.timing.store_timeout = *given.store_timeout;
-  if (const auto wrong = options.timing.validate(); !wrong) return refuse(wrong.error().message);
-  if (const Status good = let_lease_follow(given); !good) return refuse(good.error().message);
+  if (auto wrong = options.timing.validate(); !wrong) return wrong;
+  return let_lease_follow(given);
+}
+
+int run_lead(Given& given) {
+  lead::LeadOptions& options = given.options;
+  const bool in_group = is_group(options.via);
+  if (!in_group) {
+    if (options.key.empty()) return refuse("--key KEY is missing: what shall be led? Any text will do");
+    if (given.group.first_start)
+      return refuse("--first-start is for vote: and quorum:, where nodes vote: leave it out");
+    if (const Status good = set_times(given); !good) return refuse(good.error().message);
+  }
   if (!given.shell.empty()) {
     if (!options.command.empty()) return refuse("give either --command TEXT or -- COMMAND, not both");
     options.command = {"/bin/sh", "-c", given.shell};
@@ -75,6 +95,7 @@ int run_lead(Given& given) {
                   (options.via.empty() ? std::string("URL") : options.via) + " --key K -- COMMAND ARGUMENTS");
   }
   options.verbosity = given.quiet ? 0 : 1 + given.verbose;
+  if (in_group) return run_lead_in_group(options, given.group);
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) return refuse(runtime.error().message);
   return run_leader(**runtime, options);
@@ -82,8 +103,9 @@ int run_lead(Given& given) {
 
 void add_election_options(CLI::App* command, Given& given) {
   lead::LeadOptions& options = given.options;
-  command->add_option("--via", options.via, "Where the lease is kept (see below)")->required()->type_name("URL");
-  command->add_option("-k,--key", options.key, "What to lead; any text")->required()->type_name("KEY");
+  command->add_option("--via", options.via, "Who decides who leads (see below)")->required()->type_name("URL");
+  command->add_option("-k,--key", options.key, "What to lead; any text. Of vote: and quorum: the name of the cluster")
+      ->type_name("KEY");
   command->add_option("--id", options.holder, "Our name in the lease (default HOST:PID)")->type_name("NAME");
   add_duration(command, "--ttl", given.ttl,
                "The lease: others wait so long after the last renewal (default 15s; flock: 10s)");
@@ -104,6 +126,8 @@ void add_election_options(CLI::App* command, Given& given) {
   command->add_flag("--back-off", options.back_off, "Wait between elections that follow each other: 0, 5-10s, 15-30s");
   command->add_flag("--flap-damping", options.flap_damping,
                     "After 4 changes of leader within a minute stand for the key only 30s later");
+  command->add_flag("--first-start", given.group.first_start,
+                    "vote:, quorum: this node has never voted in its group: needed once, at its very first start");
   command->add_flag("!--no-minted-id", options.may_mint_id,
                     "Without --id and a name in the environment: refuse to start (profile nip-le: lead unelected)");
 }
@@ -154,18 +178,27 @@ void add_lead(CLI::App& app, int& exit_code) {
   add_election_options(command, *given);
   add_command_options(command, *given);
   command->footer(
-      "Where the lease is kept:\n" + store::store_schemes_help() +
+      "A store, where a lease is kept:\n" + store::store_schemes_help() +
+      "A group of such processes, which elect one of them; FILE has the settings of a node, as for `bellwether "
+      "node`:\n" +
+      store::group_schemes_help() +
       "\nThe command sees BELLWETHER_KEY, BELLWETHER_HOLDER and BELLWETHER_EPOCH, the fencing token: hand it on\n"
       "with every act, so that what is acted upon can refuse one that comes too late.\n\n"
       "Examples:\n"
       "  bellwether lead --via flock: --key nightly -- ./report.sh\n"
       "  bellwether lead --via redis://10.0.0.5 --key orders --ttl 10s -- ./worker\n"
       "  bellwether lead --via etcd://a,b,c --key orders --observe\n"
+      "  bellwether lead --via quorum:m1.yaml --first-start -- ./worker\n"
       "  bellwether lead --via k8s:default --key orders -n -E 9 -c 'echo epoch $BELLWETHER_EPOCH'\n\n"
       "Exit codes: the command's own, 128 + N when signal N ended it; 1 (or -E) not elected with -n or -w,\n"
       "  75 the leadership was lost (--once), 104 wrong command line, 126 the command cannot be executed,\n"
       "  127 there is no such command.");
-  command->callback([given, &exit_code] { exit_code = run_lead(*given); });
+  command->callback([given, command, &exit_code] {
+    for (const char* name : kOfStores) {
+      if (command->get_option(name)->count() > 0) given->group.of_stores.emplace_back(name);
+    }
+    exit_code = run_lead(*given);
+  });
 }
 
 }  // namespace bellwether::cli

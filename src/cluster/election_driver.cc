@@ -82,6 +82,7 @@ task<void> ElectionDriver::run(runtime::Cancellation* cancel) {
   const quorum::Start start = co_await load();
   scope_ = &scope;
   step(start);
+  step(quorum::Stand{stands_});
   co_await keep_time(scope.cancellation());
   scope.cancel();
   co_await scope.join();
@@ -213,6 +214,7 @@ void ElectionDriver::carry_out(quorum::Effect& effect) {
     listener_.on_elected({settings_.key, settings_.self, won->epoch, won->since, term_end_});
   } else if (const auto* renewed = std::get_if<quorum::Renewed>(&effect)) {
     term_end_->move_to(renewed->ends);
+    listener_.on_renewed(renewed->ends, renewed->took);
   } else if (const auto* drain = std::get_if<quorum::Drain>(&effect)) {
     listener_.on_drain(drain->cause);
   } else if (const auto* ended = std::get_if<quorum::TermEnded>(&effect)) {

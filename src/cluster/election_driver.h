@@ -39,7 +39,9 @@ class ElectionDriver final : public Leadership, private Service {
 
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   bool leads(Instant now) const override { return kernel_.leads(now); }
+  Duration stop_grace() const override { return settings_.timing.stop_grace; }
   void work_stopped() override { tell(quorum::WorkStopped{}); }
+  void stand(bool stands) override { tell(quorum::Stand{stands_ = stands}); }
   void set_health(const quorum::LocalHealth& health) override { tell(health); }
   void synced() override { tell(quorum::Synced{}); }
   void suspect(const std::string& leader) override { tell(quorum::LeaderSuspected{member_id(leader)}); }
@@ -82,6 +84,7 @@ class ElectionDriver final : public Leadership, private Service {
   std::map<quorum::MemberId, std::string> names_;
   std::shared_ptr<election::TermEnd> term_end_;
   std::deque<quorum::Event> inbox_;
+  bool stands_ = true;
   std::string change_refused_;  // the last change of voters that was asked for, and why
   bool busy_ = false;
   runtime::Cancellation* nap_ = nullptr;

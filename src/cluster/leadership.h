@@ -23,6 +23,8 @@ class Leadership {
     virtual ~Listener() = default;
     // The work may begin. term.valid_for(now) is to be asked before each act.
     virtual void on_elected(const election::TermOfOffice& term) = 0;
+    // Confirmed after `took`, counted from the sending of what was answered.
+    virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
     // Stop the work in good order and call work_stopped(); the term goes on meanwhile.
     virtual void on_drain(const std::string& cause) = 0;
     // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by`, and work_stopped() follow.
@@ -60,7 +62,12 @@ class Leadership {
   virtual runtime::task<void> run(runtime::Cancellation* cancel) = 0;
   // `now` is of the boot clock.
   virtual bool leads(Instant now) const = 0;
+  // How long after the end of a term its work may still act.
+  virtual Duration stop_grace() const = 0;
   virtual void work_stopped() = 0;
+  // Whether this node may be elected, also before run(); it votes in any case, and a leader goes on leading. Where a
+  // store decides, who is fit stands.
+  virtual void stand(bool /*stands*/) {}
   virtual void set_health(const quorum::LocalHealth& health) = 0;
   // This node has the state of its group, and may lead before those that have not.
   virtual void synced() {}

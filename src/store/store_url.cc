@@ -147,7 +147,25 @@ Status StoreUrl::nothing_left(std::string_view known) const {
                                   "; known: " + (known.empty() ? "none" : std::string(known)));
 }
 
+bool is_group_url(std::string_view text) { return text.starts_with("vote:") || text.starts_with("quorum:"); }
+
+std::string group_schemes_help() {
+  return "  vote:FILE                       … by scored votes (leadership: vote)\n"
+         "  quorum:FILE                     … by term and quorum (leadership: quorum)\n";
+}
+
 Result<StoreUrl> parse_store_url(std::string_view text) {
+  if (is_group_url(text)) {
+    const std::string file(text.substr(text.find(':') + 1));
+    return fail(Errc::kUnsupported, quoted(text) +
+                                        ": a group elects its leader itself, there is no store to look into. "
+                                        "`bellwether lead` takes part in it; `bellwether cluster leader|votes|transfer "
+                                        "--config " +
+                                        file +
+                                        "` looks at it and moves its leader, and `bellwether budget "
+                                        "--cluster --config " +
+                                        file + "` says how long it is without one");
+  }
   StoreUrl url;
   url.text = text;
   const auto colon = text.find(':');

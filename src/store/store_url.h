@@ -36,4 +36,9 @@ Result<StoreUrl> parse_store_url(std::string_view text);
 // The schemes with one line of help each, for --help.
 std::string store_schemes_help();
 
+// vote: and quorum: name no store, but a group of nodes that elect their leader themselves. Where a store is needed,
+// parse_store_url() refuses them and says what to ask instead.
+bool is_group_url(std::string_view text);
+std::string group_schemes_help();
+
 }  // namespace bellwether::store

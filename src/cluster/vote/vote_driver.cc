@@ -123,7 +123,7 @@ task<void> VoteDriver::keep_time(runtime::Cancellation* cancel) {
 
 vote::Claim VoteDriver::claim() {
   vote::Claim claim;
-  claim.capabilities = settings_.capabilities;
+  if (stands_) claim.capabilities = settings_.capabilities;
   claim.uptime = runtime_.boot_now() - started_;
   claim.experience = experience_ + claim.uptime;
   claim.resources = resources_.resources();
@@ -224,6 +224,12 @@ Status VoteDriver::hand_over(const std::string& cause, const std::string& heir) 
   return ask(vote::Transfer{node_id(heir), cause});
 }
 
+// Who may do nothing does not stand.
+void VoteDriver::stand(bool stands) {
+  stands_ = stands;
+  tell(vote::Measured{claim()});
+}
+
 void VoteDriver::leave(const std::string& cause) { tell(vote::Leave{cause}); }
 
 Status VoteDriver::change_voters(bool, const std::string&) {
@@ -243,7 +249,9 @@ Leadership::View VoteDriver::view() const {
   view.term = kernel_.admin_term().value();
   view.active = !kernel_.follows_only();
   view.follows_only = kernel_.follows_only();
-  if (!kernel_.stands()) view.stands_back = "it has no capability with which a node may stand";
+  if (!kernel_.stands()) {
+    view.stands_back = stands_ ? "it has no capability with which a node may stand" : "its work does not let it";
+  }
   for (const std::string& name : settings_.members) view.voters.push_back({.name = name});
   return view;
 }
@@ -336,6 +344,7 @@ void VoteDriver::carry_out(vote::Effect& effect) {
     listener_.on_elected({settings_.key, settings_.self, won->epoch, won->since, term_end_});
   } else if (const auto* renewed = std::get_if<vote::Renewed>(&effect)) {
     term_end_->move_to(renewed->ends);
+    listener_.on_renewed(renewed->ends, renewed->took);
   } else if (const auto* drain = std::get_if<vote::Drain>(&effect)) {
     listener_.on_drain(named(drain->cause));
   } else if (const auto* ended = std::get_if<vote::TermEnded>(&effect)) {

@@ -53,7 +53,9 @@ class VoteDriver final : public Leadership, private Service {
 
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   bool leads(Instant now) const override { return kernel_.leads(now); }
+  Duration stop_grace() const override { return settings_.timing.stop_grace; }
   void work_stopped() override { tell(vote::WorkStopped{}); }
+  void stand(bool stands) override;
   void set_health(const quorum::LocalHealth& health) override;
   // What others think of it ends nobody's office here: promises run out by themselves.
   void suspect(const std::string&) override {}
@@ -113,6 +115,7 @@ class VoteDriver final : public Leadership, private Service {
   std::optional<vote::ElectionComplete> ended_;  // the last election that this node knows the end of
   std::size_t asked_ = 0;                        // which of them was asked last
   std::string denied_;                           // the last wish that was denied, and why
+  bool stands_ = true;
   bool busy_ = false;
   runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;

@@ -7,8 +7,7 @@
 namespace bellwether::quorum {
 
 bool QuorumElector::may_stand() const {
-  return !config_.witness && !leaving_ && !follows_only_ && verified_ && !work_runs_ && health_.disk && !disk_failed_ &&
-         !record_.members.voters.empty();
+  return electable() && verified_ && !work_runs_ && !disk_failed_ && !record_.members.voters.empty();
 }
 
 // Who was removed stands when nobody else does: it may be the only one that knows the newest members.

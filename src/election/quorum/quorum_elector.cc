@@ -57,6 +57,8 @@ void QuorumElector::step(Instant now, const Event& event, Effects& out) {
     work_stopped(now, out);
   } else if (const auto* wish = std::get_if<StepDown>(&event)) {
     step_down(now, *wish, out);
+  } else if (const auto* standing = std::get_if<Stand>(&event)) {
+    on_stand(now, *standing);
   } else if (std::holds_alternative<Synced>(event)) {
     if (!standing_.active) note(false, "has the state of the group, and is active", out);
     standing_.active = true;

@@ -127,6 +127,8 @@ class QuorumElector {
   void on_received(Instant now, const Message& message, Effects& out);
   void on_persisted(Instant now, const Persisted& done, Effects& out);
   void on_health(Instant now, const LocalHealth& health, Effects& out);
+  void on_stand(Instant now, const Stand& wish);
+  bool electable() const;
   void deliver(Instant now, Peer& from, const Message& message, Effects& out);
 
   // quorum_lives.cc: starting, and telling lives apart
@@ -250,6 +252,7 @@ class QuorumElector {
   // Standing.
   Standing standing_;
   LocalHealth health_;
+  bool stands_ = true;
   bool leaving_ = false;
   Instant stand_at_ = Instant::never();
   Instant round_ends_;

@@ -75,6 +75,10 @@ struct StepDown {
   bool leaving = false;     // do not stand again
   bool forced = true;       // also in the cool-down
 };
+// Whether this member may be elected; it votes in any case. A leader goes on leading.
+struct Stand {
+  bool stands = true;
+};
 struct Synced {};  // this member has the state of the group
 struct SyncFailed {
   std::string why;
@@ -87,7 +91,7 @@ struct ChangeMembers {
 };
 
 using Event = std::variant<Start, Tick, Received, Persisted, LocalHealth, LeaderSuspected, LeaderDead, WorkStopped,
-                           StepDown, Synced, SyncFailed, StateWritten, ChangeMembers>;
+                           StepDown, Stand, Synced, SyncFailed, StateWritten, ChangeMembers>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.

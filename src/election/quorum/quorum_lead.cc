@@ -82,9 +82,23 @@ void QuorumElector::count_promises(Instant now, Effects& out) {
 void QuorumElector::on_health(Instant now, const LocalHealth& health, Effects& out) {
   health_ = health;
   standing_.health = health.score;
-  standing_.electable = !config_.witness && !leaving_ && !follows_only_ && health.disk;
+  standing_.electable = electable();
   severe_ = health.load >= Load::kSevere ? severe_ + 1 : 0;
   if (role_ == Role::kLeader) consider_stepping_down(now, out);
+}
+
+bool QuorumElector::electable() const {
+  return !config_.witness && stands_ && !leaving_ && !follows_only_ && health_.disk;
+}
+
+// Who has asked for votes already takes them no more.
+void QuorumElector::on_stand(Instant now, const Stand& wish) {
+  if (std::exchange(stands_, wish.stands) == wish.stands) return;
+  standing_.electable = electable();
+  if (is_candidate()) {
+    role_ = Role::kFollower;
+    wait_for_turn(now + config_.timing.lease);
+  }
 }
 
 void QuorumElector::consider_stepping_down(Instant now, Effects& out) {

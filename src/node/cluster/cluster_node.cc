@@ -28,9 +28,11 @@ using runtime::task;
 // --- its life --------------------------------------------------------------------------------------------------------
 
 task<Status> ClusterNode::prepare() {
-  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
-  if (!signals) co_return tl::unexpected(signals.error());
-  signals_ = std::move(*signals);
+  if (work_ == nullptr) {
+    auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
+    if (!signals) co_return tl::unexpected(signals.error());
+    signals_ = std::move(*signals);
+  }
   auto parts = co_await make_parts(runtime_, config_, *this);
   if (!parts) co_return tl::unexpected(parts.error());
   parts_ = std::move(*parts);
@@ -140,11 +142,13 @@ void ClusterNode::make_election() {
     election_ = std::make_unique<cluster::ElectionDriver>(runtime_, *parts_->kv, *links_, parts_->switchboard, *this,
                                                           std::move(settings), seed, *this);
   }
+  if (work_ != nullptr) work_->on_taking_part(election_.get());
 }
 
 // Registers and copies of jobs are kept by the same nodes; an etcd has only the registers.
 void ClusterNode::make_registers() {
-  if (!config_.keeps_jobs() || config_.jobs_in_etcd() || config_.role == wire::Role::kWorker) return;
+  if (work_ != nullptr || !config_.keeps_jobs() || config_.jobs_in_etcd() || config_.role == wire::Role::kWorker)
+    return;
   job_lines_ = std::make_unique<jobs::JobLines>(*links_, parts_->switchboard, *this, config_.name, config_.keepers);
   jobs::KeeperSettings keeping;
   keeping.first_start = options_.first_start;
@@ -152,6 +156,7 @@ void ClusterNode::make_registers() {
 }
 
 task<Status> ClusterNode::make_role() {
+  if (work_ != nullptr) co_return Status();
   if (config_.role == wire::Role::kWorker) {
     auto role = WorkerRole::make(runtime_, *links_, parts_->switchboard, *this, config_, *this);
     if (!role) co_return tl::unexpected(role.error());
@@ -223,6 +228,8 @@ task<void> ClusterNode::drain_and_leave(ClusterNode* self) {
 task<void> ClusterNode::resign() {
   const bool led = election_->leads(runtime_.boot_now());
   election_->leave(leave_cause_);
+  // It ends in time by itself, or is made to.
+  while (work_ != nullptr && work_->runs()) co_await runtime_.sleep(Duration::millis(5));
   const Instant end = runtime_.read_clock() + kLeaveMost / 2;
   while (term_.end != nullptr && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
   // The successor still needs this voter; a store still needs to hear that the key is free.
@@ -259,10 +266,15 @@ task<void> ClusterNode::listen_to_signals(runtime::Cancellation* cancel) {
       if (winding_up_ != nullptr) winding_up_->cancel();
       continue;
     }
-    leave_cause_ = "signal " + std::to_string(number);
-    leaving_.set();
-    if (joining_ != nullptr) joining_->cancel();
+    go("signal " + std::to_string(number));
   }
+}
+
+void ClusterNode::go(const std::string& cause) {
+  if (leaving_.is_set()) return;
+  leave_cause_ = cause;
+  leaving_.set();
+  if (joining_ != nullptr) joining_->cancel();
 }
 
 task<int> ClusterNode::run() {
@@ -272,7 +284,7 @@ task<int> ClusterNode::run() {
     co_return kExitNotStarted;
   }
   runtime::Scope outer;
-  outer.spawn(listen_to_signals(outer.cancellation()));
+  if (signals_ != nullptr) outer.spawn(listen_to_signals(outer.cancellation()));
   outer.spawn(parts_->server->serve(outer.cancellation()));
   if (!config_.has_tls()) {
     journal_.warn(runtime_.wall_now(),
@@ -281,6 +293,7 @@ task<int> ClusterNode::run() {
   say("started", "node '" + config_.name + "' (" + std::string(to_string(config_.role)) + ") of cluster '" +
                      config_.cluster + "' looks for its cluster");
   runtime::Cancellation joining;
+  if (leaving_.is_set()) joining.cancel();
   joining_ = &joining;
   const auto way = co_await find_cluster(&joining);
   joining_ = nullptr;

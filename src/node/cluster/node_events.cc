@@ -147,22 +147,35 @@ void ClusterNode::on_guard(const membership::GuardChanged& guard) {
 
 void ClusterNode::on_elected(const election::TermOfOffice& term) {
   term_ = term;
-  say("elected", "this node leads, term " + std::to_string(term.epoch.value()),
-      {{"term", static_cast<int64_t>(term.epoch.value())}});
+  if (work_ != nullptr) {
+    work_->on_elected(term);
+  } else {
+    say("elected", "this node leads, term " + std::to_string(term.epoch.value()),
+        {{"term", static_cast<int64_t>(term.epoch.value())}});
+  }
   tell_state();
 }
 
+void ClusterNode::on_renewed(Instant ends, Duration took) {
+  if (work_ != nullptr) work_->on_renewed(ends, took);
+}
+
 void ClusterNode::on_drain(const std::string& cause) {
+  if (work_ != nullptr) return work_->on_drain(cause);
   journal_.detail(runtime_.wall_now(), "hands the leadership over: " + cause);
   election_->work_stopped();
 }
 
 void ClusterNode::on_term_ended(const election::TermEnded& ended) {
-  const bool resigned = ended.reason == election::EndReason::kResigned;
-  say(resigned ? "resigned" : "deposed", "no longer leads ("s + to_string(ended.reason) + "): " + ended.why,
-      {{"term", static_cast<int64_t>(ended.epoch.value())}, {"reason", std::string(to_string(ended.reason))}});
   term_ = {};
-  if (ended.work_runs) election_->work_stopped();
+  if (work_ != nullptr) {
+    work_->on_term_ended(ended);
+  } else {
+    const bool resigned = ended.reason == election::EndReason::kResigned;
+    say(resigned ? "resigned" : "deposed", "no longer leads ("s + to_string(ended.reason) + "): " + ended.why,
+        {{"term", static_cast<int64_t>(ended.epoch.value())}, {"reason", std::string(to_string(ended.reason))}});
+    if (ended.work_runs) election_->work_stopped();
+  }
   tell_state();
 }
 
@@ -174,6 +187,7 @@ void ClusterNode::on_leader_changed(const std::string& leader, election::Term te
   leader_evidence_ = evidence;
   // Who leads is all the state of a group that a node has to learn before it may lead itself.
   if (election_ != nullptr && !leader.empty()) election_->synced();
+  if (work_ != nullptr) return work_->on_leader_changed(leader, term, evidence);
   say("leader",
       leader.empty() ? "nobody leads: " + evidence
                      : "'" + leader + "' leads, term " + std::to_string(term.value()) + ": " + evidence,

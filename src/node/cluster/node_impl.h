@@ -22,6 +22,7 @@
 #include "journal/journal.h"
 #include "node/cluster/admin_service.h"
 #include "node/cluster/cluster_node.h"
+#include "node/cluster/guarded_work.h"
 #include "node/cluster/node_page.h"
 #include "node/cluster/node_parts.h"
 #include "node/cluster/node_probes.h"
@@ -56,16 +57,21 @@ class ClusterNode final : public NodeDesk,
                           public AdminService::Audit,
                           public NodePage::Figures {
  public:
-  ClusterNode(runtime::EpollRuntime& runtime, const NodeOptions& options, Journal& journal)
+  // `work`: what this process does while it leads. Such a node has no other role, and leaves the signals to its
+  // process.
+  ClusterNode(runtime::EpollRuntime& runtime, const NodeOptions& options, Journal& journal, GuardedWork* work = nullptr)
       : runtime_(runtime),
         options_(options),
         config_(options.config),
         journal_(journal),
+        work_(work),
         meter_(runtime, *this),
         front_desk_(runtime, *this),
         probes_(runtime, *this) {}
 
   runtime::task<int> run();
+  // Hands over and leaves, and then run() ends.
+  void go(const std::string& cause);
 
   std::vector<MemberView> members() const override;
   LeaderView leader() const override;
@@ -101,6 +107,7 @@ class ClusterNode final : public NodeDesk,
   void on_guard(const membership::GuardChanged& guard) override;
 
   void on_elected(const election::TermOfOffice& term) override;
+  void on_renewed(Instant ends, Duration took) override;
   void on_drain(const std::string& cause) override;
   void on_term_ended(const election::TermEnded& ended) override;
   void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) override;
@@ -161,6 +168,7 @@ class ClusterNode final : public NodeDesk,
   const NodeOptions& options_;
   const cluster::NodeConfig& config_;
   Journal& journal_;
+  GuardedWork* work_;  // nothing: a node on its own
   cluster::VitalMeter meter_;
   cluster::FrontDesk front_desk_;
   std::unique_ptr<runtime::Signals> signals_;

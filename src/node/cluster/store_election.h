@@ -41,6 +41,7 @@ class StoreElection final : public cluster::Leadership, public lead::CandidateLi
 
   runtime::task<void> run(runtime::Cancellation* cancel) override;
   bool leads(Instant now) const override;
+  Duration stop_grace() const override { return settings_.timing.stop_grace; }
   void work_stopped() override;
   void set_health(const quorum::LocalHealth& health) override;
   void suspect(const std::string&) override {}  // only the store ends a lease
@@ -54,6 +55,7 @@ class StoreElection final : public cluster::Leadership, public lead::CandidateLi
 
  private:
   void on_elected(const election::TermOfOffice& term) override;
+  void on_renewed(Instant ends, Duration took) override { listener_.on_renewed(ends, took); }
   void on_drain(const std::string& cause) override { listener_.on_drain(cause); }
   void on_term_ended(const election::TermEnded& ended) override;
   void on_leader_changed(const election::LeaseRecord& record, const std::string& evidence) override;
