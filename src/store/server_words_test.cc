@@ -10,10 +10,22 @@
 #include "store/postgres/postgres_sql.h"
 #include "store/redis/redis_reply.h"
 #include "store/redis/redis_store.h"
+#include "store/store_url.h"
 
 namespace bellwether::store {
 
 using testing::HasSubstr;
+
+TEST(StoreUrl, of_a_group_is_refused_with_whom_to_ask) {
+  EXPECT_TRUE(is_group_url("vote:m1.yaml"));
+  EXPECT_TRUE(is_group_url("quorum:"));
+  EXPECT_FALSE(is_group_url("voted:x"));
+  EXPECT_FALSE(is_group_url("flock:vote:x"));
+  const auto refused = parse_store_url("quorum:m1.yaml");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Errc::kUnsupported);
+  EXPECT_THAT(refused.error().message, HasSubstr("cluster leader|votes|transfer --config m1.yaml"));
+}
 
 TEST(Base64, any_bytes_come_back) {
   std::string bytes;

@@ -85,8 +85,10 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
   std::vector<std::string> complete;  // who has won
   std::vector<election::TermOfOffice> terms;
   std::vector<election::TermEnded> ended;
+  std::vector<Instant> renewed;  // until when
 
  private:
+  void on_renewed(Instant ends, Duration) override { renewed.push_back(ends); }
   void on_elected(const election::TermOfOffice& term) override { terms.push_back(term); }
   void on_drain(const std::string&) override { driver_->work_stopped(); }
   void on_term_ended(const election::TermEnded& end) override {
@@ -250,6 +252,22 @@ TEST_F(VoteDriverTest, its_experience_goes_on_over_its_lives_and_its_network_is_
   const vote::Claim claim = nodes_.at("b")->driver().kernel().claim();
   EXPECT_GE(claim.experience, Duration::nanos(kept) + claim.uptime);
   EXPECT_LT(claim.uptime, claim.experience);
+}
+
+TEST_F(VoteDriverTest, who_does_not_stand_votes_and_who_leads_goes_on) {
+  make_all();
+  nodes_.at("a")->driver().stand(false);
+  until([&] { return all_follow("b") && nodes_.at("b")->leads(); });
+  EXPECT_THAT(nodes_.at("a")->driver().view().stands_back, HasSubstr("its work does not let it"));
+  nodes_.at("b")->driver().stand(false);
+  nodes_.at("a")->driver().stand(true);
+  std::vector<Instant>& renewed = nodes_.at("b")->renewed;
+  const std::size_t before = renewed.size();
+  until([&] { return renewed.size() > before + 2; });
+  EXPECT_GT(renewed.back(), nodes_.at("b")->terms.at(0).since + nodes_.at("b")->driver().stop_grace());
+  EXPECT_TRUE(nodes_.at("b")->leads());
+  nodes_.at("b")->driver().work_stopped();
+  until([&] { return all_follow("a") && nodes_.at("a")->leads(); });
 }
 
 TEST_F(VoteDriverTest, who_knows_nothing_of_earlier_votes_follows_and_says_what_to_do) {

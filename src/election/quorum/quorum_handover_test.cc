@@ -163,6 +163,27 @@ TEST(QuorumOrder, never_lets_a_witness_stand) {
   EXPECT_EQ(group.leader(), 0u);
 }
 
+TEST(QuorumOrder, lets_nobody_stand_that_may_not_and_moves_no_leader_by_it) {
+  Group group(3);
+  const uint64_t first = group.lead();
+  const uint64_t second = first == 1 ? 2 : 1;
+  group.say(first, Stand{false});
+  group.run(Duration::seconds(2));
+  EXPECT_EQ(group.leader(), first);
+  group.say(second, Stand{false});
+  group.run(Duration::seconds(1));
+  group.say(first, StepDown{"asked to"});
+  group.run(Duration::seconds(5));
+  const uint64_t third = 6 - first - second;
+  EXPECT_EQ(group.leader(), third) << "the others give it their votes";
+  group.stop(third);
+  group.run(Duration::seconds(10));
+  EXPECT_EQ(group.leader(), 0u);
+  group.say(second, Stand{true});
+  group.run(Duration::seconds(5));
+  EXPECT_EQ(group.leader(), second);
+}
+
 TEST(QuorumSuspicion, never_ends_a_promise) {
   Group group(5);
   const uint64_t first = group.lead();

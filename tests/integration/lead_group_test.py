@@ -1,0 +1,242 @@
+#!/usr/bin/env python3
+"""`bellwether lead --via vote:FILE` and `quorum:FILE`: what is special where candidates elect one of them.
+
+What they have in common with stores is in lead_conformance_test.py, what happens to them on broken networks in
+tests/cluster/lead_test.py.
+"""
+
+import os
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+from lib import leading, product
+from lib.daemon import free_port, lives, until
+from lib.groups import CLUSTER, Group
+
+PATIENCE = 60
+
+
+class InGroup(leading.Test):
+    scheme = None
+
+    def group(self, *names, **settings):
+        self.here = Group(self.folder / "group", self.scheme, names or ("a", "b", "c"), **settings)
+        return self.here
+
+    def member(self, name, *options, command=(*leading.RECORDER, "acts")):
+        words = [product.binary, "lead", "--via", self.here.url(name), *self.here.first_start(name), "--json", "-v",
+                 *options, *(["--", *command] if command else [])]
+        process = subprocess.Popen(list(map(str, words)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE, text=True, cwd=self.folder,
+                                   env={**os.environ, **self.environment()})
+        one = leading.Candidate(process)
+        one.name = name
+        self.addCleanup(leading.end, one)
+        return one
+
+    def members(self, *options, **more):
+        return [self.member(name, *options, **more) for name in self.here.voters]
+
+    def leader(self, members, above=0):
+        """Who has been elected last, once its command runs; and its epoch."""
+        def found():
+            won = [(one.all("elected")[-1]["epoch"], one) for one in members if one.runs() and one.all("elected")]
+            epoch, one = max(won, key=lambda each: each[0], default=(0, None))
+            return (one, epoch) if epoch > above else None
+        try:
+            one, epoch = until(f"a leader under an epoch above {above}", found, PATIENCE)
+        except AssertionError as error:
+            said = "\n".join(f"== {one.name}: {one}"[-3000:] for one in members)
+            raise AssertionError(f"{error}\n{said}") from None
+        until("its command", lambda: one.command)
+        return one, epoch
+
+    def refused(self, arguments, *words):
+        self.assert_refused(self.bellwether(*arguments, environment=self.environment()), *words)
+
+
+class Behaviours:
+    def test_wrong_files_and_command_lines_say_what_to_do(self):
+        group = self.group()
+        good = group.url("a")
+        true = ["--", "true"]
+
+        def lead(*options, via=good):
+            return ["lead", "--via", via, *options, *true]
+        other = "quorum" if self.scheme == "vote" else "vote"
+        self.refused(lead(via=f"{self.scheme}:"), "names no file", "the settings of a node")
+        self.refused(lead(via=f"{self.scheme}:{self.folder}/none.yaml"), "none.yaml", "cannot be read")
+        self.refused(lead(via=f"{other}:{group.file('a')}"), f"'leadership' is '{self.scheme}'", f"{other} there",
+                     f"--via {self.scheme}:")
+        self.refused(lead("--key", "another"), "'another'", f"--key {CLUSTER}", "second group")
+        self.refused(lead("--id", "me"), "'me'", "leave --id out")
+        for option in (["--ttl", "3s"], ["--renew", "1s"], ["--retry", "1s"], ["--region", "x"], ["--trust-empty"],
+                       ["--ttl-max", "9s"], ["--no-minted-id"], ["--close"]):
+            self.refused(lead(*option), option[0], "is for stores", "'profile'")
+        self.refused(["lead", "--via", good], "-- COMMAND")
+        self.refused(["lead", "--via", self.flock, "--key", "k", "--first-start", *true], "--first-start", "quorum:")
+        group.write("a", without=["voters"])
+        self.refused(lead(), "'voters' is missing", "name all nodes that vote")
+        group.write("a", voters=["b", "c"])
+        self.refused(lead(), "does not name 'a'", "--observe")
+        group.write("a", role="worker", voters=["b", "c"])
+        self.refused(lead(), "the role is 'worker'")
+        group.write("a", secret={"file": str(self.folder / "none")})
+        run = self.bellwether(*lead(), environment=self.environment())
+        self.assertEqual(run.code, 104, run)
+        self.assertIn("none", run.err)
+
+    def test_commands_that_look_into_stores_say_whom_to_ask(self):
+        url = self.group().url("a")
+        for verb in (["list"], ["show", "k"], ["transfer", "k", "--to", "b"], ["steal", "k", "--yes"], ["watch"]):
+            self.refused(["lease", *verb, "--via", url], "elects its leader itself",
+                         f"cluster leader|votes|transfer --config {self.here.file('a')}")
+        self.refused(["budget", "--via", url, "--ttl", "5s"], "elects its leader itself")
+
+    def test_who_has_no_record_and_is_not_new_follows_only(self):
+        self.group()
+        members = [self.member(name) for name in ("a", "b")]
+        leader, epoch = self.leader(members)
+        (self.here.folder / "c.data").mkdir()
+        late = self.member("c")
+        late.wait_for("warning", text="--first-start", seconds=PATIENCE)
+        late.wait_for("note", text=f"{leader.name}, epoch {epoch}", seconds=PATIENCE)
+
+    def test_without_a_majority_nobody_leads_and_who_does_not_wait_says_so(self):
+        self.group()
+        alone = self.member("a", "-n", "-E", "7")
+        self.assertEqual(alone.wait(PATIENCE), 7)
+        self.assertIn("nobody has been elected within", str(alone))
+        self.assertEqual(alone.all("elected"), [])
+
+    def test_a_leader_that_loses_its_majority_has_stopped_before_another_could_lead(self):
+        self.group()
+        members = self.members()
+        leader, epoch = self.leader(members)
+        command = leader.command
+        for one in members:
+            if one is not leader:
+                one.signal(signal.SIGKILL)
+        leader.wait_for("deposed", text="expired", seconds=PATIENCE)
+        until("the end of its work", lambda: not lives(command))
+        promised = [said["lease_ends_boot_ns"] for said in (*leader.all("elected"), *leader.all("renewed"))]
+        history = leading.acts(self.folder / "acts")
+        self.assertEqual({one for one, _ in history}, {epoch})
+        self.assertLess(max(at for _, at in history), max(promised))
+        self.assertTrue(leader.runs(), "it waits for others to come back")
+
+    def test_the_term_goes_on_while_the_command_winds_up(self):
+        self.group()
+        slow = ("trap 'sleep 2; echo done $BELLWETHER_EPOCH >>ends; exit 0' TERM; "
+                "echo begin $BELLWETHER_EPOCH >>ends; while :; do sleep 0.02; done")
+        members = self.members(command=["sh", "-c", slow])
+        leader, epoch = self.leader(members)
+        until("its command is ready", (self.folder / "ends").exists)
+        heir = next(one for one in members if one is not leader)
+        until("it hands over", lambda: self.here.operator(leader.name, "transfer", "--to", heir.name)[0] == 0)
+        successor, later = self.leader(members, epoch)
+        self.assertIs(successor, heir)
+        until("its command began", lambda: (self.folder / "ends").read_text().count("begin") == 2)
+        self.assertEqual((self.folder / "ends").read_text().splitlines(),
+                         [f"begin {epoch}", f"done {epoch}", f"begin {later}"])
+        self.assertIn("resigned", [said["event"] for said in leader.events])
+
+    def test_an_operator_lets_one_leave(self):
+        self.group()
+        members = self.members("--drain", "100ms")
+        leader, epoch = self.leader(members)
+        code, _ = self.here.operator(leader.name, "leave", "--node", f"127.0.0.1:{self.here.ports[leader.name]}")
+        self.assertEqual(code, 0)
+        self.assertEqual(leader.wait(PATIENCE), 0)
+        self.leader([one for one in members if one is not leader], epoch)
+        self.assertEqual(leading.overlaps(leading.acts(self.folder / "acts")), [])
+
+    def test_work_that_shows_no_progress_goes_to_another_process(self):
+        self.group()
+        # Moves for a moment and then hangs, deaf, the first time anywhere; later it moves for ever.
+        work = ("trap '' TERM; if mkdir first 2>/dev/null; then n=3; else n=1000000; fi; "
+                "while [ $n -gt 0 ]; do n=$((n-1)); echo . >&$BELLWETHER_PROGRESS_FD; sleep 0.1; done; sleep 1000")
+        members = self.members("--progress-within", "1s", command=["sh", "-c", work])
+        leader, epoch = self.leader(members)
+        leader.wait_for("deposed", text="no sign of life", seconds=PATIENCE)
+        successor, _ = self.leader(members, epoch)
+        self.assertIsNot(successor, leader, "who gave up lets others go first")
+
+    def test_a_voter_that_only_looks_on_gives_others_its_vote(self):
+        self.group()
+        witness = self.member("a", "--observe", command=None)
+        leader, epoch = self.leader([self.member("b"), witness])
+        self.assertEqual(leader.name, "b")
+        witness.wait_for("leader", text=f"b, epoch {epoch}", seconds=PATIENCE)
+        leader.signal(signal.SIGKILL)
+        leader.wait()
+        witness.wait_for("leader", text="nobody", after=witness.wait_for("leader", text="b, epoch")["at"],
+                         seconds=PATIENCE)
+        self.assertEqual(self.leader([self.member("c"), witness], epoch)[0].name, "c")
+        self.assertEqual(witness.all("elected"), [])
+
+    def test_figures_are_served(self):
+        self.group("a")
+        port = free_port()
+        self.leader([self.member("a", "--metrics", f"127.0.0.1:{port}")])
+
+        def page(path):
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=20) as answer:
+                    return answer.status, answer.read().decode()
+            except urllib.error.HTTPError as refusal:
+                return refusal.code, ""
+        self.assertEqual(page("/leader")[0], 200)
+        until("renewals are counted",
+              lambda: f'bellwether_lease_renewals_total{{key="{CLUSTER}"}}' in page("/metrics")[1])
+        self.assertIn(f'bellwether_leader{{key="{CLUSTER}"}} 1', page("/metrics")[1])
+
+    def test_a_group_of_one_leads_by_itself_and_its_epochs_outlive_it(self):
+        self.group("a")
+        show = ["sh", "-c", "echo $BELLWETHER_HOLDER $BELLWETHER_EPOCH"]
+        epochs = []
+        for _ in range(3):
+            one = self.member("a", command=show)
+            self.assertEqual(one.wait(PATIENCE), 0, one)
+            holder, epoch = one.out.split()
+            self.assertEqual(holder, "a")
+            epochs.append(int(epoch))
+        self.assertEqual(epochs, sorted(set(epochs)))
+
+
+class Vote(InGroup, Behaviours):
+    scheme = "vote"
+
+    def test_the_examples_are_good(self):
+        for scheme in ("vote", "quorum"):
+            file = product.ROOT / f"examples/leadership/{scheme}.yaml"
+            run = self.bellwether("config", "show", "--config", file, "--json")
+            self.assertEqual(run.code, 0, run)
+            self.assertIn(f"--via {scheme}:", file.read_text())
+
+    def test_keys_that_do_not_fit_are_said_with_the_remedy(self):
+        group = self.group()
+        group.write("a", vote={"key": str(group.folder / "b.key"), "keys": str(group.folder / "keys")})
+        one = self.member("a")
+        self.assertEqual(one.wait(PATIENCE), 104)
+        self.assertIn("nobody would believe this node", str(one))
+
+    def test_the_score_decides_who_leads(self):
+        group = self.group()
+        for name in group.voters:
+            more = ["project_manager", "semantic_analysis"] if name == "b" else []
+            group.write(name, agent={"capabilities": ["admin_election", *more]})
+        members = self.members()
+        self.assertEqual(self.leader(members)[0].name, "b")
+        code, votes = group.operator("a", "votes")
+        self.assertEqual((code, votes["winner"]), (0, "b"))
+
+
+class Quorum(InGroup, Behaviours):
+    scheme = "quorum"
+
+
+if __name__ == "__main__":
+    product.main()
