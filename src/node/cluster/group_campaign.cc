@@ -132,7 +132,8 @@ void GroupCampaign::on_elected(const election::TermOfOffice& term) {
 void GroupCampaign::on_renewed(Instant ends, Duration took) {
   if (!in_office_) return;
   ends_ = ends;
-  listener_->on_renewed(ends, took);
+  // Who is a majority by itself has its answer at once; no time at all would say that nothing was confirmed.
+  listener_->on_renewed(ends, std::max(took, Duration::nanos(1)));
   weigh();
 }
 

@@ -33,8 +33,8 @@ class GroupCampaign final : public lead::Campaign, public GuardedWork {
   void good_evidence(election::EvidenceKind kind) override;
   void bad_evidence(election::EvidenceKind kind, std::string why) override;
   // Half of what the election leaves for it: the other half is for a guardian that is woken late.
-  Duration stop_grace() const override { return election_ == nullptr ? Duration::zero() : election_->stop_grace() / 2; }
-  Instant lease_ends() const override { return ends_ + stop_grace() * 2; }
+  Duration stop_grace() const override { return left_for_work() / 2; }
+  Instant lease_ends() const override { return ends_ + left_for_work(); }
 
   void on_taking_part(cluster::Leadership* election) override;
   void on_elected(const election::TermOfOffice& term) override;
@@ -45,6 +45,8 @@ class GroupCampaign final : public lead::Campaign, public GuardedWork {
   bool runs() const override { return working_; }
 
  private:
+  // After the end of a term, by the election.
+  Duration left_for_work() const { return election_ == nullptr ? Duration::zero() : election_->stop_grace(); }
   void weigh();
   void give_up(const std::string& why);
   runtime::task<void> stand_again(runtime::Cancellation* cancel);
