@@ -248,7 +248,13 @@ int budget_of_candidate(const BudgetOptions& options, Duration operation, const 
 int run_cluster_budget(const BudgetOptions& options, Duration operation) {
   ClusterBudgetOptions wanted = options.cluster;
   wanted.profile = options.profile;
-  wanted.via = options.via;
+  if (store::is_group_url(options.via)) {
+    const auto colon = options.via.find(':');
+    wanted.elects = options.via.substr(0, colon);
+    wanted.file = options.via.substr(colon + 1);
+  } else {
+    wanted.via = options.via;
+  }
   wanted.operation = operation;
   wanted.json = options.json;
   if (!options.ttl.empty()) {
@@ -269,7 +275,13 @@ int run_budget(const BudgetOptions& options) {
                  options.store_p99.c_str());
     return kExitUsage;
   }
-  if (options.of_cluster && (options.via.empty() || options.via == cluster::kVote))
+  const bool in_group = store::is_group_url(options.via);
+  if (in_group && (!options.file.empty() || !options.cluster.file.empty())) {
+    std::fprintf(stderr, "bellwether budget: --via %s has the settings of a group: leave out the sheet, or --config\n",
+                 options.via.c_str());
+    return kExitUsage;
+  }
+  if (in_group || (options.of_cluster && (options.via.empty() || options.via == cluster::kVote)))
     return run_cluster_budget(options, *operation);
   election::Mechanism mechanism = election::mechanism_of(options.profile.empty() ? "" : "file");
   if (!options.via.empty()) {
@@ -301,7 +313,9 @@ void add_budget(CLI::App& app, int& exit_code) {
   CLI::Option* profile = command->add_option(
       "--profile", options->profile,
       "production, high-availability or lenient (fleets of agents); with --cluster lan, wan or local");
-  command->add_option("--via", options->via, "Store, where the sheet names none; with --cluster also vote (by scores)")
+  command
+      ->add_option("--via", options->via,
+                   "Store, where the sheet names none; a group, vote:FILE or quorum:FILE; with --cluster also vote")
       ->type_name("URL");
   CLI::Option* ttl = command->add_option("--ttl", options->ttl, "Of a single candidate: its lease")->type_name("TIME");
   command->add_option("--renew", options->renew, "Renew so often (default TTL / 3)")->type_name("TIME")->needs(ttl);

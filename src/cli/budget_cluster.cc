@@ -52,6 +52,10 @@ Status read_file(const ClusterBudgetOptions& options, Shape& shape) {
   if (!options.profile.empty()) over.push_back("profile=" + options.profile);
   const ReadSettings read = read_node_settings({.file = options.file, .assignments = {}}, over);
   if (!read.config) return fail(Errc::kInvalid, "no node could start with '" + options.file + "'");
+  if (!options.elects.empty() && options.elects != read.config->leadership) {
+    return fail(Errc::kInvalid, "--via " + options.elects + ":" + options.file + ": 'leadership' is '" +
+                                    read.config->leadership + "' there; give --cluster --config " + options.file);
+  }
   shape.profile = read.config->profile;
   if (read.config->votes_by_score()) shape.vote = read.config->vote.timing;
   shape.voters = read.config->voters.size();

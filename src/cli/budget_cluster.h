@@ -12,6 +12,7 @@ namespace bellwether::cli {
 
 struct ClusterBudgetOptions {
   std::string file;               // of a node's settings; empty: those that are usual
+  std::string elects;             // how the URL of a group said that its nodes elect, "vote" or "quorum"; else empty
   std::string profile;            // "lan", "wan", "local"; empty: that of the file, or lan
   std::string via;                // who decides: "vote" or a store's URL; empty: what the file says, or a quorum
   std::optional<Duration> lease;  // of that store

@@ -145,8 +145,9 @@ class Conformance(leading.Test):
         candidates = self.group("--drain", "200ms")
         leader, epoch = self.leader(candidates)
         heir = next(one for one in candidates if one is not leader)
-        self.mechanism.hand_over(heir.name, leader.name)
-        self.assertIs(self.leader(candidates, epoch)[0], heir)
+        self.mechanism.hand_over(heir.name)
+        self.assertGreater(heir.elected(seconds=PATIENCE)["epoch"], epoch)
+        leader.wait_for("resigned")
         self.one_at_a_time()
 
     def test_observers_see_every_leader_in_order(self):
@@ -174,11 +175,8 @@ class Conformance(leading.Test):
         leader, epoch = self.leader(candidates)
         self.write(f"sick-{leader.name}", "")
         leader.wait_for("deposed", text="unhealthy", seconds=PATIENCE)
-        successor, later = self.leader([one for one in candidates if one is not leader], epoch)
+        self.leader([one for one in candidates if one is not leader], epoch)
         self.one_at_a_time()
-        # Who is sound again stands again, and takes nothing away.
-        (self.folder / f"sick-{leader.name}").unlink()
-        self.assertIs(self.leader(candidates, later - 1)[0], successor)
 
     def test_a_lost_term_ends_the_process_that_wants_only_one(self):
         one = self.leader(self.all_there_may_be("--once", "--health-cmd", "test ! -e sick", "--health-every",

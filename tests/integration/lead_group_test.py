@@ -5,6 +5,7 @@ What they have in common with stores is in lead_conformance_test.py, what happen
 tests/cluster/lead_test.py.
 """
 
+import json
 import os
 import signal
 import subprocess
@@ -109,7 +110,22 @@ class Behaviours:
         for verb in (["list"], ["show", "k"], ["transfer", "k", "--to", "b"], ["steal", "k", "--yes"], ["watch"]):
             self.refused(["lease", *verb, "--via", url], "elects its leader itself",
                          f"cluster leader|votes|transfer --config {self.here.file('a')}")
-        self.refused(["budget", "--via", url, "--ttl", "5s"], "elects its leader itself")
+
+    def test_how_long_nobody_leads_is_known_beforehand(self):
+        group = self.group()
+        run = self.bellwether("budget", "--via", group.url("a"), "--json", environment=self.environment())
+        self.assertEqual(run.code, 0, run)
+        found = json.loads(run.out)
+        self.assertEqual((found["decided_by"], found["voters"]), (self.scheme, 3))
+        self.assertAlmostEqual(found["election"]["crash"]["worst"]["seconds"],
+                               {"vote": 1.234, "quorum": 0.591}[self.scheme], places=3)
+        group.write("a", profile="wan")
+        slow = json.loads(self.bellwether("budget", "--cluster", "--config", group.file("a"), "--json").out)
+        self.assertGreater(slow["election"]["crash"]["worst"]["seconds"], 3)
+        other = "quorum" if self.scheme == "vote" else "vote"
+        self.refused(["budget", "--via", f"{other}:{group.file('a')}"], f"'leadership' is '{self.scheme}' there")
+        self.refused(["budget", "--via", group.url("a"), "--ttl", "5s"], "--ttl is of stores")
+        self.refused(["budget", "sheet.yaml", "--via", group.url("a")], "leave out the sheet")
 
     def test_who_has_no_record_and_is_not_new_follows_only(self):
         self.group()
@@ -179,6 +195,39 @@ class Behaviours:
         leader.wait_for("deposed", text="no sign of life", seconds=PATIENCE)
         successor, _ = self.leader(members, epoch)
         self.assertIsNot(successor, leader, "who gave up lets others go first")
+
+    def test_a_process_that_gave_up_stands_again(self):
+        self.group("a")
+        work = ("if mkdir first 2>/dev/null; then sleep 1000; fi; "
+                "while :; do echo . >&$BELLWETHER_PROGRESS_FD; sleep 0.1; done")
+        alone = self.member("a", "--progress-within", "1s", command=["sh", "-c", work])
+        _, epoch = self.leader([alone])
+        alone.wait_for("deposed", seconds=PATIENCE)
+        self.leader([alone], epoch)
+
+    def test_a_leader_that_leaves_waits_for_its_work(self):
+        self.group()
+        slow = "trap 'sleep 8; echo done; exit 5' TERM; echo ready; while :; do sleep 0.02; done"
+        members = self.members(command=["sh", "-c", slow])
+        leader, epoch = self.leader(members)
+        leader.says("ready")
+        leader.signal(signal.SIGTERM)
+        self.assertEqual(leader.wait(PATIENCE), 5)
+        self.assertIn("done", leader.out)
+        _, later = self.leader(members, epoch)
+        self.assertGreater(later, epoch)
+        self.assertIn("resigned", [said["event"] for said in leader.events])
+
+    def test_it_takes_no_jobs(self):
+        self.group("a")
+        alone = self.member("a")
+        self.leader([alone])
+        scenario = self.write("scenario.yaml", "workflows: {w: {vus: 1, duration: 1s, steps: {s: {http: "
+                                               "{get: 'http://127.0.0.1:1/'}}}}}\n")
+        run = self.bellwether("job", "submit", scenario, "--config", self.here.file("a"),
+                              environment=self.environment())
+        self.assertNotEqual(run.code, 0, run)
+        self.assertNotIn("keepers", str(alone))
 
     def test_a_voter_that_only_looks_on_gives_others_its_vote(self):
         self.group()

@@ -54,6 +54,7 @@ task<int> GroupCampaign::run(runtime::Scope& beside) {
 
 void GroupCampaign::resign(const std::string& cause) {
   staying_out_ = true;
+  weigh();
   if (election_ != nullptr) election_->leave(cause);
   if (node_ != nullptr) node_->go(cause);
 }
