@@ -1,27 +1,20 @@
 #!/usr/bin/env python3
 """`bellwether lead --via vote:FILE` and `quorum:FILE` on networks that break: never two commands at once.
 
-The command of whoever leads is deaf to SIGTERM and writes its epoch to one file of all nodes again and again; the
-order of that file shows overlaps whatever any clock says.
+The command of whoever leads writes its epoch to one file of all nodes again and again, deaf to SIGTERM; the order of
+that file shows overlaps whatever any clock says.
 """
 
 import struct
 import subprocess
 import sys
+from pathlib import Path
 
 from lib import nodes
 from lib.world import until
 
 ACT = struct.Struct("=qq")
-RECORDER = """
-import os, signal, struct, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-epoch = int(os.environ["BELLWETHER_EPOCH"])
-while True:
-    os.write(out, struct.pack("=qq", epoch, time.clock_gettime_ns(time.CLOCK_BOOTTIME)))
-    time.sleep(0.002)
-"""
+RECORDER = Path(__file__).parents[1] / "integration/lib/recorder.py"
 
 
 class Leads(nodes.Cluster):
@@ -34,7 +27,7 @@ class Leads(nodes.Cluster):
             self.settings(node, leadership=self.scheme, **self.signing(node), **other)
             self.running[node] = self.world[node].start(
                 self.binary, "lead", "--via", f"{self.scheme}:{node}.yaml", "--json", "-v",
-                *(["--first-start"] if first else []), "--", sys.executable, "-I", "-S", "-c", RECORDER, "acts")
+                *(["--first-start"] if first else []), "--", sys.executable, "-I", "-S", RECORDER, "acts")
         return self
 
     def signing(self, node):

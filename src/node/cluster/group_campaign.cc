@@ -15,19 +15,13 @@ using runtime::task;
 
 namespace {
 
-struct Patience {
-  Duration election;  // after that somebody has been elected, if anybody can be
-  Duration yield;     // to others: long enough for two elections
-};
-
-Patience patience_of(const cluster::NodeConfig& config) {
+// After that somebody has been elected, if anybody can be.
+Duration patience_of(const cluster::NodeConfig& config) {
   if (config.votes_by_score()) {
     const vote::VoteTiming& timing = config.vote.timing;
-    return {timing.discovery * 3 + timing.heartbeat_timeout + timing.election,
-            timing.heartbeat_timeout + timing.election_min_term * 2};
+    return timing.discovery * 3 + timing.heartbeat_timeout + timing.election;
   }
-  const quorum::QuorumTiming timing = timing_named(config.profile);
-  return {std::max(Duration::seconds(5), timing.lease * 10), timing.lease * 4};
+  return timing_named(config.profile).lease * 10;
 }
 
 }  // namespace
@@ -40,7 +34,6 @@ task<Status> GroupCampaign::open(const election::Evidence& wanted, Listener& lis
 
 task<int> GroupCampaign::run(runtime::Scope& beside) {
   if (staying_out_) co_return 0;
-  beside_ = &beside;
   const auto node = std::make_unique<ClusterNode>(runtime_, node_options_, journal_, this);
   node_ = node.get();
   if (options_.nonblock) beside.spawn(lose_patience(beside.cancellation()));
@@ -59,6 +52,7 @@ void GroupCampaign::resign(const std::string& cause) {
   if (node_ != nullptr) node_->go(cause);
 }
 
+// Who has given a term up stands again only after the election that follows has begun, so that others go first.
 void GroupCampaign::work_stopped() {
   working_ = false;
   if (election_ != nullptr) election_->work_stopped();
@@ -81,7 +75,7 @@ void GroupCampaign::weigh() {
   const Instant now = runtime_.boot_now();
   const auto against = evidence_.against(now, working_);
   if (against && in_office_ && working_) give_up(*against);
-  const bool stands = !against && !options_.observe && !staying_out_ && now >= yields_until_;
+  const bool stands = !against && !options_.observe && !staying_out_;
   if (stands_ == stands) return;
   if (against && stands_.value_or(true)) journal_.detail(runtime_.wall_now(), "does not stand: " + *against);
   stands_ = stands;
@@ -91,8 +85,6 @@ void GroupCampaign::weigh() {
 // The term ends here and now, whatever the election knows of it: no renewal moves the end of the work any more.
 void GroupCampaign::give_up(const std::string& why) {
   in_office_ = false;
-  yields_until_ = runtime_.boot_now() + patience_of(node_options_.config).yield;
-  beside_->spawn(stand_again(beside_->cancellation()));
   listener_->on_term_ended({.epoch = epoch_,
                             .reason = election::EndReason::kUnhealthy,
                             .why = why,
@@ -100,13 +92,8 @@ void GroupCampaign::give_up(const std::string& why) {
                             .work_runs = true});
 }
 
-task<void> GroupCampaign::stand_again(runtime::Cancellation* cancel) {
-  const bool due = co_await runtime_.sleep_until_boot(yields_until_, cancel);
-  if (due) weigh();
-}
-
 task<void> GroupCampaign::lose_patience(runtime::Cancellation* cancel) {
-  const Duration most = patience_of(node_options_.config).election;
+  const Duration most = patience_of(node_options_.config);
   const bool passed = co_await runtime_.sleep(most, cancel);
   if (!passed || !leader_.empty()) co_return;
   listener_->on_unknown("nobody has been elected within " + format_duration(most) +

@@ -49,7 +49,6 @@ class GroupCampaign final : public lead::Campaign, public GuardedWork {
   Duration left_for_work() const { return election_ == nullptr ? Duration::zero() : election_->stop_grace(); }
   void weigh();
   void give_up(const std::string& why);
-  runtime::task<void> stand_again(runtime::Cancellation* cancel);
   runtime::task<void> lose_patience(runtime::Cancellation* cancel);
 
   runtime::EpollRuntime& runtime_;
@@ -59,10 +58,8 @@ class GroupCampaign final : public lead::Campaign, public GuardedWork {
   Listener* listener_ = nullptr;
   ClusterNode* node_ = nullptr;              // while it runs
   cluster::Leadership* election_ = nullptr;  // while it takes part
-  runtime::Scope* beside_ = nullptr;
   election::Evidence evidence_;
   bool staying_out_ = false;
-  Instant yields_until_;        // to others, after it has given up a term
   std::optional<bool> stands_;  // as the election was told last
   bool in_office_ = false;      // as the listener knows
   bool working_ = false;

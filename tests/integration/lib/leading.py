@@ -12,18 +12,7 @@ from pathlib import Path
 from . import product
 from .daemon import destroy, until
 
-# Writes (epoch, CLOCK_BOOTTIME in ns) to the end of a file every 2 ms for as long as it lives, and does not end when
-# it is asked to: the guarded work at its worst. All candidates' commands write to one file, so its order is that of
-# their acts, whatever any clock says.
-RECORDER = ["python3", "-I", "-S", "-c", """
-import os, signal, struct, sys, time
-signal.signal(signal.SIGTERM, signal.SIG_IGN)
-out = os.open(sys.argv[1], os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-epoch = int(os.environ["BELLWETHER_EPOCH"])
-while True:
-    os.write(out, struct.pack("=qq", epoch, time.clock_gettime_ns(time.CLOCK_BOOTTIME)))
-    time.sleep(0.002)
-"""]
+RECORDER = ["python3", "-I", "-S", str(Path(__file__).with_name("recorder.py"))]
 ACT = struct.Struct("=qq")
 
 
