@@ -38,6 +38,10 @@ Status check(const lead::LeadOptions& options, const GroupGiven& given, const cl
     return fail(Errc::kInvalid, options.via + ": 'voters' does not name " + quoted(config.name) +
                                     ", and only voters lead: add it, on all nodes, or give --observe");
   }
+  if (config.votes_by_score() && config.vote.rule != vote::QuorumRule::kMajority) {
+    return fail(Errc::kInvalid, options.via + ": 'vote.quorum' is " + quoted(to_string(config.vote.rule)) +
+                                    " there, under which two may lead at once: leave it out");
+  }
   if (options.key != config.cluster) {
     return fail(Errc::kInvalid, "--key is " + quoted(options.key) +
                                     ", and this group leads one thing, itself: say --key " + config.cluster +

@@ -268,6 +268,12 @@ class Behaviours:
 class Vote(InGroup, Behaviours):
     scheme = "vote"
 
+    def test_a_rule_by_which_two_could_lead_is_refused(self):
+        group = self.group()
+        keys = {"key": str(group.folder / "a.key"), "keys": str(group.folder / "keys")}
+        group.write("a", vote={**keys, "quorum": "plurality"})
+        self.refused(["lead", "--via", group.url("a"), "--", "true"], "'plurality'", "two may lead at once")
+
     def test_the_examples_are_good(self):
         for scheme in ("vote", "quorum"):
             file = product.ROOT / f"examples/leadership/{scheme}.yaml"
