@@ -84,6 +84,17 @@ TEST_F(Campaign, takes_no_longer_because_its_own_disk_has_failed) {
   EXPECT_FALSE(stands());
 }
 
+TEST_F(Campaign, of_one_that_may_not_stand_any_more_is_given_up) {
+  wait_until_it_stands();
+  group.say(candidate, Stand{false});
+  EXPECT_FALSE(stands());
+  group.run(Duration::seconds(10));
+  EXPECT_EQ(group.leader(), 0u) << "nobody else may";
+  group.say(candidate, Stand{true});
+  group.run(Duration::seconds(5));
+  EXPECT_EQ(group.leader(), candidate);
+}
+
 // Two in one term: waiting for those who are silent would keep both from standing again.
 TEST_F(Campaign, that_another_one_has_split_is_given_up_however_long_it_might_take) {
   stand_in_silence(5);
