@@ -19,6 +19,9 @@ void add_budget(CLI::App& app, int& exit_code);
 void add_check(CLI::App& app, int& exit_code);
 void add_cluster(CLI::App& app, int& exit_code);
 void add_config(CLI::App& app, int& exit_code);
+void add_context(CLI::App& app, int& exit_code);
+// … of which a part is a node.
+void add_context_serve(CLI::App& context, int& exit_code);
 void add_drill(CLI::App& app, int& exit_code);
 void add_job(CLI::App& app, int& exit_code);
 void add_lead(CLI::App& app, int& exit_code);

@@ -53,6 +53,7 @@ int main(int argc, char** argv) {
   bellwether::cli::add_node(app, exit_code);
   bellwether::cli::add_cluster(app, exit_code);
   bellwether::cli::add_config(app, exit_code);
+  bellwether::cli::add_context(app, exit_code);
   bellwether::cli::add_drill(app, exit_code);
   bellwether::cli::add_share(app, exit_code);
   bellwether::cli::add_sim(app, exit_code);

@@ -21,12 +21,14 @@ struct Given {
   int verbose = 0;
   bool json = false;
   std::vector<std::string> over;  // what the verb itself says of the settings
+  std::string manager;            // of contexts, for /bin/sh -c; empty: as the settings have it
 };
 
 int run_node_command(Given& given) {
   auto read = read_node_settings(given.settings, given.over);
   if (!read.config) return kExitUsage;
   given.options.config = std::move(*read.config);
+  if (!given.manager.empty()) given.options.config.context.manager = {"/bin/sh", "-c", given.manager};
   given.options.verbosity = given.quiet ? 0 : 1 + given.verbose;
   given.options.json = given.json;
   auto runtime = runtime::EpollRuntime::create({});
@@ -156,6 +158,25 @@ void add_worker(CLI::App& app, int& exit_code) {
           "  bellwether worker --set cluster=demo --set name=w1 --set seeds=10.0.0.1 --set secret.file=secret \\\n"
           "      --set cores=3\n"
           "  bellwether worker --config w1.yaml --trust-keys load.pub\n\n") +
+      kLeaving);
+}
+
+void add_context_serve(CLI::App& context, int& exit_code) {
+  auto given = std::make_shared<Given>();
+  given->over = {"role=manager", "context.serve=true"};
+  CLI::App* command =
+      add_node_verb(context, given, "serve", "Be a manager that leads contexts when it leads its cluster", exit_code);
+  command->add_option("NODE.yaml", given->settings.file, "As --config")->type_name("FILE");
+  command->add_option("--manager", given->manager, "What makes a context, for /bin/sh -c: as context.manager")
+      ->type_name("CMD");
+  add_voter_flags(command, given);
+  command->footer(
+      std::string("The command reads a request from its standard input and writes the context to its standard output.\n"
+                  "Exit code 0: done; else it is tried again, three times in all. docs/leadership/context.md has the\n"
+                  "environment that it sees.\n\n"
+                  "Examples:\n"
+                  "  bellwether context serve m1.yaml --manager './make-context --model small' --first-start\n"
+                  "  bellwether context serve m1.yaml\n\n") +
       kLeaving);
 }
 

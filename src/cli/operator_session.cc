@@ -19,6 +19,7 @@ std::string who_am_i(const OperatorOptions& options) {
 
 Result<OperatorSession> open(const OperatorOptions& options, const cluster::NodeConfig& config) {
   OperatorSession session;
+  session.by = who_am_i(options);
   if (!options.node.empty()) {
     const auto node = parse_host_port(options.node, cluster::kDefaultPort);
     if (!node) return fail(Errc::kInvalid, "--node '" + options.node + "': " + node.error().message);
@@ -31,7 +32,7 @@ Result<OperatorSession> open(const OperatorOptions& options, const cluster::Node
   }
   auto keyring = node::read_secrets(config, &store::own_environment);
   if (!keyring) return tl::unexpected(keyring.error());
-  auto client = node::OperatorClient::make(config, std::move(*keyring), who_am_i(options));
+  auto client = node::OperatorClient::make(config, std::move(*keyring), session.by);
   if (!client) return tl::unexpected(client.error());
   session.client = std::make_unique<node::OperatorClient>(std::move(*client));
   auto runtime = runtime::EpollRuntime::create({});
@@ -51,7 +52,8 @@ void add_operator(CLI::App* command, OperatorOptions& options) {
 
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, const char* command) {
   // An operator's machine needs neither a role nor a disk; whatever the file says of them is for the node.
-  const auto read = read_node_settings(options.settings, {"role=worker", "name=operator", "voters=", "data="});
+  const auto read = read_node_settings(options.settings, {"role=worker", "name=operator",
+                                                     "voters=", "data=", "context.serve=false", "context.manager="});
   if (!read.config) return std::nullopt;
   auto session = open(options, *read.config);
   if (session) return std::move(*session);

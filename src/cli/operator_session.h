@@ -30,6 +30,7 @@ struct OperatorSession {
   std::unique_ptr<runtime::EpollRuntime> runtime;
   std::unique_ptr<node::OperatorClient> client;
   std::vector<HostPort> nodes;  // to ask, the first that answers
+  std::string by;
 };
 // Nothing when something is wrong, which has been told on standard error in the name of `command`.
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, const char* command);

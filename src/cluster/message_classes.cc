@@ -73,6 +73,8 @@ Row row_of(uint16_t type, Bytes body) {
     // Registers of jobs and copies of their accounts.
     case message_type::kJobs: return {{Urgency::kCritical, Operation::kOther}, kNodes};
     case message_type::kCopies: return {{Urgency::kCritical, Operation::kFetch}, kNodes};
+    // New work, and what its leaders say to each other: refused ones are asked and said again.
+    case message_type::kContext: return {{Urgency::kHigh, Operation::kOther}, kAsking};
     case message_type::kDispatch: {
       const auto field = letter_field(body);
       return field ? row_of_letter(static_cast<DispatchLetter::BodyCase>(*field)) : kUnknown;

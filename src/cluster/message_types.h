@@ -15,6 +15,7 @@ inline constexpr uint16_t kJobs = 400;              // one-way: about registers 
 inline constexpr uint16_t kDispatch = 500;          // requests and one-way: letters about jobs (proto/dispatch.proto)
 inline constexpr uint16_t kParcelPiece = 700;       // request: a piece of a larger one (cluster/parcels.h)
 inline constexpr uint16_t kParcelFetch = 701;       // request: a piece of an answer
+inline constexpr uint16_t kContext = 800;           // requests and one-way: of context leadership
 inline constexpr uint16_t kCopies = 600;            // request: about big values of jobs (proto/copies.proto)
 }  // namespace message_type
 

@@ -84,6 +84,38 @@ constexpr std::array kSpecs{
     SettingSpec{"security.election_config.leader_min_term", "0s",
                 "An admin is not challenged for so long (0s: three times heartbeat_timeout)", Kind::kDuration, "",
                 "CHORUS_LEADER_MIN_TERM"},
+    SettingSpec{"context.serve", "false", "This node leads the making of contexts when it leads the cluster",
+                Kind::kFlag},
+    SettingSpec{"context.manager", "", "… with this command for each request: [PROGRAM, ARGUMENT …]", Kind::kTexts},
+    SettingSpec{"context.jobs", "1", "So many of these run at once", Kind::kNumber, "1..1000"},
+    SettingSpec{"context.job_timeout", "10m", "One that takes longer is stopped, and has failed", Kind::kDuration},
+    SettingSpec{"context.job_grace", "10s", "… and killed after so long", Kind::kDuration},
+    SettingSpec{"context.enable_context_leadership", "true", "false: it takes the office, and leads no contexts",
+                Kind::kFlag},
+    SettingSpec{"context.context_leadership_weight", "0.3", "Of fitness for contexts in the score for admin",
+                Kind::kShare},
+    SettingSpec{"context.require_context_capability", "true", "Whoever has no context manager is handed nothing",
+                Kind::kFlag},
+    SettingSpec{"context.auto_start_generation", "true", "A new leader begins by itself", Kind::kFlag},
+    SettingSpec{"context.generation_start_delay", "5s", "Before it does", Kind::kDuration},
+    SettingSpec{"context.generation_stop_timeout", "30s", "For jobs that were asked to end", Kind::kDuration},
+    SettingSpec{"context.context_failover_timeout", "60s", "For the whole of a transfer", Kind::kDuration},
+    SettingSpec{"context.state_transfer_timeout", "30s", "For the state to reach the next leader", Kind::kDuration},
+    SettingSpec{"context.validation_timeout", "10s", "For the next leader to check it", Kind::kDuration},
+    SettingSpec{"context.require_state_validation", "true", "State that was not checked is not taken", Kind::kFlag},
+    SettingSpec{"context.context_health_check_interval", "30s", "Between two looks at the health of all nodes",
+                Kind::kDuration},
+    SettingSpec{"context.cluster_health_threshold", "0.7", "Below it no new context is made", Kind::kShare},
+    SettingSpec{"context.leader_health_threshold", "0.8", "A leader below it at two checks hands over", Kind::kShare},
+    SettingSpec{"context.max_queue_transfer_size", "1000", "Requests that are queued or active at once", Kind::kNumber,
+                "1..1000"},
+    SettingSpec{"context.queue_drain_timeout", "60s", "For jobs to end by themselves before a transfer or a stop",
+                Kind::kDuration},
+    SettingSpec{"context.preserve_completed_jobs", "true", "What is done goes along with a transfer", Kind::kFlag},
+    SettingSpec{"context.coordination_timeout", "10s", "For one question to the register or to another node",
+                Kind::kDuration},
+    SettingSpec{"context.max_coordination_retries", "3", "After the first attempt", Kind::kNumber, "0..100"},
+    SettingSpec{"context.coordination_backoff", "2s", "Between attempts", Kind::kDuration},
     SettingSpec{"secret.file", "", "A file with the cluster's shared secret (or the variable BELLWETHER_AUTH_SECRET)",
                 Kind::kText, "", "BELLWETHER_AUTH_SECRET_FILE"},
     SettingSpec{"secret.previous_file", "", "… and the one before, while it is being replaced", Kind::kText, "",
@@ -188,6 +220,16 @@ class Check {
     }
   }
 
+  void context(const NodeConfig& config) {
+    if (const Status good = check_context(config.context); !good) {
+      complain("context.context_failover_timeout", "'context': " + good.error().message);
+    }
+    if (config.context.serves && (config.role != Role::kManager || !config.keeps_jobs())) {
+      complain("context.serve", "'context' needs a manager that keeps jobs, and this node is none",
+               "role: manager, and its name among 'voters' or 'keepers'");
+    }
+  }
+
   void leadership(const NodeConfig& config) {
     const bool timed = settings_.duration("leadership_lease") > Duration::zero();
     if (!config.delegates()) {
@@ -283,10 +325,12 @@ std::optional<NodeConfig> node_config(const Settings& settings, const std::strin
     check.complain("tls.certificate", "'tls' needs all of certificate, key and ca, or none of them");
   }
   config.vote = vote_choice(settings, config.profile);
+  config.context = context_choice(settings);
   check.leadership(config);
   check.vote(config);
   check.voters(config);
   check.jobs(config);
+  check.context(config);
   if (!diagnostics.empty()) return std::nullopt;
   return config;
 }

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/context_choice.h"
 #include "cluster/settings.h"
 #include "cluster/vote_choice.h"
 #include "wire/identity.h"
@@ -36,6 +37,7 @@ struct NodeConfig {
   std::vector<std::string> voters;  // names; the quorum is the majority of all of them, whoever is alive
   std::string leadership;           // "quorum", "vote", or the URL of a store that decides who leads
   VoteChoice vote;                  // of "vote"
+  ContextChoice context;
   Duration store_lease;             // there
   std::string jobs;                 // "quorum", or the URL of an etcd that has their registers
   std::vector<std::string>

@@ -9,6 +9,9 @@
 
 namespace bellwether::jobs {
 
+// Registers that are not of jobs have keys that begin so, which no id of a job does.
+inline constexpr char kNotOfJobs = '@';
+
 class JobView {
  public:
   virtual ~JobView() = default;
@@ -17,7 +20,11 @@ class JobView {
   // Of all jobs, the retired ones with them: visit(key). The visit must not lead to a change of the registers.
   template <class Visit>
   void for_each_key(Visit visit) const {
-    visit_keys([](void* context, const std::string& key) { (*static_cast<Visit*>(context))(key); }, &visit);
+    visit_keys(
+        [](void* context, const std::string& key) {
+          if (!key.starts_with(kNotOfJobs)) (*static_cast<Visit*>(context))(key);
+        },
+        &visit);
   }
   // What is in the register of one (job_content.h says what its value is); nullptr: no such job is seen. Good until
   // the next turn of the loop.

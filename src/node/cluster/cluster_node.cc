@@ -166,7 +166,9 @@ task<Status> ClusterNode::make_role() {
         runtime_, *links_, parts_->switchboard, *this, job_lines_.get(), job_keeper_.get(), *this, *this, *this};
     auto role = co_await ManagerRole::make(parts, config_, options_.first_start);
     if (!role) co_return tl::unexpected(role.error());
+    auto& manager = static_cast<ManagerRole&>(**role);
     role_ = std::move(*role);
+    co_return make_context(manager);
   } else if (config_.role == wire::Role::kManager) {
     on_note(true, config_.keepers.empty() ? "without 'keepers' there is nobody to keep jobs: this cluster takes none"
                                           : "this manager is no keeper of jobs: it passes none on, and takes none");
@@ -195,11 +197,16 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
   scope.spawn(meter_.run(scope.cancellation()));
   if (parts_->kv != nullptr) scope.spawn(remember_peers(scope.cancellation()));
   if (resources_ != nullptr) scope.spawn(resources_->run(scope.cancellation()));
+  runtime::Scope leading;
+  if (context_ != nullptr) leading.spawn(context_->run(leading.cancellation()));
   if (election_ != nullptr) scope.spawn(election_->run(scope.cancellation()));
   if (job_keeper_ != nullptr) scope.spawn(job_keeper_->run(scope.cancellation()));
   if (role_ != nullptr) scope.spawn(role_->run(scope.cancellation()));
   co_await leaving_.wait();
   co_await depart();
+  // What stands on the role ends before it.
+  leading.cancel();
+  co_await leading.join();
   scope.cancel();
   co_await scope.join();
   scope_ = nullptr;
@@ -208,6 +215,7 @@ task<void> ClusterNode::take_part(cluster::Joining::Way way) {
 // In good order: the leadership first, then the group is told, then the connections end.
 task<void> ClusterNode::depart() {
   say("leaving", "leaves: " + leave_cause_);
+  if (context_ != nullptr) co_await context_->wind_up(runtime_.read_clock() + kLeaveMost / 2);
   if (role_ != nullptr) {
     runtime::Cancellation winding_up(scope_->cancellation());
     winding_up_ = &winding_up;
@@ -331,6 +339,7 @@ task<int> ClusterNode::run() {
   outer.cancel();
   co_await links_->close(Duration::millis(500));
   co_await outer.join();
+  context_.reset();
   role_.reset();
   say("ended", "node '" + config_.name + "' has ended");
   co_return exit_code_;

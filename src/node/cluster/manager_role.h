@@ -37,6 +37,8 @@ class ManagerRole final : public NodeRole {
   runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) override;
   void on_gone(const std::string& name, const std::string& why) override { service_.on_worker_gone(name, why); }
   void on_there(const std::string& name) override { service_.on_worker_back(name); }
+  jobs::JobStore& store() { return *registers_.store; }
+  copies::Copies& copies() { return copies_; }
   std::string obstacle() const override;
   std::string state() const override;
   std::string refuses_jobs() const override;

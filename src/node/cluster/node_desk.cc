@@ -281,6 +281,7 @@ std::vector<Figure> ClusterNode::figures() const {
     std::ranges::copy(figures_of_vote(*vote), std::back_inserter(all));
   }
   if (role_ != nullptr) std::ranges::copy(role_->figures(), std::back_inserter(all));
+  if (context_ != nullptr) std::ranges::copy(context_figures(), std::back_inserter(all));
   return all;
 }
 

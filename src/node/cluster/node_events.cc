@@ -154,6 +154,7 @@ void ClusterNode::on_elected(const election::TermOfOffice& term) {
         {{"term", static_cast<int64_t>(term.epoch.value())}});
   }
   tell_state();
+  if (context_ != nullptr) context_->on_elected(term);
 }
 
 void ClusterNode::on_renewed(Instant ends, Duration took) {
@@ -163,6 +164,7 @@ void ClusterNode::on_renewed(Instant ends, Duration took) {
 void ClusterNode::on_drain(const std::string& cause) {
   if (work_ != nullptr) return work_->on_drain(cause);
   journal_.detail(runtime_.wall_now(), "hands the leadership over: " + cause);
+  if (context_ != nullptr) return context_->on_drain(cause);
   election_->work_stopped();
 }
 
@@ -174,9 +176,10 @@ void ClusterNode::on_term_ended(const election::TermEnded& ended) {
     const bool resigned = ended.reason == election::EndReason::kResigned;
     say(resigned ? "resigned" : "deposed", "no longer leads ("s + to_string(ended.reason) + "): " + ended.why,
         {{"term", static_cast<int64_t>(ended.epoch.value())}, {"reason", std::string(to_string(ended.reason))}});
-    if (ended.work_runs) election_->work_stopped();
   }
   tell_state();
+  if (context_ != nullptr) return context_->on_term_ended(ended);
+  if (work_ == nullptr && ended.work_runs) election_->work_stopped();
 }
 
 void ClusterNode::on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) {
@@ -192,6 +195,7 @@ void ClusterNode::on_leader_changed(const std::string& leader, election::Term te
       leader.empty() ? "nobody leads: " + evidence
                      : "'" + leader + "' leads, term " + std::to_string(term.value()) + ": " + evidence,
       {{"leader", leader}, {"term", static_cast<int64_t>(term.value())}});
+  if (context_ != nullptr) context_->on_leader_changed(leader, term);
 }
 
 void ClusterNode::on_election_complete(const std::string& winner, election::Term term, const std::string& why) {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "cluster/context/context_driver.h"
 #include "cluster/copies/copy_keeper.h"
 #include "cluster/discovery/metrics.h"
 #include "cluster/discovery/peer_cache.h"
@@ -36,6 +37,8 @@
 
 namespace bellwether::node {
 
+class ManagerRole;
+
 inline constexpr const char* kIncarnation = "membership/incarnation";  // of this node, in its Kv
 
 class ClusterNode final : public NodeDesk,
@@ -47,6 +50,8 @@ class ClusterNode final : public NodeDesk,
                           public WorkerService::Listener,
                           public copies::CopyKeeper::Listener,
                           public StoreElection::Rivals,
+                          public cluster::ContextDriver::Listener,
+                          public cluster::ContextDriver::Surroundings,
                           public cluster::PeerLinks::Listener,
                           public jobs::JobKeeper::Listener,
                           public jobs::EtcdJobView::Listener,
@@ -126,6 +131,9 @@ class ClusterNode final : public NodeDesk,
   std::vector<Neighbour> neighbours() const override;
   bool is_suspect(const std::string& name) const override;
   void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
+  void on_context_says(const std::string& event, const std::string& text, bool warning) override;
+  std::map<std::string, double> node_healths() const override;
+  std::optional<cluster::ContextFitness> fitness(const context_lead::DutyMetrics& metrics) const override;
   void on_worker_note(bool warning, const std::string& text) override { on_note(warning, text); }
 
   void on_refused(const cluster::PeerAddress& peer) override;
@@ -158,6 +166,8 @@ class ClusterNode final : public NodeDesk,
   void make_election();
   void make_registers();
   runtime::task<Status> make_role();
+  Status make_context(ManagerRole& role);
+  std::vector<Figure> context_figures() const;
   std::string unfit() const;
   void compare_decisions(const membership::MemberEvent& event);
   void tell_health();
@@ -180,6 +190,7 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<jobs::JobLines> job_lines_;
   std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a keeper, unless an etcd has the registers
   std::unique_ptr<NodeRole> role_;
+  std::unique_ptr<cluster::ContextDriver> context_;  // of one that leads contexts; uses the role
   std::unique_ptr<AdminService> admin_;
   NodeProbes probes_;
   std::unique_ptr<NodePage> page_;

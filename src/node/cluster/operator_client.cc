@@ -38,6 +38,19 @@ Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, w
 
 task<Result<wire::AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, HostPort node,
                                                     wire::AdminRequest request, Duration timeout) {
+  const std::string where = to_string(node);
+  auto answer = co_await this->request(runtime, std::move(node), cluster::message_type::kAdmin,
+                                       request.SerializeAsString(), timeout);
+  if (!answer) co_return tl::unexpected(answer.error());
+  wire::AdminAnswer parsed;
+  if (!parsed.ParseFromString(*answer)) {
+    co_return fail(Errc::kProtocol, where + " answered something that cannot be read");
+  }
+  co_return parsed;
+}
+
+task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, HostPort node, uint16_t type,
+                                                  std::string body, Duration timeout) {
   const Instant deadline = runtime.read_clock() + timeout;
   const auto addresses = co_await runtime.resolve(node.host, nullptr);
   if (!addresses) co_return fail(addresses.error().code, to_string(node) + ": " + addresses.error().message);
@@ -53,10 +66,8 @@ task<Result<wire::AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, H
   }
   runtime::Scope scope;
   scope.spawn(run(dialled->get(), scope.cancellation()));
-  const std::string body = request.SerializeAsString();
   std::vector<std::byte> answer;
-  const wire::Outgoing message{
-      .type = cluster::message_type::kAdmin, .priority = wire::Priority::kControl, .body = as_bytes(body)};
+  const wire::Outgoing message{.type = type, .priority = wire::Priority::kControl, .body = as_bytes(body)};
   const auto status = co_await (*dialled)->request(message, deadline, answer, nullptr);
   (*dialled)->say_goodbye();
   scope.cancel();
@@ -67,11 +78,7 @@ task<Result<wire::AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, H
     co_return fail(Errc::kRefused, to_string(node) + " does not answer operators" +
                                        (*status == wire::ReplyStatus::kUnknownType ? " yet: it has not joined" : ""));
   }
-  wire::AdminAnswer parsed;
-  if (!parsed.ParseFromArray(answer.data(), static_cast<int>(answer.size()))) {
-    co_return fail(Errc::kProtocol, to_string(node) + " answered something that cannot be read");
-  }
-  co_return parsed;
+  co_return std::string(as_text(answer));
 }
 
 }  // namespace bellwether::node

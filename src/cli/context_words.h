@@ -1,0 +1,21 @@
+// What is known of the leadership of contexts, in words and as JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cluster/context/context_codec.h"
+
+namespace bellwether::cli {
+
+// `others`: what further nodes say of themselves; only their fitness and manager are shown.
+std::string context_text(const cluster::ContextView& view, const std::vector<cluster::ContextView>& others);
+std::string context_json(const cluster::ContextView& view, const std::vector<cluster::ContextView>& others);
+
+std::string outcome_text(const std::string& id, const cluster::OutcomeAnswer& outcome);
+std::string outcome_json(const std::string& id, const cluster::OutcomeAnswer& outcome);
+
+// The steps of a transfer or a take-over, a line each.
+std::string failover_text(const cluster::ContextView::Failover& failover);
+
+}  // namespace bellwether::cli

@@ -1,0 +1,169 @@
+// What others ask of a node about contexts, and what nodes tell each other.
+#include <algorithm>
+#include <utility>
+
+#include "base/bytes.h"
+#include "base/printable.h"
+#include "cluster/context/context_driver.h"
+
+namespace bellwether::cluster {
+
+using namespace context_lead;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
+using runtime::task;
+
+namespace {
+
+constexpr std::size_t kMostCallers = 10'000;
+
+}  // namespace
+
+void ContextDriver::on_closed(link::Connection& connection) {
+  std::erase_if(callers_, [&](const auto& one) { return one.second.connection == &connection; });
+}
+
+void ContextDriver::answer(const Caller& caller, const ContextAnswer& answer) {
+  parts_.switchboard.respond(*caller.connection, caller.id, encode_context_answer(answer));
+}
+
+// Whoever has gone in the meantime is not told.
+void ContextDriver::answer_ticket(uint64_t ticket, const Status& status) {
+  const auto caller = callers_.find(ticket);
+  if (caller == callers_.end()) return;
+  const Caller one = caller->second;
+  callers_.erase(caller);
+  if (status) {
+    answer(one, ContextDone{"the request is kept, and will be done"});
+  } else {
+    answer(one, refusal(status.error()));
+  }
+}
+
+ContextRefused ContextDriver::refusal(const Error& error) const {
+  const auto info = kernel_.leader_info();
+  const std::string leader = info && !kernel_.is_leader() ? name_of(info->leader) : std::string();
+  return {error.code, named(error.message), leader};
+}
+
+void ContextDriver::on_request(link::Connection& connection, const wire::Inbound& request) {
+  const Caller caller{&connection, request.id};
+  auto question = decode_context_question(as_text(request.body));
+  if (!question) return answer(caller, refusal(question.error()));
+  if (scope_ == nullptr || left_) return answer(caller, refusal({Errc::kRefused, "this node leads no contexts now"}));
+  if (callers_.size() >= kMostCallers) {
+    return answer(caller, refusal({Errc::kExhausted, "too many wait for an answer; ask again later"}));
+  }
+  on_question(caller, *question);
+}
+
+void ContextDriver::on_question(const Caller& caller, ContextQuestion& question) {
+  if (auto* request = std::get_if<Request>(&question)) {
+    const uint64_t ticket = ++last_ticket_;
+    callers_.emplace(ticket, caller);
+    const Status taken = ask([&](Effects& out) { return kernel_.submit(moment(), ticket, std::move(*request), out); });
+    if (!taken) answer_ticket(ticket, taken);
+  } else if (const auto* outcome = std::get_if<AskOutcome>(&question)) {
+    on_outcome_question(caller, outcome->id);
+  } else if (std::holds_alternative<AskContextStatus>(question)) {
+    answer(caller, view());
+  } else {
+    const auto done = std::holds_alternative<AskTransfer>(question) ? transfer(std::get<AskTransfer>(question))
+                                                                    : generation(std::get<AskGeneration>(question));
+    answer(caller, done ? ContextAnswer(ContextDone{*done}) : ContextAnswer(refusal(done.error())));
+  }
+}
+
+Result<std::string> ContextDriver::transfer(const AskTransfer& wish) {
+  const auto known =
+      std::find_if(names_.begin(), names_.end(), [&](const auto& one) { return one.second == wish.target; });
+  if (known == names_.end()) {
+    return fail(Errc::kNotFound, "'" + printable(wish.target) +
+                                     "' is no member of this cluster; name one of those that "
+                                     "`bellwether cluster quorum` shows");
+  }
+  const Status begun = ask([&](Effects& out) {
+    return kernel_.transfer(moment(), known->first, wish.reason.empty() ? "an operator asks for it" : wish.reason,
+                            "operator " + wish.by, out);
+  });
+  if (!begun) return tl::unexpected(begun.error());
+  steps_.clear();
+  note_step("the transfer to '" + wish.target + "' begins");
+  failover_.reset();
+  say("context_transfer", "operator '" + printable(wish.by) + "' transfers the leadership to '" + wish.target + "'");
+  return "the transfer to '" + wish.target + "' has begun; `bellwether context status` shows how it ends";
+}
+
+Result<std::string> ContextDriver::generation(const AskGeneration& wish) {
+  const Status done = ask([&](Effects& out) {
+    return wish.start ? kernel_.start_generation(moment(), out)
+                      : kernel_.stop_generation(moment(), "operator " + printable(wish.by) + " says so", out);
+  });
+  if (!done) return tl::unexpected(done.error());
+  say("context_generation",
+      "operator '" + printable(wish.by) + "' " + (wish.start ? "starts" : "stops") + " the generation");
+  return std::string(wish.start ? "the generation starts" : "the generation stops when what runs has ended");
+}
+
+// An end that is not durable yet is none: another leader may find another one.
+void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
+  if (!kernel_.is_leader()) {
+    return answer(caller, refusal({Errc::kRefused, "this node does not lead; ask the leader"}));
+  }
+  OutcomeAnswer out;
+  if (const LiveRequest* live = kernel_.queue().find(id)) {
+    out.standing = live->is_active() ? OutcomeAnswer::Standing::kActive : OutcomeAnswer::Standing::kQueued;
+    out.attempts = live->attempts;
+    out.epoch = live->active_under.value();
+    return answer(caller, out);
+  }
+  const FinishedRequest* finished = kernel_.queue().find_finished(id);
+  if (finished == nullptr) return answer(caller, out);
+  out.attempts = finished->fence.attempt;
+  out.epoch = finished->fence.epoch.value();
+  if (!finished->settled && !told_.contains(id)) {
+    out.standing = OutcomeAnswer::Standing::kActive;
+    return answer(caller, out);
+  }
+  out.standing =
+      finished->outcome == Outcome::kCompleted ? OutcomeAnswer::Standing::kCompleted : OutcomeAnswer::Standing::kFailed;
+  out.reason = finished->reason;
+  if (out.standing == OutcomeAnswer::Standing::kFailed) return answer(caller, out);
+  const uint64_t ticket = ++last_ticket_;
+  callers_.emplace(ticket, caller);
+  scope_->spawn(answer_with_result(this, ticket, id, std::move(out)));
+}
+
+void ContextDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
+  if (scope_ == nullptr) return;
+  const std::string& sender = connection.peer().identity.node;
+  const auto from = std::find_if(names_.begin(), names_.end(), [&](const auto& one) { return one.second == sender; });
+  auto message = decode_context_message(as_text(inbound.body));
+  if (message && from == names_.end()) {
+    message = fail(Errc::kRefused, "a message of '" + printable(sender) + "', which is no member of this cluster");
+  }
+  if (!message) {
+    // The first of many is said.
+    if (refused_++ == 0) say("context_message_refused", message.error().message, true);
+    return;
+  }
+  const std::string by = "'" + sender + "' ";
+  if (const auto* begun = std::get_if<GenerationBegun>(&*message)) {
+    say("context_generation_heard", by + "generates contexts, epoch " + std::to_string(begun->epoch));
+  } else if (const auto* ended = std::get_if<GenerationEnded>(&*message)) {
+    say("context_generation_heard", by + "generates no contexts: " + printable(ended->reason));
+  } else {
+    const auto heard = [&](auto& one) {
+      if constexpr (std::is_constructible_v<Message, decltype(one)>) tell(Heard{from->first, std::move(one)});
+    };
+    if (const auto* verdict = std::get_if<StateVerdict>(&*message)) {
+      note_step("'" + sender + (verdict->accepted ? "' accepts the state" : "' refuses the state"));
+      if (!verdict->accepted) say("context_state_refused", by + "refuses the state: " + printable(verdict->why), true);
+      for (const StateIssue& one : verdict->dropped) {
+        say("context_state_issue",
+            by + "finds a fault in " + std::string(to_string(one.field)) + ": " + printable(one.text), true);
+      }
+    }
+    std::visit(heard, *message);
+  }
+}
+
+}  // namespace bellwether::cluster
