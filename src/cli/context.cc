@@ -14,6 +14,7 @@
 #include "cli/durations.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
+#include "cluster/context/request_ids.h"
 #include "cluster/message_types.h"
 #include "proto/admin.pb.h"
 
@@ -163,14 +164,10 @@ Result<std::string> read_payload(const std::string& path) {
   return text;
 }
 
-// The time when it was drawn, and chance: so that a request that is submitted again is known for as old as it is.
-RequestId draw_id(runtime::Runtime& runtime) {
-  return {static_cast<uint64_t>(runtime.wall_now().unix_ns), runtime.prng().next()};
-}
-WallTime time_of(RequestId id, WallTime now) {
-  constexpr int64_t kYear2020 = 1'577'836'800'000'000'000;
-  const auto told = static_cast<int64_t>(id.high);
-  return told >= kYear2020 && told <= now.unix_ns ? WallTime{told} : now;
+// An id that holds no time of the past is one of today.
+WallTime submitted_at(RequestId id, WallTime now) {
+  const auto drawn = cluster::time_of(id);
+  return drawn && drawn->unix_ns <= now.unix_ns ? *drawn : now;
 }
 
 int show_outcome(const Given& given, const std::string& id, const cluster::OutcomeAnswer& outcome) {
@@ -211,9 +208,12 @@ int submit(const Given& given) {
   if (!payload) return refuse(payload.error().message);
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
-  if (!id) id = draw_id(asking->runtime());
+  if (!id) {
+    runtime::Runtime& runtime = asking->runtime();
+    id = cluster::draw_request_id(runtime.wall_now(), runtime.prng().next(), runtime.prng().next());
+  }
   const context_lead::Request request{*id, static_cast<uint8_t>(given.priority),
-                                      time_of(*id, asking->runtime().wall_now()), std::move(*payload)};
+                                      submitted_at(*id, asking->runtime().wall_now()), std::move(*payload)};
   const auto answer = asking->ask_leader(request);
   if (!answer) {
     std::fprintf(stderr, "bellwether context: request %s: %s\n", to_string(*id).c_str(),

@@ -306,6 +306,50 @@ TEST_F(NodeConfigTest, a_scored_vote_that_cannot_be_is_refused_with_the_remedy) 
   EXPECT_THAT(complaint("cluster: prod\nname: m1\nleadership: vote\n"), HasSubstr("'voters' is missing"));
 }
 
+TEST_F(NodeConfigTest, each_setting_of_context_leadership_has_its_default_and_can_be_set) {
+  auto config = read(kVoter);
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_FALSE(config->context.serves);
+  const context_lead::ContextSettings defaults;
+  struct Same {
+    const context_lead::ContextSettings& a;
+    const context_lead::ContextSettings& b;
+    bool operator()(bool context_lead::ContextSettings::*one) const { return a.*one == b.*one; }
+    bool operator()(uint64_t context_lead::ContextSettings::*one) const { return a.*one == b.*one; }
+    bool operator()(double context_lead::ContextSettings::*one) const { return a.*one == b.*one; }
+    bool operator()(Duration context_lead::ContextSettings::*one) const { return a.*one == b.*one; }
+  };
+  for (const auto& one : context_lead::context_settings()) {
+    EXPECT_TRUE(std::visit(Same{config->context.settings, defaults}, one.member)) << one.name;
+  }
+  config = read(std::string(kVoter) +
+                "context: {manager: [./make, -v], jobs: 4, job_timeout: 1m, job_grace: 2s,\n"
+                "  leader_health_threshold: 0.5, require_context_capability: false,\n"
+                "  max_queue_transfer_size: 7, generation_start_delay: 1s}\n");
+  ASSERT_TRUE(config) << complaints;
+  EXPECT_TRUE(config->context.serves);
+  EXPECT_THAT(config->context.manager, ElementsAre("./make", "-v"));
+  EXPECT_EQ(config->context.jobs, 4u);
+  EXPECT_EQ(config->context.job_timeout, Duration::minutes(1));
+  EXPECT_EQ(config->context.job_grace, Duration::seconds(2));
+  EXPECT_EQ(config->context.settings.leader_health_threshold, 0.5);
+  EXPECT_FALSE(config->context.settings.require_context_capability);
+  EXPECT_EQ(config->context.settings.max_queue_transfer_size, 7u);
+  EXPECT_EQ(config->context.settings.generation_start_delay, Duration::seconds(1));
+}
+
+TEST_F(NodeConfigTest, context_leadership_that_cannot_be_is_refused_with_the_remedy) {
+  const std::string voter(kVoter);
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {jobs: 1001}\n"), HasSubstr("1..1000"));
+  EXPECT_THAT(complaint(voter + "context: {manger: [x]}\n"), HasSubstr("did you mean 'manager'"));
+  EXPECT_THAT(complaint(voter + "context: {queue_drain_timeout: 2m}\n"), HasSubstr("context_failover_timeout"));
+  EXPECT_THAT(complaint(voter + "context: {job_timeout: 25h}\n"), HasSubstr("1ms to 24h"));
+  EXPECT_THAT(complaint("cluster: prod\nrole: worker\ncontext: {serve: true}\n"),
+              HasSubstr("needs a manager that keeps jobs"));
+}
+
 TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {
   auto config = read("cluster: prod\nname: m1\nvoters: [m1, m2, m3]\ndata: x\n");
   ASSERT_TRUE(config) << complaints;

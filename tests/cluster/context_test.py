@@ -138,6 +138,35 @@ class Context(contexts.Test):
         self.all_done(cluster)
         self.assertEqual(self.context(cluster, "c", "result", request)[0], 0)
 
+    def test_voters_that_elect_by_quorum_have_a_leader_of_contexts_too(self):
+        cluster = self.contexts()
+        cluster.start(**self.other)
+        leader = self.context_leader(cluster)
+        self.submit_many(cluster, 6, "0.2")
+        target = next(name for name in cluster.voters if name != leader)
+        code, out, err = self.context(cluster, "a", "transfer", target)
+        self.assertEqual(code, 0, out + err)
+        cluster.running.pop(target).kill()
+        self.context_leader(cluster, other_than=target)
+        self.all_done(cluster)
+
+    def test_each_node_says_how_fit_it_is(self):
+        cluster = self.contexts()
+        for name in cluster.voters:
+            capable = ["context_generation", "context_curation"] if name != "c" else []
+            self.start(cluster, name, agent={"capabilities": ["admin_election", *capable]})
+        self.context_leader(cluster)
+        self.submit(cluster, "a", "0.01")
+        self.all_done(cluster)
+        nodes_seen = {one["name"]: one for one in self.status(cluster, "b")["nodes"]}
+        self.assertEqual(sorted(nodes_seen), ["a", "b", "c"])
+        self.assertIn("context_generation", " ".join(nodes_seen["c"]["disqualified"]))
+        self.assertNotIn("context_generation", " ".join(nodes_seen["a"]["disqualified"]))
+        code, text, _ = self.context(cluster, "a", "status")
+        self.assertEqual(code, 0)
+        self.assertIn("NOT FIT BECAUSE", text)
+        self.assertIn("1 completed, 0 failed", text)
+
     def test_failovers_of_all_kinds_lose_nothing_and_complete_nothing_twice(self):
         """BW_CONTEXT_FAILOVERS of them, in turn: the leader is killed, hands over to a named node, is cut off."""
         count = int(os.environ.get("BW_CONTEXT_FAILOVERS", "3"))

@@ -52,6 +52,11 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
   if (callers_.size() >= kMostCallers) {
     return answer(caller, refusal({Errc::kExhausted, "too many wait for an answer; ask again later"}));
   }
+  const bool changes =
+      std::holds_alternative<AskTransfer>(*question) || std::holds_alternative<AskGeneration>(*question);
+  if (changes && connection.peer().identity.role != wire::Role::kOperator) {
+    return answer(caller, refusal({Errc::kInvalid, "only an operator moves the leadership, or stops the generation"}));
+  }
   on_question(caller, *question);
 }
 
@@ -59,8 +64,11 @@ void ContextDriver::on_question(const Caller& caller, ContextQuestion& question)
   if (auto* request = std::get_if<Request>(&question)) {
     const uint64_t ticket = ++last_ticket_;
     callers_.emplace(ticket, caller);
+    const bool is_forgotten = kernel_.is_leader() && kernel_.queue().standing(request->id, request->submitted_at) ==
+                                                         RequestQueue::Standing::kForgotten;
     const Status taken = ask([&](Effects& out) { return kernel_.submit(moment(), ticket, std::move(*request), out); });
-    if (!taken) answer_ticket(ticket, taken);
+    // What is forgotten is refused for good, all else by this node or for now.
+    if (!taken) answer_ticket(ticket, is_forgotten ? fail(Errc::kExists, taken.error().message) : taken);
   } else if (const auto* outcome = std::get_if<AskOutcome>(&question)) {
     on_outcome_question(caller, outcome->id);
   } else if (std::holds_alternative<AskContextStatus>(question)) {
@@ -137,7 +145,7 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
   const std::string& sender = connection.peer().identity.node;
   const auto from = std::find_if(names_.begin(), names_.end(), [&](const auto& one) { return one.second == sender; });
   auto message = decode_context_message(as_text(inbound.body));
-  if (message && from == names_.end()) {
+  if (message && (from == names_.end() || connection.peer().identity.role != wire::Role::kManager)) {
     message = fail(Errc::kRefused, "a message of '" + printable(sender) + "', which is no member of this cluster");
   }
   if (!message) {

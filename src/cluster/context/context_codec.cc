@@ -401,22 +401,4 @@ Result<ContextMessage> decode_context_message(std::string_view bytes) {
   return checked(reader, std::move(out), kWhat);
 }
 
-Result<context_lead::RequestId> parse_request_id(std::string_view text) {
-  const auto wrong = [&] {
-    return fail(Errc::kInvalid, "'" + std::string(text.substr(0, 2 * kIdBytes + 1)) +
-                                    "' is no id of a request: 32 hexadecimal digits, not all 0");
-  };
-  if (text.size() != 2 * kIdBytes) return wrong();
-  RequestId id;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    if (digit < 0) return wrong();
-    uint64_t& half = i < kIdBytes ? id.high : id.low;
-    half = half << 4 | static_cast<uint64_t>(digit);
-  }
-  if (id == RequestId{}) return wrong();
-  return id;
-}
-
 }  // namespace bellwether::cluster

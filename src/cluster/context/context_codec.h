@@ -88,7 +88,4 @@ Result<ContextQuestion> decode_context_question(std::string_view bytes);
 Result<ContextAnswer> decode_context_answer(std::string_view bytes);
 Result<ContextMessage> decode_context_message(std::string_view bytes);
 
-// 32 hexadecimal digits, as to_string() writes them. kInvalid.
-Result<context_lead::RequestId> parse_request_id(std::string_view text);
-
 }  // namespace bellwether::cluster

@@ -148,15 +148,5 @@ TEST(ContextCodec, an_answer_or_a_message_out_of_its_bounds_is_refused) {
   EXPECT_TRUE(refused(state, decode_context_message));
 }
 
-TEST(ContextCodec, an_id_is_read_as_it_is_written_and_nothing_else_is_one) {
-  const auto read = parse_request_id(to_string(kId));
-  ASSERT_TRUE(read);
-  EXPECT_EQ(*read, kId);
-  for (const std::string& text : {std::string("0123"), std::string(32, '0'), std::string(32, 'g'), std::string(33, '1'),
-                                  std::string(32, 'A'), std::string()}) {
-    EXPECT_FALSE(parse_request_id(text)) << text;
-  }
-}
-
 }  // namespace
 }  // namespace bellwether::cluster

@@ -347,7 +347,7 @@ ContextView ContextDriver::view() const {
   }
   view.failovers = failovers_;
   view.failover = failover_;
-  view.fitness = parts_.surroundings.fitness(metrics);
+  view.fitness = parts_.surroundings.fitness(work_);
   return view;
 }
 

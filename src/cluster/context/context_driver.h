@@ -52,7 +52,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
     // How well each is, 0 to 1; who is not there is missing.
     virtual std::map<std::string, double> node_healths() const = 0;
     // Nothing when it is not measured.
-    virtual std::optional<ContextFitness> fitness(const context_lead::DutyMetrics& metrics) const = 0;
+    virtual std::optional<ContextFitness> fitness(const ContextWork& work) const = 0;
   };
   struct Parts {
     runtime::Runtime& runtime;
@@ -176,6 +176,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   std::map<vote::NodeId, std::string> names_;
   std::unique_ptr<ContextRegister> register_;
   std::unique_ptr<ContextManager> manager_;
+  ContextWork work_;
   uint64_t versions_ = 0;  // of copies that this node has put
 
   election::TermOfOffice term_;  // of this node; its end says when it is over

@@ -11,6 +11,13 @@
 
 namespace bellwether::cluster {
 
+// What the jobs of a node have come to since its start. Those that were stopped count for neither.
+struct ContextWork {
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  Duration time;  // of all these, together
+};
+
 // Whether a node could lead contexts, by what it has measured of itself.
 struct ContextFitness {
   double score = 0;  // 0 to 1; 0: disqualified

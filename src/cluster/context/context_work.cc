@@ -137,6 +137,10 @@ task<void> ContextDriver::run_job(ContextDriver* self, RunJob wish, Job* job) {
       end.reason = "its result is not kept: " + kept.error().message;
     }
   }
+  if (end.end != JobEnded::End::kCancelled) {
+    ++(end.end == JobEnded::End::kDone ? self->work_.done : self->work_.failed);
+    self->work_.time += self->parts_.runtime.now() - job->since;
+  }
   const bool was_killed = job->kill.cancelled();
   self->jobs_.erase({id, fence});
   if (was_killed) end.end = JobEnded::End::kCancelled;

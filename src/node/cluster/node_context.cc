@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "cluster/context/command_manager.h"
+#include "node/cluster/context_fitness.h"
 #include "node/cluster/manager_role.h"
 #include "node/cluster/node_impl.h"
 
@@ -17,6 +18,7 @@ constexpr double kWorstHealthScore = 8;
 Status ClusterNode::make_context(ManagerRole& role) {
   const cluster::ContextChoice& choice = config_.context;
   if (!choice.serves || election_ == nullptr) return {};
+  if (resources_ == nullptr) resources_ = std::make_unique<cluster::ResourceMeter>(runtime_, config_.data);
   cluster::ContextDriverSettings settings;
   settings.self = config_.name;
   settings.members = config_.keepers;
@@ -66,8 +68,12 @@ std::map<std::string, double> ClusterNode::node_healths() const {
   return out;
 }
 
-std::optional<cluster::ContextFitness> ClusterNode::fitness(const context_lead::DutyMetrics&) const {
-  return std::nullopt;
+std::optional<cluster::ContextFitness> ClusterNode::fitness(const cluster::ContextWork& work) const {
+  ContextFigures figures = machine_figures(config_.data, resources_->resources());
+  figures.capabilities = config_.vote.capabilities;
+  figures.uptime = runtime_.now() - started_;
+  figures.work = work;
+  return fitness_of(figures, config_.context.settings);
 }
 
 std::vector<Figure> ClusterNode::context_figures() const {

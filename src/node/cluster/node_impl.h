@@ -70,6 +70,7 @@ class ClusterNode final : public NodeDesk,
         config_(options.config),
         journal_(journal),
         work_(work),
+        started_(runtime.now()),
         meter_(runtime, *this),
         front_desk_(runtime, *this),
         probes_(runtime, *this) {}
@@ -133,7 +134,7 @@ class ClusterNode final : public NodeDesk,
   void on_job_says(const std::string& job, const std::string& event, const std::string& text, bool warning) override;
   void on_context_says(const std::string& event, const std::string& text, bool warning) override;
   std::map<std::string, double> node_healths() const override;
-  std::optional<cluster::ContextFitness> fitness(const context_lead::DutyMetrics& metrics) const override;
+  std::optional<cluster::ContextFitness> fitness(const cluster::ContextWork& work) const override;
   void on_worker_note(bool warning, const std::string& text) override { on_note(warning, text); }
 
   void on_refused(const cluster::PeerAddress& peer) override;
@@ -179,13 +180,14 @@ class ClusterNode final : public NodeDesk,
   const cluster::NodeConfig& config_;
   Journal& journal_;
   GuardedWork* work_;  // nothing: a node on its own
+  Instant started_;
   cluster::VitalMeter meter_;
   cluster::FrontDesk front_desk_;
   std::unique_ptr<runtime::Signals> signals_;
   std::unique_ptr<NodeParts> parts_;
   std::unique_ptr<cluster::PeerLinks> links_;
   std::unique_ptr<cluster::MembershipDriver> membership_;
-  std::unique_ptr<cluster::ResourceMeter> resources_;  // of one who votes by scores
+  std::unique_ptr<cluster::ResourceMeter> resources_;  // of one who votes by scores, or leads contexts
   std::unique_ptr<cluster::Leadership> election_;      // nothing: it follows whoever says that it leads
   std::unique_ptr<jobs::JobLines> job_lines_;
   std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a keeper, unless an etcd has the registers

@@ -67,10 +67,13 @@ class Test(voting.Test):
         """A request that is submitted until it is acknowledged; gives its id."""
         request = request or uuid.uuid4().hex
 
+        said = []
+
         def acknowledged():
-            code, out, _ = self.context(cluster, node, "submit", "--id", request, *words, payload=f"{takes}\n")
+            code, out, err = self.context(cluster, node, "submit", "--id", request, *words, payload=f"{takes}\n")
+            said.append(err)
             return code == 0 and out.strip() == request
-        until(f"request {request} is kept", acknowledged, 120)
+        until(lambda: f"request {request} is kept: {said[-1]}", acknowledged, 120)
         with self.lock:
             self.kept[request] = takes
         return request
@@ -177,11 +180,11 @@ class Load:
             one.start()
         return self
 
-    def __exit__(self, *_):
+    def __exit__(self, kind, *_):
         self.over.set()
         for one in self.threads:
             one.join()
-        if self.troubles:
+        if self.troubles and not kind:
             raise self.troubles[0]
 
 
