@@ -59,12 +59,17 @@ class Asking {
   Asking(OperatorSession session, Duration timeout)
       : session_(std::move(session)), deadline_(session_.runtime->read_clock() + timeout) {}
 
+  // A node that is busy is asked again.
   Result<cluster::ContextAnswer> ask(const HostPort& node, const cluster::ContextQuestion& question) {
-    const Duration most = std::min(kAnswerMost, std::max(deadline_ - session_.runtime->read_clock(), kAskAgain));
-    auto bytes = session_.runtime->run(session_.client->request(
-        *session_.runtime, node, cluster::message_type::kContext, cluster::encode_context_question(question), most));
-    if (!bytes) return tl::unexpected(bytes.error());
-    return cluster::decode_context_answer(*bytes);
+    const std::string body = cluster::encode_context_question(question);
+    while (true) {
+      const Duration most = std::min(kAnswerMost, std::max(deadline_ - session_.runtime->read_clock(), kAskAgain));
+      auto bytes = session_.runtime->run(
+          session_.client->request(*session_.runtime, node, cluster::message_type::kContext, body, most));
+      if (bytes) return cluster::decode_context_answer(*bytes);
+      if (bytes.error().code != Errc::kExhausted || late()) return tl::unexpected(bytes.error());
+      pause(kAskAgain);
+    }
   }
 
   // The leader's answer, whoever that is by then; asked again until the time is up while nobody leads, or nobody knows
@@ -85,7 +90,10 @@ class Asking {
           continue;
         }
         const auto* refused = std::get_if<cluster::ContextRefused>(&*answer);
-        if (refused == nullptr) return answer;
+        if (refused == nullptr) {
+          answered_ = node;
+          return answer;
+        }
         trouble = refused->why;
         if (is_final(refused->code)) return fail(refused->code, refused->why);
         if (refused->leader.empty()) continue;
@@ -104,6 +112,8 @@ class Asking {
     return places_;
   }
   const std::vector<HostPort>& nodes() const { return session_.nodes; }
+  // Who gave the last answer of a leader.
+  const HostPort& answered() const { return answered_; }
   bool late() { return session_.runtime->read_clock() >= deadline_; }
   void pause(Duration span) {
     session_.runtime->run([](runtime::Runtime* runtime, Duration for_) -> runtime::task<void> {
@@ -134,6 +144,7 @@ class Asking {
   }
 
   OperatorSession session_;
+  HostPort answered_;
   Instant deadline_;
   std::map<std::string, HostPort> places_;
 };
@@ -286,11 +297,11 @@ int transfer(const Given& given) {
     std::printf("%s\n", printable(done->text).c_str());
     return kExitOk;
   }
-  // Whoever has led knows how it went; the target knows that it leads.
+  // Whoever has led knows how it went, once it has ended.
+  const HostPort leader = asking->answered();
   while (!asking->late()) {
-    for (const auto& [name, place] : asking->places()) {
-      const auto view = view_of(*asking, place, trouble);
-      if (!view || !view->failover || view->failover->to != given.target || view->failover->from != name) continue;
+    const auto view = view_of(*asking, leader, trouble);
+    if (view && view->failover && view->failover->to == given.target) {
       std::fputs(failover_text(*view->failover).c_str(), stdout);
       return view->failover->ok ? kExitOk : kExitNo;
     }

@@ -73,7 +73,6 @@ Row row_of(uint16_t type, Bytes body) {
     // Registers of jobs and copies of their accounts.
     case message_type::kJobs: return {{Urgency::kCritical, Operation::kOther}, kNodes};
     case message_type::kCopies: return {{Urgency::kCritical, Operation::kFetch}, kNodes};
-    // New work, and what its leaders say to each other: refused ones are asked and said again.
     case message_type::kContext: return {{Urgency::kHigh, Operation::kOther}, kAsking};
     case message_type::kDispatch: {
       const auto field = letter_field(body);
@@ -147,6 +146,8 @@ MessageClass class_of(uint16_t type, Bytes body, wire::Role sender) {
   const bool is_piece = type == message_type::kParcelPiece || type == message_type::kParcelFetch;
   // Of a node it may be of an account, which is never kept back.
   if (is_piece && kind_of(sender) == kNodes) return {Urgency::kCritical, Operation::kPiece};
+  // What others ask of a leader of contexts is asked again; what leaders say to each other moves the leadership.
+  if (type == message_type::kContext && kind_of(sender) == kNodes) return {Urgency::kCritical, Operation::kOther};
   const Row row = row_of(type, body);
   return (row.senders & kind_of(sender)) != 0 ? row.is : kUnknown.is;
 }

@@ -52,11 +52,12 @@ TEST(MessageClasses, what_ends_work_or_carries_results_or_keeps_the_cluster_toge
         Letter(StopLetter()), Letter(AdoptLetter()), Letter(RetireLetter()), Letter(dispatch::Cancel())}) {
     EXPECT_EQ(class_of_letter(letter, Role::kManager).urgency, Urgency::kCritical) << letter.index();
   }
-  for (const uint16_t type :
-       {message_type::kMembershipStream, message_type::kLeadership, message_type::kJobs, message_type::kCopies}) {
+  for (const uint16_t type : {message_type::kMembershipStream, message_type::kLeadership, message_type::kJobs,
+                              message_type::kCopies, message_type::kContext}) {
     EXPECT_EQ(class_of(type, {}, Role::kManager).urgency, Urgency::kCritical) << type;
   }
   EXPECT_EQ(class_of(message_type::kAdmin, {}, Role::kOperator).urgency, Urgency::kCritical);
+  EXPECT_EQ(class_of(message_type::kContext, {}, Role::kOperator).urgency, Urgency::kHigh) << "new work";
 }
 
 TEST(MessageClasses, what_brings_work_goes_before_questions_and_those_before_curiosity) {

@@ -113,8 +113,11 @@ Result<std::string> ContextDriver::generation(const AskGeneration& wish) {
 
 // An end that is not durable yet is none: another leader may find another one.
 void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
-  if (!kernel_.is_leader()) {
+  if (!kernel_.is_leader() || term_.valid_for(parts_.runtime.boot_now()) <= Duration::zero()) {
     return answer(caller, refusal({Errc::kRefused, "this node does not lead; ask the leader"}));
+  }
+  if (kernel_.duty() == Duty::kTaking) {
+    return answer(caller, refusal({Errc::kRefused, "this node reads the register anew; ask again"}));
   }
   OutcomeAnswer out;
   if (const LiveRequest* live = kernel_.queue().find(id)) {

@@ -98,12 +98,12 @@ task<void> ContextDriver::keep_watch(ContextDriver* self, runtime::Cancellation*
 }
 
 task<void> ContextDriver::wind_up(Instant deadline) {
+  left_ = true;
   stop_generation("this node leaves");
   while (!jobs_.empty() && parts_.runtime.read_clock() < deadline) {
     co_await parts_.runtime.sleep(Duration::millis(5));
   }
   for (auto& [key, job] : jobs_) job.kill.cancel();
-  left_ = true;
   if (term_.end != nullptr) tell(LeadershipLost{term_.epoch, "this node leaves"});
 }
 
@@ -184,7 +184,7 @@ void ContextDriver::on_term_ended(const election::TermEnded& ended) {
 }
 
 void ContextDriver::on_leader_changed(const std::string& leader, election::Term term) {
-  if (!leader.empty() && leader != settings_.self && failover_ && !failover_->ok) note_step("'" + leader + "' leads");
+  if (!leader.empty() && leader != settings_.self && !steps_.empty()) note_step("'" + leader + "' leads");
   tell(LeaderSeen{leader.empty() ? vote::kNobody : node_id(leader), Epoch(term.value())});
 }
 
@@ -290,6 +290,11 @@ void ContextDriver::tell_people(const Effect& effect) {
     say("context_leader_changed", who + " leads contexts, " + epoch_of(changed->epoch));
   } else if (std::holds_alternative<GenerationStarted>(effect)) {
     note_step("the generation is started");
+    // With it a take-over is at its end, which was told before; what comes later belongs to another one.
+    if (failover_ && failover_->to == settings_.self) {
+      failover_->steps.insert(failover_->steps.end(), steps_.begin(), steps_.end());
+    }
+    steps_.clear();
     say("context_generation_started", "generates contexts");
     broadcast(GenerationBegun{epoch_});
   } else if (const auto* stopped = std::get_if<GenerationStopped>(&effect)) {

@@ -109,6 +109,8 @@ void ContextDriver::begin_job(RunJob& wish) {
   manager_->set_term_end(term_.end != nullptr ? term_.end->ends_at() : Instant());
   Job& job = jobs_[{wish.request.id, wish.fence}];
   job.since = parts_.runtime.now();
+  // What was fetched when the work was to stop.
+  if (owes_stop_ || left_) job.stop.cancel();
   scope_->spawn(run_job(this, std::move(wish), &job));
 }
 
@@ -126,7 +128,9 @@ task<void> ContextDriver::run_job(ContextDriver* self, RunJob wish, Job* job) {
   const AttemptFence fence = wish.fence;
   ContextJob order{std::move(wish.request), fence};
   ContextJobEnd end = co_await self->manager_->run(std::move(order), &job->stop, &job->kill);
-  if (end.end == JobEnded::End::kDone && !end.result.empty() && !job->kill.cancelled() && self->scope_ != nullptr) {
+  // An earlier attempt that does not count may have left a result: one that is empty takes its place.
+  const bool is_kept = !end.result.empty() || fence.attempt > 1;
+  if (end.end == JobEnded::End::kDone && is_kept && !job->kill.cancelled() && self->scope_ != nullptr) {
     const Instant deadline = self->parts_.runtime.read_clock() + self->settings_.duties.coordination_timeout;
     const copies::Version version{self->register_->fence(), ++self->versions_};
     copies::CopyKey key = key_of(id, kResult);

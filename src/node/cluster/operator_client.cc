@@ -6,6 +6,7 @@
 #include "node/cluster/quiet_protobuf.h"
 #include "proto/admin.pb.h"
 #include "runtime/scope.h"
+#include "wire/busy.h"
 
 namespace bellwether::node {
 namespace {
@@ -74,9 +75,15 @@ task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, Hos
   co_await scope.join();
   if (!status) co_return fail(status.error().code, to_string(node) + ": " + status.error().message);
   if (*status == wire::ReplyStatus::kFailed) co_return fail(Errc::kRefused, std::string(as_text(answer)));
+  if (*status == wire::ReplyStatus::kBusy) {
+    co_return fail(Errc::kExhausted, to_string(node) + " is busy: " + wire::decode_busy(answer).why);
+  }
   if (*status != wire::ReplyStatus::kOk) {
-    co_return fail(Errc::kRefused, to_string(node) + " does not answer operators" +
-                                       (*status == wire::ReplyStatus::kUnknownType ? " yet: it has not joined" : ""));
+    const bool unknown = *status == wire::ReplyStatus::kUnknownType;
+    const char* why = type == cluster::message_type::kAdmin
+                          ? " yet: it has not joined"
+                          : " about that: it has not joined, or it does no such thing";
+    co_return fail(Errc::kRefused, to_string(node) + " does not answer operators" + (unknown ? why : ""));
   }
   co_return std::string(as_text(answer));
 }

@@ -26,7 +26,7 @@ class OperatorClient {
   // Errors say what the node said, or why it could not be asked.
   runtime::task<Result<wire::AdminAnswer>> ask(runtime::Runtime& runtime, HostPort node, wire::AdminRequest request,
                                                Duration timeout);
-  // The same of any type of message, as bytes (cluster/message_types.h).
+  // The same of any type of message, as bytes (cluster/message_types.h). kExhausted: the node is busy.
   runtime::task<Result<std::string>> request(runtime::Runtime& runtime, HostPort node, uint16_t type, std::string body,
                                              Duration timeout);
   wire::Keyring& keyring() { return keyring_; }

@@ -99,6 +99,11 @@ class Test(voting.Test):
         code, out, _ = self.context(cluster, node, "status", "--json")
         return json.loads(out) if code == 0 else None
 
+    def counts(self, cluster, node):
+        """What the leader has: (queued, active, completed, failed)."""
+        status = self.status(cluster, node)
+        return status and tuple(status[name] for name in ("queued", "active", "completed", "failed"))
+
     def status_of(self, cluster, node):
         """What a node knows itself."""
         code, out, _ = self.context(cluster, node, "status", "--json", "--node", f"{cluster.world[node].ipv4}:9000")
@@ -152,6 +157,8 @@ class Test(voting.Test):
                       + "\n".join(cluster.running[name].tail(40) for name in cluster.running),
               lambda: self.look(cluster, node) == 0, seconds)
         self.assertEqual((self.twice, self.wrong), ([], []))
+        for name, process in cluster.running.items():
+            self.assertTrue(process.alive(), f"{name} has ended with {process.popen.poll()}:\n{process.tail()}")
 
 
 class Load:
@@ -191,3 +198,16 @@ class Load:
 def begun(sink):
     """The ids of what was begun, in its order."""
     return [line.split()[1] for line in Path(sink).read_text().splitlines() if line.startswith("begun ")]
+
+
+def commands_of(request):
+    """The nodes of which a process works at the request now."""
+    out = set()
+    for path in Path("/proc").glob("[0-9]*/environ"):
+        try:
+            words = path.read_bytes().decode(errors="replace").split("\0")
+        except OSError:
+            continue
+        if f"BELLWETHER_CONTEXT_REQUEST={request}" in words:
+            out |= {word.partition("=")[2] for word in words if word.startswith("BELLWETHER_HOLDER=")}
+    return out
