@@ -84,6 +84,17 @@ class Context(contexts.Test):
         holders = [line.split()[4] for line in self.sink.read_text().splitlines() if line.startswith("begun ")]
         self.assertNotIn(leader, holders[holders.index(second):])
 
+    def test_a_leader_that_leaves_in_good_order_stops_its_commands_and_loses_nothing(self):
+        cluster = self.start(self.contexts())
+        leader = self.context_leader(cluster)
+        with contexts.Load(self, cluster, takes="0.5") as load:
+            until("some are kept", lambda: load.acknowledged > 5)
+            self.assertEqual(cluster.running.pop(leader).stop(60), 0)
+            second = self.context_leader(cluster, other_than=leader)
+            kept = load.acknowledged
+            until("more are kept", lambda: load.acknowledged > kept + 3)
+        self.all_done(cluster, second)
+
     def test_a_leader_that_is_stopped_leaves_no_command_behind(self):
         cluster = self.start(self.contexts())
         leader = self.context_leader(cluster)
