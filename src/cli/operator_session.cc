@@ -52,8 +52,9 @@ void add_operator(CLI::App* command, OperatorOptions& options) {
 
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, const char* command) {
   // An operator's machine needs neither a role nor a disk; whatever the file says of them is for the node.
-  const auto read = read_node_settings(options.settings, {"role=worker", "name=operator",
-                                                     "voters=", "data=", "context.serve=false", "context.manager="});
+  const auto read = read_node_settings(
+      options.settings,
+      {"role=worker", "name=operator", "voters=", "data=", "context.serve=false", "context.manager="});
   if (!read.config) return std::nullopt;
   auto session = open(options, *read.config);
   if (session) return std::move(*session);

@@ -38,8 +38,8 @@ struct NodeConfig {
   std::string leadership;           // "quorum", "vote", or the URL of a store that decides who leads
   VoteChoice vote;                  // of "vote"
   ContextChoice context;
-  Duration store_lease;             // there
-  std::string jobs;                 // "quorum", or the URL of an etcd that has their registers
+  Duration store_lease;  // there
+  std::string jobs;      // "quorum", or the URL of an etcd that has their registers
   std::vector<std::string>
       keepers;             // managers that keep jobs: names; the majority of all of them counts; none: no jobs
   bool has_gates = false;  // clients ask these then, and managers take nothing from clients

@@ -93,6 +93,7 @@ class FakeLeadership final : public Leadership {
  public:
   task<void> run(runtime::Cancellation*) override { co_return; }
   bool leads(Instant) const override { return true; }
+  Duration stop_grace() const override { return Duration::zero(); }
   void work_stopped() override { ++stopped; }
   void set_health(const quorum::LocalHealth&) override {}
   void suspect(const std::string&) override {}

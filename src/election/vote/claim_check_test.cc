@@ -55,7 +55,8 @@ TEST(ClaimCheck, a_score_is_reckoned_again) {
   EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("while what it says of itself gives"));
   // An honest one is told alike that reckons with other weights.
   claim.score = score_of(claim, {.uptime = 0.2, .capability = 0.3});
-  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("weights of the score must be the same"));
+  EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""),
+              HasSubstr("weights of the score must be the same"));
 }
 
 TEST(ClaimCheck, shares_lie_between_nothing_and_all) {
