@@ -18,7 +18,7 @@ KEEP = "membership election dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
 UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster_vote "
                f"cluster_context cluster {UP_TO_CLUSTER} "
-               f"signature dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
+               f"signature secret dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
@@ -41,7 +41,7 @@ ROOMS = [
     ("src/cluster/copies/*", "copies", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/jobs/*", "jobs", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/context/*", "cluster_context", f"copies jobs lead cluster {UP_TO_CLUSTER}", False),
-    ("src/cluster/vote/*", "cluster_vote", f"cluster signature {UP_TO_CLUSTER}", False),
+    ("src/cluster/vote/*", "cluster_vote", f"cluster signature secret {UP_TO_CLUSTER}", False),
     ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
     ("src/web/*", "web", "codec runtime base", False),
@@ -70,7 +70,7 @@ ROOMS = [
      f"node_cluster dispatch_codec account cluster lua native signature report aggregate scenario plan metrics "
      f"{UP_TO_CLUSTER}", False),
     ("src/node/cluster/*", "node_cluster",
-     f"manager_node worker_node share signature copies jobs cluster_vote cluster_context dispatch_codec account "
+     f"manager_node worker_node share signature secret copies jobs cluster_vote cluster_context dispatch_codec account "
      f"cluster lead aggregate plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/share/*", "share",
      "node dispatch_codec dispatch account wire proto script signature vuser plan metrics runtime base", False),

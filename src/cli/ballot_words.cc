@@ -98,6 +98,44 @@ void put_vote_status(const AdminAnswer::Votes& votes, Json& out) {
   for (const auto& one : votes.messages()) out["messages"].push_back(message_json(one));
 }
 
+std::string keys_text(const AdminAnswer::AdminKeys& keys) {
+  std::string text = "the key of the admin, term " + std::to_string(keys.term()) + ": " + printable(keys.admin());
+  if (keys.stage() == "ready") {
+    text += " has it, of ";
+  } else {
+    text += keys.stage() == "failed" ? " CANNOT HAVE IT: it has " : " collects key shares: it has ";
+  }
+  text += std::to_string(keys.held()) + " of " + std::to_string(keys.needed()) + " key shares\n";
+  for (const auto& one : keys.refused()) {
+    text += "  that of " + printable(one.from()) + " was refused: " + printable(one.why()) + "\n";
+  }
+  return text;
+}
+
+Json keys_json(const AdminAnswer::AdminKeys& keys) {
+  Json refused = Json::object();
+  for (const auto& one : keys.refused()) refused[one.from()] = one.why();
+  return {{"term", keys.term()}, {"admin", keys.admin()},   {"stage", keys.stage()},
+          {"held", keys.held()}, {"needed", keys.needed()}, {"refused", std::move(refused)}};
+}
+
+// What may be so whether there was an election or not.
+std::string standing_text(const AdminAnswer::Votes& votes) {
+  std::string text;
+  if (!votes.state().empty() && votes.state() != "idle") {
+    text += printable(votes.answered_by()) + " is " + printable(votes.state()) + "\n";
+  }
+  for (const auto& one : votes.unheard()) {
+    text += printable(votes.answered_by()) + " has not heard " + printable(one.name()) + " for " + span(one.for_ms()) +
+            "\n";
+  }
+  if (votes.in_minority()) {
+    text += printable(votes.answered_by()) + " HEARS NO MAJORITY: its part of the network cannot elect an admin\n";
+  }
+  if (votes.has_keys()) text += keys_text(votes.keys());
+  return text;
+}
+
 }  // namespace
 
 std::string ballot_text(const AdminAnswer& answer) {
@@ -107,6 +145,7 @@ std::string ballot_text(const AdminAnswer& answer) {
     text += "UNSAFE: the rule is " + printable(votes.rule()) +
             ", so that each side of a parted network may have an admin\n";
   }
+  text += standing_text(votes);
   if (votes.term() == 0) return text + vote_status_text(answer) + vote_messages_text(answer);
   Table table({"NODE", "SCORE", "UPTIME", "CAPABILITY", "RESOURCES", "NETWORK", "EXPERIENCE", "VOTES", "VOTED FOR"});
   for (const auto& one : votes.nodes()) {
@@ -124,6 +163,8 @@ std::string ballot_text(const AdminAnswer& answer) {
   for (const auto& one : votes.nodes()) {
     if (!one.doubt().empty())
       text += printable(one.name()) + " was not voted for here: " + printable(one.doubt()) + "\n";
+    if (one.penalty() > 0)
+      text += printable(one.name()) + " counts for " + figure(one.penalty()) + " less here, for its reputation\n";
   }
   return text + vote_status_text(answer) + vote_messages_text(answer);
 }
@@ -150,6 +191,7 @@ std::string ballot_json(const AdminAnswer& answer) {
                        {"experience", one.experience_part()}};
     }
     node["doubt"] = one.doubt();
+    node["penalty"] = one.penalty();
     node["voted_for"] = one.voted_for();
     node["votes"] = one.votes();
     nodes.push_back(std::move(node));
@@ -170,6 +212,12 @@ std::string ballot_json(const AdminAnswer& answer) {
                 {"experience", weight(votes, 4)}}},
               {"nodes", std::move(nodes)}};
   put_vote_status(votes, out);
+  Json unheard = Json::array();
+  for (const auto& one : votes.unheard()) unheard.push_back({{"name", one.name()}, {"for_ms", one.for_ms()}});
+  out["state"] = votes.state();
+  out["unheard"] = std::move(unheard);
+  out["in_minority"] = votes.in_minority();
+  out["key"] = votes.has_keys() ? keys_json(votes.keys()) : Json();
   return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -24,6 +24,7 @@ void add_context(CLI::App& app, int& exit_code);
 void add_context_serve(CLI::App& context, int& exit_code);
 void add_drill(CLI::App& app, int& exit_code);
 void add_job(CLI::App& app, int& exit_code);
+void add_keys(CLI::App& app, int& exit_code);
 void add_lead(CLI::App& app, int& exit_code);
 void add_lease(CLI::App& app, int& exit_code);
 void add_loops(CLI::App& app, int& exit_code);

@@ -42,6 +42,12 @@ Status check(const lead::LeadOptions& options, const GroupGiven& given, const cl
     return fail(Errc::kInvalid, options.via + ": 'vote.quorum' is " + quoted(to_string(config.vote.rule)) +
                                     " there, under which two may lead at once: leave it out");
   }
+  const bool has_key_command = !config.vote.key_command.empty();
+  if (has_key_command || config.context.serves) {
+    return fail(Errc::kInvalid, options.via + ": " + (has_key_command ? "'vote.key_command'" : "'context.serve'") +
+                                    " is in the settings of " + quoted(file) +
+                                    ", and this process leads its own command: leave one of them out");
+  }
   if (options.key != config.cluster) {
     return fail(Errc::kInvalid, "--key is " + quoted(options.key) +
                                     ", and this group leads one thing, itself: say --key " + config.cluster +

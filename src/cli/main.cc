@@ -45,6 +45,7 @@ int main(int argc, char** argv) {
   bellwether::cli::add_report(app, exit_code);
   bellwether::cli::add_results(app, exit_code);
   bellwether::cli::add_job(app, exit_code);
+  bellwether::cli::add_keys(app, exit_code);
   bellwether::cli::add_lead(app, exit_code);
   bellwether::cli::add_lease(app, exit_code);
   bellwether::cli::add_loops(app, exit_code);

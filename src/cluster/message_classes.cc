@@ -67,7 +67,8 @@ Row row_of(uint16_t type, Bytes body) {
   switch (type) {
     case message_type::kMembershipStream: return {{Urgency::kCritical, Operation::kHeartbeat}, kNodes};
     case message_type::kLeadership:
-    case message_type::kVote: return {{Urgency::kCritical, Operation::kHeartbeat}, kNodes};
+    case message_type::kVote:
+    case message_type::kKeyShare: return {{Urgency::kCritical, Operation::kHeartbeat}, kNodes};
     // Whoever has to mend a cluster must be heard when it is at its worst.
     case message_type::kAdmin: return {{Urgency::kCritical, Operation::kOther}, kOperators};
     // Registers of jobs and copies of their accounts.

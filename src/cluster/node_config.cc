@@ -65,6 +65,16 @@ constexpr std::array kSpecs{
     SettingSpec{"vote.weights.resources", "0.20", "… what of the machine is free", Kind::kShare},
     SettingSpec{"vote.weights.network", "0.15", "… the network between the nodes", Kind::kShare},
     SettingSpec{"vote.weights.experience", "0.15", "… the uptime of all lives", Kind::kShare},
+    SettingSpec{"vote.operator_key", "",
+                "PEM, public: who attests capabilities; voters believe nothing else then. The same on all nodes"},
+    SettingSpec{"agent.attestation", "", "What the operator has attested this node (bellwether keys attest)"},
+    SettingSpec{"vote.reputation_weight", "0", "Percent of a score that a bad reputation takes; 0: none", Kind::kNumber,
+                "0..100"},
+    SettingSpec{"vote.key_share", "",
+                "This node's key share of the key that only an admin has (bellwether keys split)"},
+    SettingSpec{"vote.key_commitment", "", "What was written with the key shares, the same on all nodes"},
+    SettingSpec{"vote.key_command", "", "A command that runs with that key while this node is the admin: [CMD, ARG]",
+                Kind::kTexts},
     SettingSpec{"security.election_config.discovery_timeout", "0s",
                 "Between requests for an admin (0s: lan 500ms, wan 10s)", Kind::kDuration},
     SettingSpec{"security.election_config.discovery_backoff", "0s",
@@ -215,6 +225,11 @@ class Check {
     if (const Status good = config.vote.weights.validate(); !good) {
       complain("vote.weights.uptime", "'vote.weights': " + good.error().message);
     }
+    admin_key(config.vote);
+    if (config.vote.operator_key.empty() && !config.vote.attestation.empty()) {
+      complain("agent.attestation", "'agent.attestation' is checked with 'vote.operator_key', which is missing",
+               "vote: {operator_key: operator.pem}, the same on all nodes");
+    }
     if (const Status good = config.vote.timing.validate(); !good) {
       complain("security.election_config.heartbeat_timeout", "'security.election_config': " + good.error().message);
     }
@@ -224,9 +239,31 @@ class Check {
     if (const Status good = check_context(config.context); !good) {
       complain("context.context_failover_timeout", "'context': " + good.error().message);
     }
+    if (config.context.serves && !config.vote.key_command.empty()) {
+      complain("vote.key_command", "'vote.key_command' and 'context.serve' are both the work of who leads",
+               "leave one of them out: a command that needs the key can run in a cluster of its own");
+    }
     if (config.context.serves && (config.role != Role::kManager || !config.keeps_jobs())) {
       complain("context.serve", "'context' needs a manager that keeps jobs, and this node is none",
                "role: manager, and its name among 'voters' or 'keepers'");
+    }
+  }
+
+  void admin_key(const VoteChoice& vote) {
+    if (vote.key_share.empty() != vote.key_commitment.empty()) {
+      complain("vote.key_share", "'vote' needs both key_share and key_commitment, or neither",
+               "bellwether keys split --names NAME,NAME,… makes both");
+    }
+    if (vote.key_share.empty()) {
+      if (!vote.key_command.empty()) {
+        complain("vote.key_command", "'vote.key_command' works with a key, and this node has no key share of one",
+                 "bellwether keys split; then vote: {key_share: NAME.share, key_commitment: key.commitment}");
+      }
+    } else if (vote.rule != vote::QuorumRule::kMajority) {
+      complain("vote.quorum",
+               "'vote.quorum' is " + std::string(to_string(vote.rule)) +
+                   ", and key shares are sent to nobody but an admin that a majority has elected",
+               "vote: {quorum: majority}, or leave vote.key_share out");
     }
   }
 

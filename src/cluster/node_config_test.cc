@@ -340,14 +340,17 @@ TEST_F(NodeConfigTest, each_setting_of_context_leadership_has_its_default_and_ca
 
 TEST_F(NodeConfigTest, context_leadership_that_cannot_be_is_refused_with_the_remedy) {
   const std::string voter(kVoter);
-  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("a number from 0 to 1"));
-  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("a number from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 1.5}\n"), HasSubstr("a share from 0 to 1"));
+  EXPECT_THAT(complaint(voter + "context: {cluster_health_threshold: 0.5x}\n"), HasSubstr("a share from 0 to 1"));
   EXPECT_THAT(complaint(voter + "context: {jobs: 1001}\n"), HasSubstr("1..1000"));
   EXPECT_THAT(complaint(voter + "context: {manger: [x]}\n"), HasSubstr("did you mean 'manager'"));
   EXPECT_THAT(complaint(voter + "context: {queue_drain_timeout: 2m}\n"), HasSubstr("context_failover_timeout"));
   EXPECT_THAT(complaint(voter + "context: {job_timeout: 25h}\n"), HasSubstr("1ms to 24h"));
   EXPECT_THAT(complaint("cluster: prod\nrole: worker\ncontext: {serve: true}\n"),
               HasSubstr("needs a manager that keeps jobs"));
+  EXPECT_THAT(complaint(voter + "context: {serve: true}\nleadership: vote\nvote: {key: a, keys: b, key_share: c, "
+                                "key_commitment: d, key_command: [e]}\n"),
+              HasSubstr("both the work of who leads"));
 }
 
 TEST_F(NodeConfigTest, who_keeps_jobs_is_whoever_votes_or_is_named) {

@@ -24,6 +24,12 @@ VoteChoice vote_choice(const Settings& settings, std::string_view profile) {
                     .resources = settings.share("vote.weights.resources"),
                     .network = settings.share("vote.weights.network"),
                     .experience = settings.share("vote.weights.experience")};
+  choice.operator_key = settings.text("vote.operator_key");
+  choice.attestation = settings.text("agent.attestation");
+  choice.reputation_weight = static_cast<double>(settings.number("vote.reputation_weight")) / 100;
+  choice.key_share = settings.text("vote.key_share");
+  choice.key_commitment = settings.text("vote.key_commitment");
+  choice.key_command = settings.texts("vote.key_command");
   choice.timing = profile == "wan" ? vote::VoteTiming::standard() : vote::VoteTiming::lan();
   const auto take = [&settings](std::string_view name, Duration& into) {
     const Duration given = settings.duration(name);

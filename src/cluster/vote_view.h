@@ -3,7 +3,10 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cluster/vote_status.h"
@@ -19,10 +22,24 @@ struct VoteView {
     vote::Claim claim;       // of one who stood
     vote::ScoreParts parts;  // of its score, before they are weighed
     std::string doubt;       // why it was not voted for here; else empty
+    double penalty = 0;      // taken off its score here, for its reputation
     std::string voted_for;   // empty: nothing that counts was heard
     std::size_t votes = 0;   // for it
   };
-  uint64_t term = 0;  // 0: there was none since this node was started
+  // Who puts the key of an admin together, or did last.
+  struct Keys {
+    uint64_t term = 0;
+    std::string admin;
+    std::string stage;  // "collecting", "ready", "failed"
+    std::size_t held = 0;
+    std::size_t needed = 0;
+    std::map<std::string, std::string> refused;  // why, by the node that has sent it
+  };
+  std::string state;  // of this node: "idle", "reconstructing_keys" …
+  std::optional<Keys> keys;
+  std::vector<std::pair<std::string, Duration>> unheard;  // voters, and for how long
+  bool in_minority = false;                               // without them, this node hears no majority
+  uint64_t term = 0;                                      // 0: there was none since this node was started
   bool over = false;
   std::string trigger;
   std::string winner;  // empty: nobody

@@ -268,6 +268,11 @@ class Behaviours:
 class Vote(InGroup, Behaviours):
     scheme = "vote"
 
+    def test_settings_of_other_work_of_a_leader_are_refused(self):
+        group = self.group()
+        group.write("a", context={"serve": True})
+        self.refused(["lead", "--via", group.url("a"), "--", "true"], "'context.serve'", "leads its own command")
+
     def test_a_rule_by_which_two_could_lead_is_refused(self):
         group = self.group()
         keys = {"key": str(group.folder / "a.key"), "keys": str(group.folder / "keys")}

@@ -12,7 +12,8 @@ namespace {
 using namespace vote;
 
 Claim claim() {
-  return {{"admin_election", "project_manager"}, Duration::hours(3), Duration::hours(70), {0.1, 0.2, 0.3, 0.9}, 0.77};
+  return {{"admin_election", "project_manager"}, Duration::hours(3), Duration::hours(70), {0.1, 0.2, 0.3, 0.9}, 0.77,
+          "what an operator has signed"};
 }
 
 // One of each kind, with no field at its default.
@@ -68,6 +69,8 @@ TEST(VoteCodec, what_no_node_could_have_said_is_refused) {
   EXPECT_TRUE(claims([](Claim& c) { c.uptime = Duration::nanos(-1); }));
   EXPECT_TRUE(claims([](Claim& c) { c.experience = kLongestExperience + Duration::nanos(1); }));
   EXPECT_TRUE(claims([](Claim& c) { c.capabilities.assign(kMostCapabilities + 1, "a"); }));
+  EXPECT_FALSE(claims([](Claim& c) { c.attestation.assign(kMostAttestationBytes, 'a'); }));
+  EXPECT_TRUE(claims([](Claim& c) { c.attestation.assign(kMostAttestationBytes + 1, 'a'); }));
   EXPECT_TRUE(claims([](Claim& c) { c.capabilities = {""}; }));
   EXPECT_TRUE(claims([](Claim& c) { c.capabilities = {std::string(kMostCapabilityBytes + 1, 'a')}; }));
   const Term beyond((uint64_t{1} << 48) + 1);

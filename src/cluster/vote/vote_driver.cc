@@ -26,6 +26,8 @@ vote::VoteConfig config_of(const VoteSettings& settings) {
   config.rule = settings.rule;
   config.timing = settings.timing;
   config.weights = settings.weights;
+  config.reputation_weight = settings.reputation_weight;
+  config.reconstructs_keys = settings.key_holding.has_value();
   return config;
 }
 
@@ -51,11 +53,17 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
       listener_(listener),
       kernel_(config_of(settings_), seed),
       names_(names_in(settings_)),
-      watch_(names_, kernel_.config().self) {
+      watch_(names_, kernel_.config().self),
+      vetting_(settings_.vetting, settings_.self) {
   for (const auto& [node, name] : names_) {
     if (name != settings_.self) network_[node];
   }
   switchboard_.connect(message_type::kVote, *this);
+  if (!settings_.key_holding) return;
+  const vote::VoteTiming& timing = settings_.timing;
+  KeyKeeperSettings keeping{settings_.key, settings_.self, settings_.members, timing.gather, timing.election * 3 / 4};
+  keys_.emplace(runtime_, links_, switchboard_, addresses_, seal_, std::move(keeping),
+                std::move(*settings_.key_holding), static_cast<KeyKeeper::Owner&>(*this));
 }
 
 VoteDriver::~VoteDriver() { switchboard_.disconnect(message_type::kVote); }
@@ -98,10 +106,13 @@ task<void> VoteDriver::run(runtime::Cancellation* cancel) {
     const uint64_t kept = parse_u64(**stored).value_or(0);
     experience_ = Duration::nanos(static_cast<int64_t>(std::min<uint64_t>(kept, vote::kLongestExperience.ns())));
   }
+  co_await load_book();
   started_ = experience_kept_ = runtime_.boot_now();
+  hearing_.emplace(begin_to_hear());
   scope_ = &scope;
   step(vote::Measured{claim()});
   step(start);
+  for (const auto& [node, name] : names_) step(vote::PeerStanding{node, book_.standing(node)});
   scope.spawn(keep_measuring(scope.cancellation()));
   co_await keep_time(scope.cancellation());
   scope.cancel();
@@ -121,21 +132,6 @@ task<void> VoteDriver::keep_time(runtime::Cancellation* cancel) {
   }
 }
 
-vote::Claim VoteDriver::claim() {
-  vote::Claim claim;
-  if (stands_) claim.capabilities = settings_.capabilities;
-  claim.uptime = runtime_.boot_now() - started_;
-  claim.experience = experience_ + claim.uptime;
-  claim.resources = resources_.resources();
-  double sum = 0;
-  std::size_t known = 0;
-  for (const auto& [node, quality] : network_) {
-    if (const auto value = quality.value()) sum += *value, ++known;
-  }
-  claim.resources.network_quality = known == 0 ? 1 : sum / static_cast<double>(known);
-  return claim;
-}
-
 // Twice in the time of a heartbeat, so that each one carries what is true.
 task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
   Periodic period(Period::about(settings_.timing.heartbeat() / 2), runtime_.prng().fork());
@@ -144,6 +140,7 @@ task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
     if (!passed) break;
     step(vote::Measured{claim()});
     co_await ask_someone(cancel);
+    look_who_is_heard();
     if (runtime_.boot_now() - experience_kept_ >= kExperienceEvery) co_await keep_experience();
   }
   co_await keep_experience();
@@ -163,6 +160,7 @@ task<void> VoteDriver::ask_someone(runtime::Cancellation* cancel) {
   NetworkQuality& quality = network_[node];
   if (answer) {
     quality.answered(runtime_.read_clock() - sent);
+    hearing_->heard(peer->name, runtime_.boot_now());
   } else {
     quality.lost();
   }
@@ -204,9 +202,29 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
     why = Unheard::kImpostor;
     message = fail(Errc::kProtocol, "a message of '" + printable(sender) + "' in the name of another node");
   }
-  if (message) return step(vote::Received{std::move(*message)});
+  if (message) {
+    vet(sender, *message);
+    return step(vote::Received{std::move(*message)});
+  }
   // The first of many is said.
   if (watch_.unheard(runtime_.wall_now(), sender, why)) listener_.on_note(true, message.error().message);
+}
+
+bool VoteDriver::follows(const std::string& admin, election::Term term) const {
+  return kernel_.follows(node_id(admin), term, runtime_.boot_now());
+}
+
+void VoteDriver::on_key(election::Term term, Result<secret::SecretBytes> key) {
+  vote::KeysReady ready{term, key.has_value(), key ? std::string() : key.error().message};
+  key_ = key ? std::move(*key) : secret::SecretBytes();
+  tell(std::move(ready));
+}
+
+// Whatever has ended an election or a term: nothing of the key outlives it.
+void VoteDriver::look_at_keys() {
+  if (!keys_ || kernel_.office() == vote::Office::kReconstructing) return;
+  keys_->stop();
+  key_ = {};
 }
 
 void VoteDriver::set_health(const quorum::LocalHealth& health) {
@@ -250,7 +268,10 @@ Leadership::View VoteDriver::view() const {
   view.active = !kernel_.follows_only();
   view.follows_only = kernel_.follows_only();
   if (!kernel_.stands()) {
-    view.stands_back = stands_ ? "it has no capability with which a node may stand" : "its work does not let it";
+    const std::string trouble = vetting_.own_trouble(runtime_.wall_now());
+    view.stands_back = !stands_          ? "its work does not let it"
+                       : trouble.empty() ? "it has no capability with which a node may stand"
+                                         : trouble;
   }
   for (const std::string& name : settings_.members) view.voters.push_back({.name = name});
   return view;
@@ -262,6 +283,12 @@ std::optional<VoteView> VoteDriver::last_vote() const {
   view.needed = settings_.rule == vote::QuorumRule::kMajority ? vote::majority_of(settings_.members.size()) : 1;
   view.weights = settings_.weights;
   view.status = status();
+  view.state = to_string(kernel_.state());
+  if (keys_) view.keys = keys_->view();
+  if (hearing_) {
+    view.unheard = hearing_->unheard(runtime_.boot_now());
+    view.in_minority = hearing_->in_minority(runtime_.boot_now());
+  }
   const vote::Ballot* ballot = kernel_.ballot();
   if (ballot == nullptr) return view;
   view.term = kernel_.ballot_term().value();
@@ -281,6 +308,7 @@ std::optional<VoteView> VoteDriver::last_vote() const {
       node.claim = announced->second->claim;
       node.parts = vote::parts_of(node.claim);
       node.doubt = announced->second->doubt;
+      node.penalty = announced->second->penalty;
     }
     node.voted_for = name_of(ballot->vote_of(id));
     node.votes = ballot->votes_for(id);
@@ -308,6 +336,7 @@ void VoteDriver::step(const vote::Event& event) {
     for (vote::Effect& effect : effects) carry_out(effect);
   }
   busy_ = false;
+  look_at_keys();
   if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
 }
 
@@ -341,7 +370,11 @@ void VoteDriver::carry_out(vote::Effect& effect) {
   } else if (const auto* won = std::get_if<vote::Elected>(&effect)) {
     term_end_ = std::make_shared<election::TermEnd>();
     term_end_->move_to(won->ends);
-    listener_.on_elected({settings_.key, settings_.self, won->epoch, won->since, term_end_});
+    const election::TermOfOffice term{settings_.key, settings_.self, won->epoch, won->since, term_end_};
+    listener_.on_elected(term);
+    if (keys_ && settings_.key_receiver != nullptr) settings_.key_receiver->on_admin_key(term, std::move(key_));
+  } else if (const auto* wanted = std::get_if<vote::Reconstruct>(&effect)) {
+    if (keys_) keys_->collect(wanted->term, *scope_);
   } else if (const auto* renewed = std::get_if<vote::Renewed>(&effect)) {
     term_end_->move_to(renewed->ends);
     listener_.on_renewed(renewed->ends, renewed->took);
@@ -357,6 +390,8 @@ void VoteDriver::carry_out(vote::Effect& effect) {
   } else if (const auto* complete = std::get_if<vote::ElectionComplete>(&effect)) {
     ended_ = *complete;
     listener_.on_election_complete(name_of(complete->winner), complete->term, named(complete->why));
+  } else if (const auto* conduct = std::get_if<vote::Conduct>(&effect)) {
+    remember(*conduct);
   } else if (const auto* denied = std::get_if<vote::Denied>(&effect)) {
     denied_ = named(denied->why);
   } else if (const auto* refused = std::get_if<vote::Refused>(&effect)) {

@@ -15,7 +15,10 @@
 #include "cluster/kv.h"
 #include "cluster/leadership.h"
 #include "cluster/peer_names.h"
+#include "cluster/vote/hearing_watch.h"
+#include "cluster/vote/key_keeper.h"
 #include "cluster/vote/network_quality.h"
+#include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_seal.h"
 #include "cluster/vote/vote_watch.h"
 #include "election/vote/vote_elector.h"
@@ -31,6 +34,11 @@ struct VoteSettings {
   vote::ScoreWeights weights;
   std::vector<std::string> capabilities;
   bool first_start = false;  // a person says that this node never voted before
+  double reputation_weight = 0;
+  VettingSettings vetting = {};
+  // Without it an admin needs no key. `key_receiver` outlives the driver; nullptr: nobody needs the key.
+  std::optional<KeyHolding> key_holding = {};
+  KeyReceiver* key_receiver = nullptr;
 };
 
 // What a node has, as it was measured last.
@@ -41,7 +49,7 @@ class ResourceSource {
   virtual vote::Resources resources() const = 0;
 };
 
-class VoteDriver final : public Leadership, private Service {
+class VoteDriver final : public Leadership, private Service, private KeyKeeper::Owner {
  public:
   // All must outlive it. `seed` must differ between nodes and starts. REQUIRES that the names have different ids.
   VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
@@ -80,9 +88,22 @@ class VoteDriver final : public Leadership, private Service {
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
   runtime::task<void> ask_someone(runtime::Cancellation* cancel);
   runtime::task<void> keep_experience();
+  // vote_driver_trust.cc
   vote::Claim claim();
+  runtime::task<void> load_book();
+  static runtime::task<void> keep_book(VoteDriver* self);
+  void remember(const vote::Conduct& conduct);
+  void judge_losses();
+  void write_down(vote::NodeId node, vote::Deed deed);
+  HearingWatch begin_to_hear() const;
+  void look_who_is_heard();
+  void vet(const std::string& sender, const vote::Message& message);
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  bool follows(const std::string& admin, election::Term term) const override;
+  void on_key(election::Term term, Result<secret::SecretBytes> key) override;
+  void on_key_note(bool warning, const std::string& text) override { listener_.on_note(warning, text); }
+  void look_at_keys();
   void tell(vote::Event event);
   Status ask(vote::Event event);
   void step(const vote::Event& event);
@@ -106,6 +127,12 @@ class VoteDriver final : public Leadership, private Service {
   Listener& listener_;
   vote::VoteElector kernel_;
   std::map<vote::NodeId, std::string> names_;
+  Vetting vetting_;
+  vote::ReputationBook book_;
+  std::map<vote::NodeId, Instant> losses_;  // admins that were heard no more, and since when; not judged yet
+  std::optional<HearingWatch> hearing_;     // while it runs
+  std::optional<KeyKeeper> keys_;
+  secret::SecretBytes key_;  // put together, and not handed out yet
   std::shared_ptr<election::TermEnd> term_end_;
   std::deque<vote::Event> inbox_;
   Instant started_;

@@ -16,19 +16,22 @@ constexpr std::size_t kSignatureBytes = 64;
 }  // namespace
 
 VoteSeal::VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys)
-    : context_("bellwether-vote-1\n" + std::move(group) + "\n"), own_(std::move(own)), keys_(std::move(keys)) {}
+    : group_(std::move(group)), own_(std::move(own)), keys_(std::move(keys)) {}
 
-std::string VoteSeal::signed_bytes(std::string_view message) const { return context_ + std::string(message); }
+std::string VoteSeal::signed_bytes(std::string_view message, About about) const {
+  const char* what = about == About::kVote ? "bellwether-vote-1\n" : "bellwether-key-share-1\n";
+  return what + group_ + "\n" + std::string(message);
+}
 
-std::string VoteSeal::seal(std::string message) const {
-  const auto signature = own_.sign(signed_bytes(message));
+std::string VoteSeal::seal(std::string message, About about) const {
+  const auto signature = own_.sign(signed_bytes(message, about));
   wire::SignedVoteMessage out;
   out.set_signature(signature.data(), signature.size());
   out.set_message(std::move(message));
   return out.SerializeAsString();
 }
 
-Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender) const {
+Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender, About about) const {
   wire::SignedVoteMessage in;
   if (bytes.size() > kBytesMost || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kProtocol, "a signed message of the vote that cannot be read");
@@ -43,7 +46,7 @@ Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& se
   }
   std::array<unsigned char, kSignatureBytes> signature{};
   std::copy(in.signature().begin(), in.signature().end(), signature.begin());
-  if (!signature::verify(key->second, signed_bytes(in.message()), signature)) {
+  if (!signature::verify(key->second, signed_bytes(in.message(), about), signature)) {
     return fail(Errc::kRefused,
                 "a message that is said to be of '" + printable(sender) + "', and is not signed by its key");
   }

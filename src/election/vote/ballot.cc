@@ -30,9 +30,11 @@ NodeId Ballot::best() const {
   double score = -1;
   // In ascending order of ids.
   for (const auto& [node, candidate] : announced_) {
-    if (!candidate || !candidate->doubt.empty() || candidate->claim.score <= score) continue;
+    if (!candidate || !candidate->doubt.empty()) continue;
+    const double its = std::max(0.0, candidate->claim.score - candidate->penalty);
+    if (its <= score) continue;
     best = node;
-    score = candidate->claim.score;
+    score = its;
   }
   return best;
 }

@@ -28,7 +28,8 @@ class Ballot {
  public:
   struct Candidate {
     Claim claim;
-    std::string doubt;  // why it is not voted for; empty: it is believed
+    std::string doubt;   // why it is not voted for; empty: it is believed
+    double penalty = 0;  // that this voter takes off its score
   };
   struct Outcome {
     enum class Kind : uint8_t {
@@ -49,7 +50,7 @@ class Ballot {
   // kSecond: it has voted for another one before. From then on its vote counts for nobody.
   Heard vote(NodeId voter, NodeId candidate);
 
-  // Of those who are believed: the highest score, among equals the lowest id. kNobody: nobody is.
+  // Of those who are believed: the highest score without its penalty, among equals the lowest id. kNobody: nobody is.
   NodeId best() const;
   // `closed`: nothing comes any more.
   Outcome outcome(bool closed) const;

@@ -29,6 +29,7 @@ std::optional<std::string> impossible_in(const Claim& claim) {
   if (claim.uptime < Duration::zero() || claim.experience < Duration::zero() || claim.experience > kLongestExperience) {
     return "a time that cannot be";
   }
+  if (claim.attestation.size() > kMostAttestationBytes) return "an attestation that is too large";
   if (claim.capabilities.size() > kMostCapabilities) return "too many capabilities";
   for (const std::string& one : claim.capabilities) {
     if (one.empty() || one.size() > kMostCapabilityBytes) {
@@ -72,9 +73,9 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
   }
   if (known.capabilities) {
     for (const std::string& one : claim.capabilities) {
-      if (std::find(known.capabilities->begin(), known.capabilities->end(), one) == known.capabilities->end()) {
-        return "the capability '" + one + "', which nobody has given it";
-      }
+      if (std::find(known.capabilities->begin(), known.capabilities->end(), one) != known.capabilities->end()) continue;
+      return "the capability '" + one + "', " +
+             (known.capabilities_why.empty() ? "which nobody has given it" : "and " + known.capabilities_why);
     }
   }
   return std::nullopt;

@@ -26,6 +26,9 @@ struct KnownOfNode {
   Instant experience_at;
   Duration forgiven;  // how much more its times may be: what this node knows may have been heard late
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
+  std::string capabilities_why;                          // why no more than these; empty: nobody has given it more
+  std::string absent;                                    // why it can be no candidate at all, whatever it says
+  double standing = 1;                                   // from 0 to 1, see reputation.h
 };
 
 // What in `claim` cannot be, whoever says it: no share, no possible time, more than the limits; or nothing.

@@ -100,6 +100,12 @@ TEST(ClaimCheck, a_network_is_not_much_better_than_it_was_measured) {
   EXPECT_EQ(doubt([](Claim&) {}, known), "");
 }
 
+TEST(ClaimCheck, an_attestation_is_no_longer_than_it_may_be) {
+  EXPECT_EQ(doubt([](Claim& c) { c.attestation.assign(kMostAttestationBytes, 'a'); }), "");
+  EXPECT_EQ(doubt([](Claim& c) { c.attestation.assign(kMostAttestationBytes + 1, 'a'); }),
+            "an attestation that is too large");
+}
+
 TEST(ClaimCheck, capabilities_are_those_that_it_was_given) {
   KnownOfNode known;
   known.capabilities = {"admin_election"};

@@ -23,6 +23,7 @@ inline constexpr Duration kFullExperience = Duration::hours(168);
 inline constexpr Duration kLongestExperience = Duration::hours(100 * 366 * 24);
 inline constexpr std::size_t kMostCapabilities = 32;
 inline constexpr std::size_t kMostCapabilityBytes = 64;
+inline constexpr std::size_t kMostAttestationBytes = 4096;
 
 // Shares from 0 to 1.
 struct Resources {
@@ -39,7 +40,8 @@ struct Claim {
   Duration uptime;      // since its process was started
   Duration experience;  // over all its lives, this one included
   Resources resources;
-  double score = 0;  // as it reckons it from the rest
+  double score = 0;              // as it reckons it from the rest
+  std::string attestation = {};  // what an operator has signed of its capabilities; empty: nothing
   bool operator==(const Claim&) const = default;
 };
 

@@ -181,6 +181,8 @@ void VoteElector::count_promises(Instant now, Effects& out) {
 void VoteElector::on_keys(Instant now, const KeysReady& keys, Effects& out) {
   if (office_ != Office::kReconstructing || keys.term != term_) return;
   if (keys.ok) return take_office(now, out);
+  // Perhaps it is this node alone that cannot have it: others shall try before it does so again.
+  steps_back_ = true;
   end_term(now, EndReason::kUnhealthy, "the key could not be put together: " + keys.why, out);
 }
 
@@ -210,11 +212,12 @@ void VoteElector::look_for_better(Instant now, Effects& out) {
   double score = claim_.score + config_.transfer_margin;
   for (auto& [node, peer] : peers_) {
     const bool heard = peer.acked && peer.acked_sent + config_.timing.heartbeat_timeout >= now;
-    const bool better = heard && peer.stands && peer.score > claim_.score + config_.transfer_margin;
+    const double its = peer.score - penalty_of(peer);
+    const bool better = heard && peer.stands && its > claim_.score + config_.transfer_margin;
     peer.better = better ? peer.better + 1 : 0;
-    if (peer.better < config_.transfer_after || peer.score <= score) continue;
+    if (peer.better < config_.transfer_after || its <= score) continue;
     best = node;
-    score = peer.score;
+    score = its;
   }
   if (best == kNobody || now < window_end(Trigger::kManual)) return;
   begin_drain(now,
@@ -228,12 +231,13 @@ void VoteElector::on_transfer(Instant now, const Transfer& wish, Effects& out) {
   if (stepping_down_) return out.push_back(Denied{"it hands over already: " + stepping_down_->cause});
   NodeId to = wish.heir;
   if (to == kNobody) {
-    double score = -1;
+    double score = -2;  // less than any score without its penalty
     for (const auto& [node, peer] : peers_) {
       const bool heard = peer.acked && peer.acked_sent + config_.timing.heartbeat_timeout >= now;
-      if (!heard || !peer.stands || peer.score <= score) continue;
+      const double its = peer.score - penalty_of(peer);
+      if (!heard || !peer.stands || its <= score) continue;
       to = node;
-      score = peer.score;
+      score = its;
     }
     if (to == kNobody) return out.push_back(Denied{"there is nobody else who stands and answers"});
   }

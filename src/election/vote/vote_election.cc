@@ -33,6 +33,7 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
   if (permitted && admin_ == from) {
     // Its work has stopped: what was promised to it binds nobody any more.
     if (from == promised_to_) promised_until_ = std::min(promised_until_, now);
+    out.push_back(Conduct{from, Deed::kServed});
     set_admin(kNobody, admin_term_, "node " + std::to_string(from.value()) + " has given up the office", out);
   }
   if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
@@ -65,7 +66,10 @@ void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects
   // Others compare what it says now with what it said then: both must be as old as they say.
   const Duration since = now - measured_at_;
   if (candidate) {
-    measure(now, {claim_.capabilities, claim_.uptime + since, claim_.experience + since, claim_.resources});
+    Claim aged = claim_;
+    aged.uptime += since;
+    aged.experience += since;
+    measure(now, std::move(aged));
   }
   claim_.score = score_of(claim_, config_.weights);
   round_->ballot.announce(config_.self, candidate ? std::optional(Ballot::Candidate{claim_, {}}) : std::nullopt);
@@ -79,16 +83,26 @@ void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candi
   std::optional<Ballot::Candidate> candidate;
   if (candidacy.stands) {
     candidate = Ballot::Candidate{candidacy.claim, {}};
+    candidate->penalty = penalty_of(peer);
+    const bool is_there = peer.known.absent.empty();
     std::optional<std::string> doubt;
-    if (!may_stand(candidacy.claim.capabilities)) doubt = "it has no capability with which a node may stand";
-    if (!doubt) doubt = doubt_about(candidacy.claim, peer.known, config_.weights, config_.timing.drift, now);
+    if (!is_there) {
+      doubt = peer.known.absent;
+    } else if (!may_stand(candidacy.claim.capabilities)) {
+      doubt = "it has no capability with which a node may stand";
+    } else {
+      doubt = doubt_about(candidacy.claim, peer.known, config_.weights, config_.timing.drift, now);
+    }
     if (doubt) {
       BW_PROBE("vote: a candidate that is not believed");
       candidate->doubt = *doubt;
-      // A message that was on its way for long, or was read late, makes everything that is said after it look like a
-      // lie. So a doubt wears off, the faster the longer it lasts; who lies much stays without a vote for many
-      // elections.
-      peer.known.forgiven = std::min(peer.known.forgiven * 2 + config_.timing.heartbeat_timeout, kLongestExperience);
+      if (is_there) {
+        // A message that was on its way for long, or was read late, makes everything that is said after it look like a
+        // lie. So a doubt wears off, the faster the longer it lasts; who lies much stays without a vote for many
+        // elections.
+        peer.known.forgiven = std::min(peer.known.forgiven * 2 + config_.timing.heartbeat_timeout, kLongestExperience);
+        out.push_back(Conduct{from, Deed::kWrongClaim});
+      }
       note(true, "does not vote for node " + std::to_string(from.value()) + ": " + *doubt, out);
     } else {
       KnownOfNode& known = peer.known;

@@ -89,6 +89,15 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
     if (const auto at = peers_.find(peer->node); at != peers_.end()) {
       at->second.known.network_quality = peer->network_quality;
     }
+  } else if (const auto* vetted = std::get_if<PeerVetted>(&event)) {
+    if (const auto at = peers_.find(vetted->node); at != peers_.end()) {
+      KnownOfNode& known = at->second.known;
+      if (vetted->capabilities) known.capabilities = vetted->capabilities;
+      known.capabilities_why = vetted->capabilities_why;
+      known.absent = vetted->absent;
+    }
+  } else if (const auto* conduct = std::get_if<PeerStanding>(&event)) {
+    if (const auto at = peers_.find(conduct->node); at != peers_.end()) at->second.known.standing = conduct->standing;
   } else if (std::holds_alternative<WorkStopped>(event)) {
     on_work_stopped(now, out);
   } else if (const auto* wish = std::get_if<CallElection>(&event)) {
@@ -158,6 +167,7 @@ void VoteElector::on_tick(Instant now, Effects& out) {
   if (in_office()) {
     if (now >= winning_until_) {
       const bool promised = office_ == Office::kReconstructing;
+      if (promised) steps_back_ = true;
       return end_term(now, EndReason::kExpired,
                       promised ? "the key was not put together in time" : "no quorum has promised in time", out);
     }
@@ -185,6 +195,7 @@ void VoteElector::on_tick(Instant now, Effects& out) {
     return;
   }
   if (admin_ != kNobody && now >= admin_until_) {
+    if (!hearsay_) out.push_back(Conduct{admin_, Deed::kLostHeartbeats});
     const std::string why =
         "nothing was heard of node " + std::to_string(admin_.value()) + " for the heartbeat timeout";
     set_admin(kNobody, admin_term_, why, out);

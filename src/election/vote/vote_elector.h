@@ -43,6 +43,7 @@ struct VoteConfig {
   // An admin hands over to a candidate that was better by so much at so many heartbeats in a row. 0 beats: never.
   double transfer_margin = 0.15;
   int transfer_after = 8;
+  double reputation_weight = 0;  // so much of a score is lost for a standing of 0; 0: reputations count for nothing
   std::map<NodeId, std::vector<std::string>> capabilities = {};  // of each at most these; of who is missing: any
 };
 
@@ -70,6 +71,11 @@ class VoteElector {
   NodeId admin() const { return admin_; }
   Term admin_term() const { return admin_term_; }
   bool leads(Instant now) const { return office_ == Office::kAdmin && now < ends_; }
+  // Whether it has promised to follow this admin in this term, durably, and the promise has not run out.
+  bool follows(NodeId admin, Term term, Instant now) const {
+    return admin_ == admin && admin_term_ == term && promised_to_ == admin && record_.promised == term &&
+           has_promised(now) && durable_ >= promise_version_ && !follows_only();
+  }
   Instant ends() const { return ends_; }            // of the term; nothing is begun after it
   Instant stopped_by() const { return hard_end_; }  // nothing of the work acts after it
   const Record& record() const { return record_; }
@@ -163,6 +169,8 @@ class VoteElector {
 
   // vote_election.cc: elections
   bool may_take_part(Instant now) const;
+  // What is taken off the score of that node for how it has conducted itself.
+  double penalty_of(const Peer& peer) const { return config_.reputation_weight * (1 - peer.known.standing); }
   // It has voted in no later one, and promised nothing in one.
   Term last_term() const { return std::max(record_.term, record_.promised); }
   Term next_term() const;

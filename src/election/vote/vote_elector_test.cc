@@ -295,6 +295,9 @@ TEST(VoteElector, a_key_that_nobody_brings_is_waited_for_no_longer_than_an_elect
   ASSERT_TRUE(group.run_until(VoteTiming::lan().election + Duration::millis(1),
                               [&] { return group[1].office() == Office::kNone; }));
   EXPECT_EQ(group.all<ElectionComplete>(1).back().why, "the key was not put together in time");
+  group.keys_are_ready = true;
+  ASSERT_TRUE(group.run_until(Duration::seconds(10), [&] { return group.admin() != 0; }));
+  EXPECT_NE(group.admin(), 1u) << "others try before it does so again";
   expect_sound(group);
 }
 

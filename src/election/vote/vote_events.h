@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -9,6 +10,7 @@
 
 #include "base/time.h"
 #include "election/elector_events.h"
+#include "election/vote/reputation.h"
 #include "election/vote/vote_messages.h"
 
 namespace bellwether::vote {
@@ -61,6 +63,19 @@ struct PeerMeasured {
   NodeId node;
   double network_quality = 1;
 };
+// What this node knows of another one before it hears that one's candidacy: what an operator has attested, and whether
+// membership holds it there. See claim_check.h.
+struct PeerVetted {
+  NodeId node;
+  std::optional<std::vector<std::string>> capabilities = {};  // at most these count; nothing: any
+  std::string capabilities_why = {};
+  std::string absent = {};
+};
+// How another node has conducted itself, see reputation.h.
+struct PeerStanding {
+  NodeId node;
+  double standing = 1;
+};
 struct WorkStopped {};  // nothing of the guarded work runs any more
 // An operator asks for an election.
 struct CallElection {
@@ -82,8 +97,8 @@ struct KeysReady {
   std::string why;
 };
 
-using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasured, WorkStopped, CallElection,
-                           Transfer, Leave, KeysReady>;
+using Event = std::variant<Start, Tick, Received, Persisted, Measured, PeerMeasured, PeerVetted, PeerStanding,
+                           WorkStopped, CallElection, Transfer, Leave, KeysReady>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. The epoch of Elected and TermEnded is the term.
@@ -144,6 +159,11 @@ struct Refused {
   NodeId from;
   std::string why;
 };
+// What another node has done that its reputation should know of.
+struct Conduct {
+  NodeId node;
+  Deed deed = Deed::kServed;
+};
 // Of CallElection and Transfer: it does not happen.
 struct Denied {
   std::string why;
@@ -152,7 +172,7 @@ struct Denied {
 struct Left {};
 
 using Effect = std::variant<Persist, Send, Broadcast, Elected, Renewed, Drain, TermEnded, StateChanged, AdminChanged,
-                            ElectionComplete, Reconstruct, Refused, Denied, Note, Left>;
+                            ElectionComplete, Reconstruct, Refused, Conduct, Denied, Note, Left>;
 using Effects = std::vector<Effect>;
 
 }  // namespace bellwether::vote

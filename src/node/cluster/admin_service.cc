@@ -75,6 +75,26 @@ void put_votes(const cluster::VoteView& view, const std::string& self, wire::Adm
   out.set_rule(view.rule);
   out.set_needed(static_cast<uint32_t>(view.needed));
   out.set_answered_by(self);
+  out.set_state(view.state);
+  out.set_in_minority(view.in_minority);
+  for (const auto& [name, since] : view.unheard) {
+    auto& unheard = *out.add_unheard();
+    unheard.set_name(name);
+    unheard.set_for_ms(milliseconds(since));
+  }
+  if (view.keys) {
+    auto& keys = *out.mutable_keys();
+    keys.set_term(view.keys->term);
+    keys.set_admin(view.keys->admin);
+    keys.set_stage(view.keys->stage);
+    keys.set_held(static_cast<uint32_t>(view.keys->held));
+    keys.set_needed(static_cast<uint32_t>(view.keys->needed));
+    for (const auto& [from, why] : view.keys->refused) {
+      auto& refused = *keys.add_refused();
+      refused.set_from(from);
+      refused.set_why(why);
+    }
+  }
   const vote::ScoreWeights& weights = view.weights;
   for (const double one :
        {weights.uptime, weights.capability, weights.resources, weights.network, weights.experience}) {
@@ -99,6 +119,7 @@ void put_votes(const cluster::VoteView& view, const std::string& self, wire::Adm
     node.set_network_part(one.parts.network);
     node.set_experience_part(one.parts.experience);
     node.set_doubt(one.doubt);
+    node.set_penalty(one.penalty);
     node.set_voted_for(one.voted_for);
     node.set_votes(static_cast<uint32_t>(one.votes));
   }

@@ -123,6 +123,14 @@ void ClusterNode::make_election() {
     settings.weights = config_.vote.weights;
     settings.capabilities = config_.vote.capabilities;
     settings.first_start = options_.first_start;
+    settings.reputation_weight = config_.vote.reputation_weight;
+    settings.vetting = std::move(parts_->vetting);
+    settings.key_holding = std::move(parts_->key_holding);
+    if (!config_.vote.key_command.empty()) {
+      key_command_ =
+          std::make_unique<KeyCommand>(runtime_, config_.vote.key_command, config_.vote.timing.stop_grace, *this);
+      settings.key_receiver = this;
+    }
     if (settings.rule != vote::QuorumRule::kMajority) {
       on_note(true, "'vote.quorum' is " + std::string(to_string(settings.rule)) +
                         ": when the network parts, each side may have an admin. Use majority with three nodes or more");

@@ -279,6 +279,16 @@ std::vector<Figure> ClusterNode::figures() const {
   std::vector<Figure> all = figures_of(sources);
   if (const auto vote = election_ == nullptr ? std::nullopt : election_->last_vote()) {
     std::ranges::copy(figures_of_vote(*vote), std::back_inserter(all));
+    all.push_back({"bellwether_vote_unheard",
+                   "gauge",
+                   "Voters that this node does not hear.",
+                   {},
+                   static_cast<double>(vote->unheard.size())});
+    all.push_back({"bellwether_vote_in_minority",
+                   "gauge",
+                   "1 while this node hears no majority of the voters.",
+                   {},
+                   vote->in_minority ? 1.0 : 0.0});
   }
   if (role_ != nullptr) std::ranges::copy(role_->figures(), std::back_inserter(all));
   if (context_ != nullptr) std::ranges::copy(context_figures(), std::back_inserter(all));

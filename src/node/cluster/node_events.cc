@@ -165,7 +165,16 @@ void ClusterNode::on_drain(const std::string& cause) {
   if (work_ != nullptr) return work_->on_drain(cause);
   journal_.detail(runtime_.wall_now(), "hands the leadership over: " + cause);
   if (context_ != nullptr) return context_->on_drain(cause);
-  election_->work_stopped();
+  stop_work();
+}
+
+// Beside the command that has the key, all work of a leader asks for its term before it acts.
+void ClusterNode::stop_work() {
+  if (key_command_ == nullptr || !key_command_->stop()) election_->work_stopped();
+}
+
+void ClusterNode::on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) {
+  key_command_->start(term, std::move(key), *scope_);
 }
 
 void ClusterNode::on_term_ended(const election::TermEnded& ended) {
@@ -179,7 +188,7 @@ void ClusterNode::on_term_ended(const election::TermEnded& ended) {
   }
   tell_state();
   if (context_ != nullptr) return context_->on_term_ended(ended);
-  if (work_ == nullptr && ended.work_runs) election_->work_stopped();
+  if (work_ == nullptr && ended.work_runs) stop_work();
 }
 
 void ClusterNode::on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) {

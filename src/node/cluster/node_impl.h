@@ -19,11 +19,13 @@
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
 #include "cluster/vital_signs.h"
+#include "cluster/vote/key_keeper.h"
 #include "cluster/vote/resource_meter.h"
 #include "journal/journal.h"
 #include "node/cluster/admin_service.h"
 #include "node/cluster/cluster_node.h"
 #include "node/cluster/guarded_work.h"
+#include "node/cluster/key_command.h"
 #include "node/cluster/node_page.h"
 #include "node/cluster/node_parts.h"
 #include "node/cluster/node_probes.h"
@@ -44,6 +46,8 @@ inline constexpr const char* kIncarnation = "membership/incarnation";  // of thi
 class ClusterNode final : public NodeDesk,
                           public cluster::MembershipDriver::Listener,
                           public cluster::Leadership::Listener,
+                          public cluster::KeyReceiver,
+                          public KeyCommand::Listener,
                           public Surroundings,
                           public Managers,
                           public ManagerService::Listener,
@@ -121,6 +125,9 @@ class ClusterNode final : public NodeDesk,
   void on_voters_changed(const std::vector<std::string>& voters) override;
   void on_retired() override { retired_ = true; }
   void on_note(bool warning, const std::string& text) override;
+  void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) override;
+  void on_key_command_gone() override { election_->work_stopped(); }
+  void on_key_command_note(bool warning, const std::string& text) override { on_note(warning, text); }
   std::vector<Rival> rivals() const override;
   std::optional<cluster::PeerAddress> find(const std::string& name) const override { return membership_->find(name); }
   std::string self() const override { return config_.name; }
@@ -173,6 +180,7 @@ class ClusterNode final : public NodeDesk,
   void compare_decisions(const membership::MemberEvent& event);
   void tell_health();
   void tell_state();
+  void stop_work();
   void say(std::string_view event, const std::string& text, Journal::Fields more = {});
 
   runtime::EpollRuntime& runtime_;
@@ -189,6 +197,7 @@ class ClusterNode final : public NodeDesk,
   std::unique_ptr<cluster::MembershipDriver> membership_;
   std::unique_ptr<cluster::ResourceMeter> resources_;  // of one who votes by scores, or leads contexts
   std::unique_ptr<cluster::Leadership> election_;      // nothing: it follows whoever says that it leads
+  std::unique_ptr<KeyCommand> key_command_;
   std::unique_ptr<jobs::JobLines> job_lines_;
   std::unique_ptr<jobs::JobKeeper> job_keeper_;  // of a keeper, unless an etcd has the registers
   std::unique_ptr<NodeRole> role_;

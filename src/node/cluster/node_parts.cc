@@ -120,6 +120,12 @@ task<Result<std::unique_ptr<NodeParts>>> make_parts(runtime::Runtime& runtime, c
     auto seal = read_vote_keys(config);
     if (!seal) co_return tl::unexpected(seal.error());
     parts->vote_seal = std::move(*seal);
+    auto holding = read_key_holding(config);
+    if (!holding) co_return tl::unexpected(holding.error());
+    parts->key_holding = std::move(*holding);
+    auto vetting = read_vetting(config);
+    if (!vetting) co_return tl::unexpected(vetting.error());
+    parts->vetting = std::move(*vetting);
   }
   const Status opened = co_await open_store(runtime, config, *parts);
   if (!opened) co_return fail(opened.error().code, "leadership: " + opened.error().message);

@@ -9,6 +9,8 @@
 #include "cluster/node_config.h"
 #include "cluster/peer_links.h"
 #include "cluster/switchboard.h"
+#include "cluster/vote/key_keeper.h"
+#include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_seal.h"
 #include "store/lease_store.h"
 #include "wire/link/datagrams.h"
@@ -26,6 +28,8 @@ struct NodeParts {
   std::unique_ptr<store::LeaseStore> store;
   std::unique_ptr<store::StoreKey> store_key;
   std::optional<cluster::VoteSeal> vote_seal;  // of one who votes by scores
+  std::optional<cluster::KeyHolding> key_holding;
+  cluster::VettingSettings vetting;
   std::unique_ptr<link::Datagrams> datagrams;
   std::unique_ptr<link::Server> server;
   runtime::Endpoint local;  // where it listens

@@ -1,8 +1,20 @@
-"""Clusters whose nodes elect their admin by scored votes."""
+"""Clusters whose nodes elect their admin by scored votes: the keys of their nodes, and of the admin."""
 
 import subprocess
 
 from . import nodes
+
+
+def signing_key(path):
+    """Makes a private key that nobody else can read."""
+    subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", path], check=True)
+    path.chmod(0o600)
+    return path
+
+
+def public_half(key, path):
+    subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", path], check=True)
+    return path
 
 
 class Test(nodes.Test):
@@ -12,12 +24,15 @@ class Test(nodes.Test):
         keys = cluster.folder / "keys"
         keys.mkdir()
         for name in cluster.voters:
-            key = cluster.folder / f"{name}.key"
-            subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
-            key.chmod(0o600)
-            subprocess.run(["openssl", "pkey", "-in", key, "-pubout", "-out", keys / f"{name}.pem"], check=True)
+            public_half(signing_key(cluster.folder / f"{name}.key"), keys / f"{name}.pem")
         self.other = other
         return cluster
+
+    def keys(self, *arguments):
+        """`bellwether keys`, which does what it is told."""
+        done = subprocess.run([self.binary, "keys", *map(str, arguments)], capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
 
     def start(self, cluster, *names, first=True, **other):
         for name in names or cluster.voters:

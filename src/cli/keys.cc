@@ -1,0 +1,275 @@
+// bellwether keys: key shares of a key that only an elected admin has, and what an operator attests nodes.
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <set>
+#include <sys/random.h>
+#include <unistd.h>
+
+#include "base/units.h"
+#include "base/wall_text.h"
+#include "cli/commands.h"
+#include "cli/durations.h"
+#include "cli/sources.h"
+#include "cli/verb.h"
+#include "node/cluster/key_files.h"
+#include "runtime/epoll_runtime.h"
+#include "secret/key_codec.h"
+#include "secret/sharing.h"
+#include "signature/attestation.h"
+#include "wire/identity.h"
+
+namespace bellwether::cli {
+namespace {
+
+constexpr int kExitNo = 1;
+constexpr std::size_t kDrawnBytes = 32;
+
+using secret::SecretBytes;
+
+Status fill_random(MutableBytes into) {
+  while (!into.empty()) {
+    const ssize_t got = ::getrandom(into.data(), into.size(), 0);
+    if (got < 0 && errno != EINTR) return fail_errno(errno, "drawing randomness");
+    if (got > 0) into = into.subspan(static_cast<std::size_t>(got));
+  }
+  return {};
+}
+
+int told(const Status& done, const char* verb) {
+  if (done) return kExitOk;
+  std::fprintf(stderr, "bellwether keys %s: %s\n", verb, done.error().message.c_str());
+  return done.error().code == Errc::kRefused ? kExitNo : kExitUsage;
+}
+
+// --- split -----------------------------------------------------------------------------------------------------------
+
+struct SplitGiven {
+  std::vector<std::string> names;
+  std::size_t threshold = 0;  // 0: the majority
+  std::string key;
+  std::string folder = ".";
+  bool hides_nothing = false;
+};
+
+Status check_split_given(const SplitGiven& given, std::size_t threshold) {
+  for (const std::string& name : given.names) {
+    if (!wire::is_name(name)) {
+      return fail(Errc::kInvalid, "'" + name + "' is no name of a node: 1 to 64 letters, digits, '.', '_' and '-'");
+    }
+  }
+  if (std::set(given.names.begin(), given.names.end()).size() != given.names.size()) {
+    return fail(Errc::kInvalid, "--names has a node twice: each gets one key share");
+  }
+  if (threshold == 1 && !given.hides_nothing) {
+    return fail(Errc::kInvalid,
+                "with a threshold of 1 each key share is the key, in full: nothing is hidden from whoever has one. "
+                "Name more nodes, or say --hides-nothing");
+  }
+  return {};
+}
+
+Result<SecretBytes> key_to_split(const std::string& file) {
+  if (!file.empty()) return node::read_secret_bytes(file, secret::kMostSecretBytes);
+  SecretBytes drawn(kDrawnBytes);
+  if (const Status filled = fill_random(drawn.bytes()); !filled) return tl::unexpected(filled.error());
+  return drawn;
+}
+
+struct NewFile {
+  std::string path;
+  SecretBytes bytes;
+  uint32_t mode = 0600;
+};
+
+// All of them, or none.
+Status write_all(const std::vector<NewFile>& files) {
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    const Status done = node::write_new_file(files[i].path, files[i].bytes.bytes(), files[i].mode);
+    if (done) continue;
+    for (std::size_t written = 0; written < i; ++written) ::unlink(files[written].path.c_str());
+    return done;
+  }
+  return {};
+}
+
+Status split_key(const SplitGiven& given) {
+  const std::size_t threshold = given.threshold == 0 ? given.names.size() / 2 + 1 : given.threshold;
+  if (const Status good = check_split_given(given, threshold); !good) return good;
+  const auto key = key_to_split(given.key);
+  if (!key) return tl::unexpected(key.error());
+  uint64_t id = 0;
+  if (const Status drawn = fill_random(std::as_writable_bytes(std::span(&id, 1))); !drawn) return drawn;
+  const auto split = secret::split(secret::SecretId(id), *key, {threshold, given.names.size()}, &fill_random);
+  if (!split) return tl::unexpected(split.error());
+  std::vector<NewFile> files;
+  for (std::size_t i = 0; i < given.names.size(); ++i) {
+    files.push_back({given.folder + "/" + given.names[i] + ".share", secret::encode(split->shares[i])});
+  }
+  const std::string commitment = secret::encode(split->commitment);
+  files.push_back({given.folder + "/key.commitment", SecretBytes::copy_of(as_bytes(commitment)), 0644});
+  if (const Status written = write_all(files); !written) return written;
+  for (const NewFile& file : files) std::printf("%s\n", file.path.c_str());
+  std::printf(
+      "Any %zu of these %zu key shares give the key%s. Bring NAME.share to node NAME and nobody else, and "
+      "key.commitment\n"
+      "to all of them; then destroy the key shares here%s.\n",
+      threshold, given.names.size(), given.key.empty() ? ", which was drawn and is written nowhere" : "",
+      given.key.empty() ? "" : ", and the key");
+  return {};
+}
+
+void add_split(CLI::App& keys, int& exit_code) {
+  auto given = std::make_shared<SplitGiven>();
+  CLI::App* command = new_verb(keys, "split", "A key becomes a key share for each node, and a public commitment");
+  command->add_option("--names", given->names, "The nodes: those in `voters`")
+      ->required()
+      ->delimiter(',')
+      ->type_name("NAME,…");
+  command->add_option("--threshold", given->threshold, "So many key shares give the key (default: the majority)")
+      ->check(CLI::Range(std::size_t{1}, secret::kMostKeyShares));
+  command->add_option("--key", given->key, "The key: a file of 1 to 4,096 bytes, taken as it is (default: 32 drawn)")
+      ->type_name("FILE");
+  command->add_option("--out", given->folder, "The folder for NAME.share and key.commitment (default: this one)")
+      ->type_name("FOLDER");
+  command->add_flag("--hides-nothing", given->hides_nothing, "Allow a threshold of 1");
+  command->callback([given, &exit_code] { exit_code = told(split_key(*given), "split"); });
+}
+
+// --- verify and combine ----------------------------------------------------------------------------------------------
+
+struct SharesGiven {
+  std::string commitment;
+  std::vector<std::string> shares;
+  std::string out;
+};
+
+Result<std::vector<secret::KeyShare>> read_shares(const SharesGiven& given, const secret::Commitment& commitment) {
+  std::vector<secret::KeyShare> out;
+  for (const std::string& path : given.shares) {
+    auto share = node::read_key_share(path);
+    if (!share) return tl::unexpected(share.error());
+    if (const Status good = commitment.check(*share); !good) {
+      return fail(Errc::kRefused, "'" + path + "': " + good.error().message);
+    }
+    out.push_back(std::move(*share));
+  }
+  return out;
+}
+
+Status verify_shares(const SharesGiven& given) {
+  const auto commitment = node::read_commitment(given.commitment);
+  if (!commitment) return tl::unexpected(commitment.error());
+  const auto shares = read_shares(given, *commitment);
+  if (!shares) return tl::unexpected(shares.error());
+  const secret::SplitRule& rule = commitment->head().rule;
+  for (std::size_t i = 0; i < shares->size(); ++i) {
+    std::printf("%s: key share %u of %zu, as it was split; any %zu give the key\n", given.shares[i].c_str(),
+                unsigned{(*shares)[i].index}, rule.shares, rule.threshold);
+  }
+  return {};
+}
+
+Status combine_shares(const SharesGiven& given) {
+  const auto commitment = node::read_commitment(given.commitment);
+  if (!commitment) return tl::unexpected(commitment.error());
+  const auto shares = read_shares(given, *commitment);
+  if (!shares) return tl::unexpected(shares.error());
+  const auto key = secret::combine(*commitment, *shares);
+  if (!key) return fail(Errc::kRefused, key.error().message);
+  if (const Status written = node::write_new_file(given.out, key->bytes(), 0600); !written) return written;
+  std::printf("%s: the key, %s, which only its owner can read\n", given.out.c_str(),
+              format_count(key->size(), "byte").c_str());
+  return {};
+}
+
+CLI::App* add_shares(CLI::App& keys, const char* name, const char* help, SharesGiven& given) {
+  CLI::App* command = new_verb(keys, name, help);
+  command->add_option("--commitment", given.commitment, "What was written with the key shares")
+      ->required()
+      ->type_name("FILE");
+  command->add_option("SHARE", given.shares, "Files of key shares")->required()->expected(1, secret::kMostKeyShares);
+  return command;
+}
+
+// --- attest ----------------------------------------------------------------------------------------------------------
+
+struct AttestGiven {
+  std::string key;
+  std::string cluster;
+  std::string environment = "default";
+  std::string node;
+  std::vector<std::string> capabilities;
+  Duration good_for = Duration::hours(90 * 24);
+  std::string out;
+};
+
+Status attest_node(const AttestGiven& given) {
+  for (const std::string* name : {&given.cluster, &given.environment, &given.node}) {
+    if (!wire::is_name(*name)) {
+      return fail(Errc::kInvalid, "'" + *name + "' is no name: 1 to 64 letters, digits, '.', '_' and '-'");
+    }
+  }
+  auto key = read_signing_key(given.key);
+  if (!key) return tl::unexpected(key.error());
+  auto runtime = runtime::EpollRuntime::create({});
+  if (!runtime) return tl::unexpected(runtime.error());
+  const WallTime until{(*runtime)->wall_now().unix_ns + given.good_for.ns()};
+  const auto text =
+      signature::attest({given.cluster + "/" + given.environment, given.node, given.capabilities, until}, *key);
+  if (!text) return tl::unexpected(text.error());
+  const std::string out = given.out.empty() ? given.node + ".attestation" : given.out;
+  if (const Status written = node::write_new_file(out, as_bytes(*text), 0644); !written) return written;
+  std::printf("%s: node %s may say that it can do that until %s; signed by key %s\n", out.c_str(), given.node.c_str(),
+              format_wall(until).c_str(), signature::name_of(key->public_key()).c_str());
+  return {};
+}
+
+void add_attest(CLI::App& keys, int& exit_code) {
+  auto given = std::make_shared<AttestGiven>();
+  CLI::App* command = new_verb(keys, "attest", "Sign what a node can do, so that no node can give itself capabilities");
+  command->add_option("--key", given->key, "The operator's private key (Ed25519, PEM)")->required()->type_name("FILE");
+  command->add_option("--cluster", given->cluster, "Of the node")->required()->type_name("NAME");
+  command->add_option("--environment", given->environment, "Of the node (default: default)")->type_name("NAME");
+  command->add_option("--node", given->node, "The node")->required()->type_name("NAME");
+  command->add_option("--capabilities", given->capabilities, "What it can do")
+      ->required()
+      ->delimiter(',')
+      ->type_name("NAME,…");
+  add_duration(command, "--for", given->good_for, "It counts for so long (default 2160h, 90 days)");
+  command->add_option("--out", given->out, "The file (default: NODE.attestation)")->type_name("FILE");
+  command->callback([given, &exit_code] { exit_code = told(attest_node(*given), "attest"); });
+}
+
+}  // namespace
+
+void add_keys(CLI::App& app, int& exit_code) {
+  CLI::App* command =
+      new_verb(app, "keys", "A key that only an elected admin has, and what nodes may say of themselves");
+  command->require_subcommand(1);
+  add_split(*command, exit_code);
+  auto given = std::make_shared<SharesGiven>();
+  add_shares(*command, "verify", "Whether key shares are those that were split", *given)->callback([given, &exit_code] {
+    exit_code = told(verify_shares(*given), "verify");
+  });
+  CLI::App* combine = add_shares(*command, "combine", "The key, of enough key shares: for a disaster", *given);
+  combine->add_option("--out", given->out, "The file for the key, which must not exist")->required()->type_name("FILE");
+  combine->callback([given, &exit_code] { exit_code = told(combine_shares(*given), "combine"); });
+  add_attest(*command, exit_code);
+  command->footer(
+      "Fewer key shares than the threshold say nothing about the key. They protect against a stolen disk and against "
+      "a\n"
+      "node that acts without an election. They do not protect against as many nodes as the threshold that are in it\n"
+      "together, against an admin that is broken into, or against whoever splits: docs/leadership/keys.md.\n"
+      "Nothing is ever overwritten.\n\n"
+      "Examples:\n"
+      "  bellwether keys split --names m1,m2,m3 --out shares\n"
+      "  bellwether keys verify --commitment shares/key.commitment shares/m1.share\n"
+      "  bellwether keys combine --commitment key.commitment m1.share m3.share --out admin.key\n"
+      "  bellwether keys attest --key operator.key --cluster flock --node m1 --capabilities admin_election\n\n"
+      "Exit codes: 0 done, 1 a key share is not what was split, or there are too few, 104 anything else.");
+}
+
+}  // namespace bellwether::cli

@@ -1,0 +1,43 @@
+// Which of the other voters a node hears, whoever is the admin: a part of the network that is cut off shows in whom its
+// nodes do not hear, before any election tells.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/time.h"
+
+namespace bellwether::cluster {
+
+class HearingWatch {
+ public:
+  // `others`: names. Who says nothing for longer than `limit` is not heard.
+  HearingWatch(const std::vector<std::string>& others, Duration limit, Instant now);
+
+  void heard(const std::string& name, Instant now);
+  Duration limit() const { return limit_; }
+  // What has changed since the last look, in words; a warning when fewer are heard.
+  struct Change {
+    bool fewer = false;
+    std::string text;
+  };
+  std::vector<Change> look(Instant now);
+
+  // Who is not heard, and for how long, by name.
+  std::vector<std::pair<std::string, Duration>> unheard(Instant now) const;
+  // With itself it hears fewer than half of all voters and one more.
+  bool in_minority(Instant now) const;
+
+ private:
+  struct Voter {
+    Instant last;
+    bool lost = false;  // and told
+  };
+  std::map<std::string, Voter> voters_;
+  Duration limit_;
+};
+
+}  // namespace bellwether::cluster

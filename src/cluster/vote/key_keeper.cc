@@ -1,0 +1,192 @@
+#include "cluster/vote/key_keeper.h"
+
+#include <utility>
+
+#include "base/printable.h"
+#include "base/units.h"
+#include "cluster/message_types.h"
+#include "secret/key_codec.h"
+
+namespace bellwether::cluster {
+
+using runtime::task;
+using Stage = KeyProgress::Stage;
+
+namespace {
+constexpr int kTellsOfEnd = 5;
+}
+
+KeyKeeper::KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
+                     const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner& owner)
+    : runtime_(runtime),
+      links_(links),
+      switchboard_(switchboard),
+      addresses_(addresses),
+      seal_(seal),
+      settings_(std::move(settings)),
+      holding_(std::move(holding)),
+      owner_(owner) {
+  switchboard_.connect(message_type::kKeyShare, *this);
+}
+
+KeyKeeper::~KeyKeeper() { switchboard_.disconnect(message_type::kKeyShare); }
+
+std::string KeyKeeper::context(const std::string& admin, const std::string& holder, election::Term term) const {
+  // Names have no line ends.
+  return settings_.group + "\n" + admin + "\n" + holder + "\n" + std::to_string(term.value());
+}
+
+void KeyKeeper::send(const std::string& to, const KeyShareMessage& message) {
+  const auto peer = addresses_.find(to);
+  if (!peer) return;  // as if it had been lost: it is asked again
+  links_.send(*peer, message_type::kKeyShare, wire::Priority::kLeadership,
+              seal_.seal(encode(message), VoteSeal::About::kKeyShare), settings_.again);
+}
+
+std::optional<VoteView::Keys> KeyKeeper::view() const {
+  if (!seen_) return std::nullopt;
+  const KeyProgress& progress = seen_->progress;
+  return VoteView::Keys{seen_->term.value(), seen_->admin,    std::string(to_string(progress.stage)),
+                        progress.held,       progress.needed, progress.refused};
+}
+
+// --- who keeps a key share -------------------------------------------------------------------------------------------
+
+void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& inbound) {
+  const std::string& sender = connection.peer().identity.node;
+  const auto bytes = seal_.open(as_text(inbound.body), sender, VoteSeal::About::kKeyShare);
+  const auto message = bytes ? decode_key_share_message(*bytes) : tl::unexpected(bytes.error());
+  if (!message) {
+    // The first of many is said.
+    if (refused_++ == 0) owner_.on_key_note(true, message.error().message);
+    return;
+  }
+  if (const auto* request = std::get_if<KeyShareRequest>(&*message)) {
+    on_asked(sender, *request);
+  } else {
+    on_answer(sender, std::get<KeyShareAnswer>(*message));
+  }
+}
+
+void KeyKeeper::on_asked(const std::string& admin, const KeyShareRequest& request) {
+  if (collecting_ || (seen_ && request.term < seen_->term)) return;
+  // Only whom this node follows is believed, so that nobody else can say that it collects.
+  if (!owner_.follows(admin, request.term)) return;
+  seen_ = Seen{request.term, admin, request.progress};
+  if (!request.key) return;
+  const auto key = BoxKey::draw();
+  const secret::SecretBytes share = secret::encode(holding_.share);
+  auto sealed = key ? key->seal(*request.key, context(admin, settings_.self, request.term), share.bytes())
+                    : tl::unexpected(key.error());
+  if (!sealed) return owner_.on_key_note(true, "no key share for '" + admin + "': " + sealed.error().message);
+  send(admin, KeyShareAnswer{request.term, key->public_key(), std::move(*sealed)});
+}
+
+// --- who is elected --------------------------------------------------------------------------------------------------
+
+void KeyKeeper::collect(election::Term term, runtime::Scope& scope) {
+  stop();
+  auto key = BoxKey::draw();
+  if (!key) return owner_.on_key(term, tl::unexpected(key.error()));
+  collecting_.emplace(Collecting{term, std::move(*key), secret::Collector(holding_.commitment), {}});
+  const secret::KeyShare& own = holding_.share;
+  take(settings_.self,
+       secret::KeyShare{own.secret, own.salt, own.index, secret::SecretBytes::copy_of(own.value.bytes())});
+  scope.spawn(keep_asking(term, scope.cancellation()));
+}
+
+void KeyKeeper::stop() {
+  if (!collecting_) return;
+  if (seen_->progress.stage == Stage::kCollecting) seen_->progress.stage = Stage::kFailed;
+  collecting_.reset();
+  heard_.clear();
+}
+
+task<void> KeyKeeper::keep_asking(election::Term term, runtime::Cancellation* cancel) {
+  const Instant until = runtime_.boot_now() + settings_.limit;
+  while (collecting_ && collecting_->term == term) {
+    if (runtime_.boot_now() >= until) {
+      finish(fail(Errc::kTimeout, why_too_few()));
+      break;
+    }
+    tell(true);
+    const bool passed = co_await runtime_.sleep(settings_.again, cancel);
+    if (!passed) co_return;
+  }
+  // Who has not followed yet when it ended hears of the end too.
+  for (int i = 0; i < kTellsOfEnd; ++i) {
+    const bool passed = co_await runtime_.sleep(settings_.again, cancel);
+    if (!passed || !seen_ || seen_->term != term || seen_->admin != settings_.self) co_return;
+    tell(false);
+  }
+}
+
+void KeyKeeper::on_answer(const std::string& from, const KeyShareAnswer& answer) {
+  if (!collecting_ || answer.term != collecting_->term || heard_.contains(from)) return;
+  const auto bytes = collecting_->key.open(answer.key, context(settings_.self, from, answer.term), answer.sealed);
+  take(from, bytes ? secret::decode_key_share(bytes->bytes()) : tl::unexpected(bytes.error()));
+}
+
+void KeyKeeper::take(const std::string& from, Result<secret::KeyShare> share) {
+  if (!share) return refuse(from, share.error().message);
+  const uint8_t index = share->index;
+  const auto taken = collecting_->collector.take(member_id(from).value(), std::move(*share));
+  if (!taken) return refuse(from, collecting_->collector.refused().at(member_id(from).value()));
+  if (*taken == secret::Collector::Taken::kDouble) {
+    for (const auto& [other, held] : heard_) {
+      if (held == index) return refuse(from, "key share " + std::to_string(index) + " is the one of '" + other + "'");
+    }
+  }
+  heard_[from] = index;
+  collecting_->refused.erase(from);
+  look();
+}
+
+void KeyKeeper::refuse(const std::string& from, const std::string& why) {
+  ++refused_;
+  std::string& last = collecting_->refused[from];
+  if (last == why) return;
+  last = why;
+  owner_.on_key_note(true, "the key share of '" + printable(from) + "' is refused: " + why);
+  look();
+}
+
+void KeyKeeper::look() {
+  const secret::Collector& collector = collecting_->collector;
+  seen_ = Seen{collecting_->term,
+               settings_.self,
+               {Stage::kCollecting, collector.held(), holding_.commitment.head().rule.threshold, collecting_->refused}};
+  if (collector.state() == secret::Collector::State::kReady) finish(collecting_->collector.give());
+}
+
+void KeyKeeper::finish(Result<secret::SecretBytes> key) {
+  const election::Term term = collecting_->term;
+  seen_->progress.stage = key ? Stage::kReady : Stage::kFailed;
+  tell(false);
+  stop();
+  owner_.on_key(term, std::move(key));
+}
+
+void KeyKeeper::tell(bool asks) {
+  const auto key = asks ? std::optional(collecting_->key.public_key()) : std::nullopt;
+  const KeyShareMessage to_all = KeyShareRequest{seen_->term, key, seen_->progress};
+  for (const std::string& name : settings_.members) {
+    // Whoever was refused is asked again too: what has gone wrong on the way may not do so twice.
+    if (name != settings_.self && !(asks && heard_.contains(name))) send(name, to_all);
+  }
+}
+
+std::string KeyKeeper::why_too_few() const {
+  const KeyProgress& progress = seen_->progress;
+  std::string text = std::to_string(progress.held) + " of " + std::to_string(progress.needed) + " key shares after " +
+                     format_duration(settings_.limit);
+  for (const auto& [name, why] : progress.refused) text += "; that of '" + name + "' was refused: " + why;
+  std::string silent;
+  for (const std::string& name : settings_.members) {
+    if (!heard_.contains(name) && !progress.refused.contains(name))
+      silent += (silent.empty() ? "'" : ", '") + name + "'";
+  }
+  return silent.empty() ? text : text + "; none came from " + silent;
+}
+
+}  // namespace bellwether::cluster

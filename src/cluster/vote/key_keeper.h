@@ -1,0 +1,120 @@
+// The key that only an elected admin has, at one node: it keeps a key share and sends it to the admin that it has
+// promised to follow; elected itself, it collects those of the others and puts the key together (secret/collector.h).
+//
+// A key share leaves a node for one term only, when this node's promise in that term is durable, and only sealed to a
+// key that the admin has drawn for the term and signed (key_box.h, vote_seal.h). So it needs nothing of the links: who
+// has the secret of the cluster, or takes an admin's place on the network, learns nothing. Key shares that are not what
+// was split are refused by the name of who has signed them. One thread, that of its runtime.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cluster/peer_links.h"
+#include "cluster/peer_names.h"
+#include "cluster/switchboard.h"
+#include "cluster/vote/key_box.h"
+#include "cluster/vote/key_share_codec.h"
+#include "cluster/vote/vote_seal.h"
+#include "cluster/vote_view.h"
+#include "election/term_of_office.h"
+#include "runtime/scope.h"
+#include "secret/collector.h"
+
+namespace bellwether::cluster {
+
+// What one node keeps. REQUIRES a key share that the commitment checks.
+struct KeyHolding {
+  secret::Commitment commitment;
+  secret::KeyShare share;
+};
+
+struct KeyKeeperSettings {
+  std::string group;                 // what is voted about: key shares of one group are no good in another
+  std::string self;                  // name
+  std::vector<std::string> members;  // all names, this one's too
+  Duration again;                    // between requests to those that have sent nothing
+  Duration limit;                    // to collect enough
+};
+
+// Who works with the key.
+class KeyReceiver {
+ public:
+  virtual ~KeyReceiver() = default;
+  // In office, after on_elected(). Nobody else has it in this process.
+  virtual void on_admin_key(const election::TermOfOffice& term, secret::SecretBytes key) = 0;
+};
+
+class KeyKeeper final : private Service {
+ public:
+  // May call the keeper back.
+  class Owner {
+   public:
+    virtual ~Owner() = default;
+    // Whether this node follows that admin in that term, by a promise that is durable and has not run out.
+    virtual bool follows(const std::string& admin, election::Term term) const = 0;
+    // The key, once, or why there is none. The keeper has it no more.
+    virtual void on_key(election::Term term, Result<secret::SecretBytes> key) = 0;
+    virtual void on_key_note(bool warning, const std::string& text) = 0;
+  };
+
+  // All must outlive it.
+  KeyKeeper(runtime::Runtime& runtime, PeerLinks& links, Switchboard& switchboard, const Addresses& addresses,
+            const VoteSeal& seal, KeyKeeperSettings settings, KeyHolding holding, Owner& owner);
+  ~KeyKeeper() override;
+  KeyKeeper(const KeyKeeper&) = delete;
+  KeyKeeper& operator=(const KeyKeeper&) = delete;
+
+  // This node was elected: asks the others, until Owner::on_key() or stop(). `scope` belongs to whoever runs this.
+  void collect(election::Term term, runtime::Scope& scope);
+  // Not elected any more. What was collected is wiped.
+  void stop();
+
+  // For people: who collects key shares, or did last, and how far it has come.
+  std::optional<VoteView::Keys> view() const;
+  // Key shares and messages about them that were refused, of all terms.
+  uint64_t refused() const { return refused_; }
+
+ private:
+  struct Collecting {
+    election::Term term;
+    BoxKey key;
+    secret::Collector collector;
+    std::map<std::string, std::string> refused;
+  };
+
+  void on_message(link::Connection& connection, const wire::Inbound& message) override;
+  void on_asked(const std::string& admin, const KeyShareRequest& request);
+  void on_answer(const std::string& from, const KeyShareAnswer& answer);
+  runtime::task<void> keep_asking(election::Term term, runtime::Cancellation* cancel);
+  void take(const std::string& from, Result<secret::KeyShare> share);
+  void refuse(const std::string& from, const std::string& why);
+  void look();
+  void finish(Result<secret::SecretBytes> key);
+  void tell(bool asks);
+  void send(const std::string& to, const KeyShareMessage& message);
+  std::string why_too_few() const;
+  std::string context(const std::string& admin, const std::string& holder, election::Term term) const;
+
+  runtime::Runtime& runtime_;
+  PeerLinks& links_;
+  Switchboard& switchboard_;
+  const Addresses& addresses_;
+  const VoteSeal& seal_;
+  KeyKeeperSettings settings_;
+  KeyHolding holding_;
+  Owner& owner_;
+  std::optional<Collecting> collecting_;
+  std::map<std::string, uint8_t> heard_;  // the index of the key share of each who has sent a good one
+  struct Seen {
+    election::Term term;
+    std::string admin;
+    KeyProgress progress;
+  };
+  std::optional<Seen> seen_;
+  uint64_t refused_ = 0;
+};
+
+}  // namespace bellwether::cluster

@@ -1,0 +1,191 @@
+// Three keepers over real sockets; who follows whom is what the test says.
+#include "cluster/vote/key_keeper.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "cluster/message_types.h"
+#include "cluster/vote/vote_testing_keys.h"
+#include "runtime/stream_testing.h"
+#include "secret/secret_testing.h"
+#include "wire/link/link_testing.h"
+
+namespace bellwether::cluster {
+namespace {
+
+using election::Term;
+using runtime::task;
+using testing::HasSubstr;
+
+const std::vector<std::string> kNames = {"a", "b", "c"};
+
+class Node final : public PeerLinks::Listener, public Addresses, public KeyKeeper::Owner {
+ public:
+  using Places = std::map<std::string, runtime::Endpoint>;
+
+  Node(runtime::Runtime& runtime, Places& places, std::string name, unsigned char key)
+      : runtime_(runtime),
+        places_(places),
+        name_(std::move(name)),
+        seal_("flock", test_signing_key(key),
+              {{"a", test_signing_key(1).public_key()},
+               {"b", test_signing_key(2).public_key()},
+               {"c", test_signing_key(3).public_key()}}) {
+    dialling_.handshake = link::test_node(name_, wire::Role::kManager);
+    link::ServerSettings serving;
+    serving.handshake = dialling_.handshake;
+    auto made =
+        link::Server::listen(runtime_, {runtime::IpAddress::loopback(), 0}, serving, keys_, switchboard_, refusals_);
+    EXPECT_TRUE(made) << made.error().message;
+    server_ = std::move(*made);
+    places_[name_] = server_->local();
+    scope_.spawn(server_->serve(scope_.cancellation()));
+  }
+  void keep(const secret::Splitting& of, std::size_t index) {
+    keeper_.emplace(runtime_, links_, switchboard_, *this, seal_,
+                    KeyKeeperSettings{"flock", name_, kNames, Duration::millis(10), Duration::millis(300)},
+                    KeyHolding{of.commitment, secret::copy_of(of.shares[index - 1])}, *this);
+  }
+  void collect(uint64_t term) { keeper_->collect(Term(term), scope_); }
+  KeyKeeper& keeper() { return *keeper_; }
+  VoteView::Keys progress() { return keeper_->view().value_or(VoteView::Keys{}); }
+  // As somebody who has this node's name and signature.
+  void say(const std::string& to, const KeyShareMessage& message) {
+    links_.send(*find(to), message_type::kKeyShare, wire::Priority::kLeadership,
+                seal_.seal(encode(message), VoteSeal::About::kKeyShare), Duration::seconds(5));
+  }
+  task<void> stop() {
+    scope_.cancel();
+    co_await scope_.join();
+    co_await links_.close(Duration::millis(10));
+  }
+
+  std::pair<std::string, uint64_t> followed;
+  std::string key;      // that was put together
+  std::string failure;  // why not
+  std::vector<std::string> notes;
+
+ private:
+  bool follows(const std::string& admin, Term term) const override {
+    return followed == std::pair(admin, term.value());
+  }
+  void on_key(Term, Result<secret::SecretBytes> got) override {
+    if (got)
+      key = std::string(as_text(got->bytes()));
+    else
+      failure = got.error().message;
+  }
+  void on_key_note(bool, const std::string& text) override { notes.push_back(text); }
+  void on_refused(const PeerAddress&) override {}
+  void on_trouble(const PeerAddress&, const Error&) override {}
+  std::optional<PeerAddress> find(const std::string& name) const override {
+    const auto found = places_.find(name);
+    return found == places_.end() ? std::nullopt : std::optional(PeerAddress{name, found->second});
+  }
+
+  runtime::Runtime& runtime_;
+  Places& places_;
+  std::string name_;
+  VoteSeal seal_;
+  wire::Keyring keys_ = link::test_keyring();
+  link::RefusalWatch refusals_{nullptr};
+  link::DialSettings dialling_;
+  Switchboard switchboard_;
+  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
+  std::unique_ptr<link::Server> server_;
+  std::optional<KeyKeeper> keeper_;
+  runtime::Scope scope_;
+};
+
+class KeyKeeperTest : public testing::Test {
+ protected:
+  KeyKeeperTest() {
+    for (unsigned char i = 0; i < 3; ++i) {
+      nodes_[kNames[i]] = std::make_unique<Node>(*runtime_, places_, kNames[i], i + 1);
+      nodes_[kNames[i]]->keep(splitting_, i + 1);
+    }
+  }
+  Node& node(const std::string& name) { return *nodes_.at(name); }
+  template <class Holds>
+  void until(Holds holds) {
+    for (int i = 0; i < 30'000 && !holds(); ++i) runtime_->run(waiting(*runtime_));
+    ASSERT_TRUE(holds());
+  }
+  static task<void> waiting(runtime::Runtime& runtime) { co_await runtime.sleep(Duration::millis(1)); }
+  void TearDown() override {
+    for (auto& [name, one] : nodes_) runtime_->run(one->stop());
+    nodes_.clear();
+  }
+
+  secret::Splitting splitting_ = secret::split_text("the key of the admin", {2, 3});
+  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  Node::Places places_;
+  std::map<std::string, std::unique_ptr<Node>> nodes_;
+};
+
+TEST_F(KeyKeeperTest, the_key_comes_from_who_follows_and_all_are_told) {
+  node("b").followed = node("c").followed = {"a", 5};
+  node("a").collect(5);
+  until([&] { return !node("a").key.empty(); });
+  EXPECT_EQ(node("a").key, "the key of the admin");
+  EXPECT_EQ(node("a").progress().stage, "ready");
+  EXPECT_EQ(node("a").progress().held, 2u);
+  until([&] { return node("c").progress().stage == "ready"; });
+  EXPECT_EQ(node("c").keeper().view()->admin, "a");
+  EXPECT_EQ(node("c").keeper().view()->term, 5u);
+}
+
+TEST_F(KeyKeeperTest, who_does_not_follow_sends_nothing_and_the_reason_is_said) {
+  node("b").followed = {"a", 4};
+  node("c").followed = {"b", 5};
+  node("a").collect(5);
+  until([&] { return !node("a").failure.empty(); });
+  EXPECT_EQ(node("a").failure, "1 of 2 key shares after 300ms; none came from 'b', 'c'");
+  EXPECT_EQ(node("a").progress().stage, "failed");
+  EXPECT_FALSE(node("b").keeper().view()) << "nobody else can make it say that it collects";
+}
+
+TEST_F(KeyKeeperTest, a_key_share_of_another_splitting_is_refused_by_name_and_the_others_are_enough) {
+  splitting_ = secret::split_text("the key of the admin", {3, 3}, 2);
+  const secret::Splitting other = secret::split_text("another key", {3, 3}, 3);
+  node("a").keep(splitting_, 1), node("b").keep(other, 2), node("c").keep(splitting_, 3);
+  node("b").followed = node("c").followed = {"a", 5};
+  node("a").collect(5);
+  until([&] { return node("a").progress().held == 2 && !node("a").progress().refused.empty(); });
+  EXPECT_THAT(node("a").progress().refused.at("b"), HasSubstr("split"));
+  EXPECT_THAT(node("a").notes, testing::Contains(HasSubstr("the key share of 'b' is refused: ")));
+  // Everybody else is told why.
+  until([&] { return node("c").progress().refused.contains("b"); });
+  until([&] { return !node("a").failure.empty(); });
+  EXPECT_THAT(node("a").failure, HasSubstr("2 of 3 key shares after 300ms; that of 'b' was refused: "));
+  // Mended, it counts.
+  node("b").keep(splitting_, 2);
+  node("b").followed = node("c").followed = {"a", 6};
+  node("a").collect(6);
+  until([&] { return !node("a").key.empty(); });
+  EXPECT_EQ(node("a").key, "the key of the admin");
+}
+
+TEST_F(KeyKeeperTest, the_same_key_share_at_two_nodes_counts_once) {
+  splitting_ = secret::split_text("the key of the admin", {3, 3}, 2);
+  node("a").keep(splitting_, 1), node("b").keep(splitting_, 2), node("c").keep(splitting_, 2);
+  node("b").followed = node("c").followed = {"a", 5};
+  node("a").collect(5);
+  until([&] { return !node("a").failure.empty(); });
+  EXPECT_THAT(node("a").failure, HasSubstr("key share 2 is the one of '"));
+}
+
+TEST_F(KeyKeeperTest, what_was_sealed_for_another_term_is_refused) {
+  node("a").collect(5);
+  const auto key = BoxKey::draw();
+  node("b").say("a", KeyShareAnswer{Term(5), key->public_key(), std::string(100, 'x')});
+  until([&] { return node("a").progress().refused.contains("b"); });
+  EXPECT_THAT(node("a").progress().refused.at("b"), HasSubstr("sealed to another key"));
+  EXPECT_EQ(node("a").keeper().refused(), 1u);
+  node("a").keeper().stop();
+  EXPECT_EQ(node("a").progress().stage, "failed");
+  EXPECT_TRUE(node("a").key.empty());
+}
+
+}  // namespace
+}  // namespace bellwether::cluster

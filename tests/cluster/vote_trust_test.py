@@ -1,0 +1,102 @@
+#!/usr/bin/env python3
+"""Whom the voters of a scored vote believe, and who notices a part of the network that is cut off."""
+
+from lib import nodes, voting
+from lib.world import until
+
+
+class VoteTrust(voting.Test):
+    def operator_key(self, cluster):
+        key = voting.signing_key(cluster.folder / "operator.key")
+        return key, str(voting.public_half(key, cluster.folder / "operator.pem"))
+
+    def attest(self, cluster, key, node, *more, name="flock"):
+        out = cluster.folder / f"{node}.{name}.attestation"
+        self.keys("attest", "--key", key, "--cluster", name, "--node", node, "--capabilities",
+                  ",".join(("admin_election", *more)), "--out", out)
+        return str(out)
+
+    def test_only_what_the_operator_has_attested_counts(self):
+        cluster = self.voting(3)
+        key, public = self.operator_key(cluster)
+        # a and b say the same of themselves; the operator has said it of c and, less, of b.
+        capabilities = ["admin_election", "project_manager", "context_curation"]
+        self.start(cluster, "a", vote={"operator_key": public}, agent={"capabilities": capabilities})
+        for name, more in (("b", ()), ("c", ("project_manager",))):
+            agent = {"capabilities": capabilities, "attestation": self.attest(cluster, key, name, *more)}
+            self.start(cluster, name, vote={"operator_key": public}, agent=agent)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed()[0], "c")
+        self.assertIn("the operator has attested it nothing", cluster.ask("a", "quorum")["stands_back"])
+        stood = {one["name"]: one for one in cluster.ask("b", "votes")["nodes"]}
+        self.assertFalse(stood["a"]["stood"])
+        self.assertEqual(stood["b"]["capabilities"], ["admin_election"])
+
+    def test_an_attestation_of_another_node_cluster_or_operator_is_refused_at_the_start(self):
+        cluster = self.voting(2)
+        key, public = self.operator_key(cluster)
+        other = voting.signing_key(cluster.folder / "other.key")
+        for attestation, reason in ((self.attest(cluster, key, "b"), "for the node b"),
+                                    (self.attest(cluster, key, "a", name="herd"), "for the cluster herd/default"),
+                                    (self.attest(cluster, other, "a"), "the operator's key has not signed")):
+            self.start(cluster, "a", vote={"operator_key": public}, agent={"attestation": attestation})
+            self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+            self.assertIn(reason, cluster.running["a"].tail())
+        self.start(cluster, "a", agent={"attestation": attestation})
+        self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+        self.assertIn("checked with 'vote.operator_key', which is missing", cluster.running["a"].tail())
+
+    def test_a_bad_reputation_costs_an_office_also_after_a_restart_of_who_remembers(self):
+        cluster = self.voting(3)
+        first = {"vote": {"reputation_weight": 100}, "agent": {"capabilities": ["admin_election", "project_manager"]}}
+        others = {"vote": {"reputation_weight": 100}}
+        self.start(cluster, "a", **first)
+        self.start(cluster, "b", "c", **others)
+        cluster.all_alive()
+        self.assertEqual(cluster.agreed()[0], "a")
+        cluster.running.pop("a").kill()
+        admin, _ = cluster.agreed(other_than="a")
+        follower = "c" if admin == "b" else "b"
+        cluster.says(follower, "the standing of 'a' is 50 % now")
+        cluster.running.pop(follower).stop()
+        self.start(cluster, follower, first=False, **others)
+        self.start(cluster, "a", first=False, **first)
+        cluster.all_alive()
+
+        def less():
+            """What the follower takes off the score of a, who stands."""
+            cluster.operator(admin, "elect", "--force")
+            seen = {one["name"]: one for one in (cluster.ask(follower, "votes") or {"nodes": []})["nodes"]}
+            return seen.get("a", {}).get("penalty")
+        self.assertEqual(until("a has stood", less, 40), 0.5)
+        self.assertIn(cluster.agreed()[0], ("b", "c"))
+
+    def test_who_is_cut_off_knows_it_and_blames_nobody_and_the_others_know_whom_they_do_not_hear(self):
+        cluster = self.start(self.voting(3), vote={"reputation_weight": 100})
+        cluster.all_alive()
+        admin, _ = cluster.agreed()
+        far, near = (name for name in cluster.voters if name != admin)
+        cluster.world.cut([far], [admin, near])
+        until("it hears no majority", lambda: (cluster.ask(far, "votes") or {}).get("in_minority"), 40)
+        self.assertEqual([one["name"] for one in cluster.ask(far, "votes")["unheard"]], sorted([admin, near]))
+        until("it is not heard", lambda: [one["name"] for one in cluster.ask(near, "votes")["unheard"]] == [far], 40)
+        self.assertFalse(cluster.ask(near, "votes")["in_minority"])
+        self.assertIn("HEARS NO MAJORITY", cluster.operator(far, "votes", json_too=False)[1])
+        self.assertEqual(cluster.metric(far, "bellwether_vote_in_minority"), 1)
+        self.assertEqual(cluster.metric(near, "bellwether_vote_unheard"), 1)
+        cluster.says(far, "with itself it hears 1 of 3 voters, a minority")
+        cluster.world.heal()
+        until("all are heard again", lambda: not any((cluster.ask(name, "votes") or {"unheard": [1]})["unheard"]
+                                                     for name in cluster.voters), 40)
+        cluster.says(far, f"hears '{near}' again")
+
+        def stands():
+            """How the one that was cut off sees the admin, who stands again."""
+            cluster.operator(cluster.agreed()[0], "elect", "--force")
+            seen = {one["name"]: one for one in (cluster.ask(far, "votes") or {"nodes": []})["nodes"]}
+            return seen.get(admin) if seen.get(admin, {}).get("stood") else None
+        self.assertEqual(until("the admin has stood", stands, 40)["penalty"], 0)
+
+
+if __name__ == "__main__":
+    nodes.main()
