@@ -45,7 +45,8 @@ void VoteElector::tell(NodeId to, Effects& out) {
 void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse& response, Effects& out) {
   if (!record_.lost && response.start_seen > record_.start) {
     BW_PROBE("vote: the disk of a node is older than what others have heard of it");
-    return follow_only("node " + std::to_string(from.value()) + " has heard of start " +
+    return follow_only(now,
+                       "node " + std::to_string(from.value()) + " has heard of start " +
                            std::to_string(response.start_seen) + ", and this one is start " +
                            std::to_string(record_.start) + ": its disk was set back",
                        out);

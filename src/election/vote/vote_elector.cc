@@ -336,10 +336,16 @@ void VoteElector::on_persisted(Instant now, const Persisted& done, Effects& out)
   }
 }
 
-void VoteElector::follow_only(std::string why, Effects& out) {
+// What it had voted and promised before is not known: it takes part in nothing that has begun either.
+void VoteElector::follow_only(Instant now, const std::string& why, Effects& out) {
   note(true, "follows only: " + why, out);
   record_.lost = true;
   persist(out);
+  if (in_office()) return end_term(now, EndReason::kUnhealthy, why, out);
+  if (!round_ || round_->over) return;
+  BW_PROBE("vote: a node finds out during an election that its disk was set back");
+  end_round(kNobody, round_->term, why, out);
+  discover(now, why, out);
 }
 
 // --- what is said ----------------------------------------------------------------------------------------------------

@@ -152,7 +152,7 @@ class VoteElector {
   void become(State state, std::string why, Effects& out);
   void set_admin(NodeId admin, Term term, std::string evidence, Effects& out);
   void note(bool warning, std::string text, Effects& out) const;
-  void follow_only(std::string why, Effects& out);
+  void follow_only(Instant now, const std::string& why, Effects& out);
 
   // vote_discovery.cc: looking for an admin, and what makes an election
   void discover(Instant now, std::string why, Effects& out);

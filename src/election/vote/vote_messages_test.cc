@@ -120,6 +120,27 @@ TEST(VoteMessages, a_disk_that_was_set_back_is_found_out) {
   EXPECT_EQ(group.admin(), 0u);
 }
 
+TEST(VoteMessages, who_finds_out_during_an_election_that_its_disk_was_set_back_does_not_vote_in_it) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const Record old = group.disks.at(3);
+  for (int i = 0; i < 2; ++i) group.stop(3), group.start(3), group.run(Duration::seconds(3));
+  for (uint64_t id = 1; id <= 3; ++id) group.stop(id);
+  group.disks[3] = old;
+  group.start(3);
+  group.run(Duration::seconds(3));
+  const Term term(9);
+  group.hear(3, group.forged(2, ElectionStarted{term, Trigger::kManual, std::nullopt}));
+  ASSERT_EQ(group[3].state(), State::kElecting);
+  group.forget();
+  group.hear(3, group.forged(2, DiscoveryResponse{kNobody, Term(), 3, 7}));
+  EXPECT_TRUE(group[3].follows_only());
+  EXPECT_EQ(group[3].state(), State::kDiscovering);
+  group.hear(3, group.forged(2, Candidacy{term, true, group.claims[2]}));
+  group.run(Duration::seconds(3));
+  EXPECT_EQ(group.sent<Vote>(3), 0u);
+}
+
 TEST(VoteMessages, a_record_that_cannot_be_read_is_not_that_of_a_new_node) {
   VoteGroup group(3);
   group.start(1);
