@@ -17,20 +17,29 @@ class VoteTrust(voting.Test):
         return str(out)
 
     def test_only_what_the_operator_has_attested_counts(self):
-        cluster = self.voting(3)
+        cluster = self.voting(4)
         key, public = self.operator_key(cluster)
-        # a and b say the same of themselves; the operator has said it of c and, less, of b.
+        # All say the same of themselves; the operator has said it of c and, less, of b. To a nobody has told that.
         capabilities = ["admin_election", "project_manager", "context_curation"]
-        self.start(cluster, "a", vote={"operator_key": public}, agent={"capabilities": capabilities})
+        self.start(cluster, "a", agent={"capabilities": capabilities})
+        self.start(cluster, "d", vote={"operator_key": public}, agent={"capabilities": capabilities})
         for name, more in (("b", ()), ("c", ("project_manager",))):
             agent = {"capabilities": capabilities, "attestation": self.attest(cluster, key, name, *more)}
             self.start(cluster, name, vote={"operator_key": public}, agent=agent)
         cluster.all_alive()
         self.assertEqual(cluster.agreed()[0], "c")
-        self.assertIn("the operator has attested it nothing", cluster.ask("a", "quorum")["stands_back"])
-        stood = {one["name"]: one for one in cluster.ask("b", "votes")["nodes"]}
-        self.assertFalse(stood["a"]["stood"])
+        self.assertIn("the operator has attested it nothing", cluster.ask("d", "quorum")["stands_back"])
+
+        def seen():
+            """What b has heard in an election in which all took part."""
+            cluster.operator(cluster.agreed()[0], "elect", "--force")
+            of_b = {one["name"]: one for one in (cluster.ask("b", "votes") or {"nodes": []})["nodes"]}
+            return of_b if of_b and all(one["took_part"] for one in of_b.values()) else None
+        stood = until("all have taken part", seen, 40)
+        self.assertIn("and the operator has attested it nothing", stood["a"]["doubt"])
         self.assertEqual(stood["b"]["capabilities"], ["admin_election"])
+        self.assertEqual(stood["c"]["doubt"], "")
+        self.assertFalse(stood["d"]["stood"])
 
     def test_an_attestation_of_another_node_cluster_or_operator_is_refused_at_the_start(self):
         cluster = self.voting(2)
