@@ -40,7 +40,7 @@ ROOMS = [
     ("src/cluster/discovery/*", "discovery", "base", True),
     ("src/cluster/copies/*", "copies", f"cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/jobs/*", "jobs", f"cluster {UP_TO_CLUSTER}", False),
-    ("src/cluster/context/*", "cluster_context", f"copies jobs lead cluster {UP_TO_CLUSTER}", False),
+    ("src/cluster/context/*", "cluster_context", f"copies jobs lead cluster_vote cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/vote/*", "cluster_vote", f"cluster signature secret {UP_TO_CLUSTER}", False),
     ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),

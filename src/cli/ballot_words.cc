@@ -24,6 +24,8 @@ std::string figure(double value) {
 
 std::string span(uint64_t ms) { return format_duration(Duration::millis(static_cast<int64_t>(ms))); }
 
+constexpr int kFitness = 5;  // of the weights
+
 double weight(const AdminAnswer::Votes& votes, int at) { return at < votes.weights_size() ? votes.weights(at) : 0; }
 
 std::string headline(const AdminAnswer::Votes& votes) {
@@ -147,17 +149,20 @@ std::string ballot_text(const AdminAnswer& answer) {
   }
   text += standing_text(votes);
   if (votes.term() == 0) return text + vote_status_text(answer) + vote_messages_text(answer);
-  Table table({"NODE", "SCORE", "UPTIME", "CAPABILITY", "RESOURCES", "NETWORK", "EXPERIENCE", "VOTES", "VOTED FOR"});
+  Table table(
+      {"NODE", "SCORE", "UPTIME", "CAPABILITY", "RESOURCES", "NETWORK", "EXPERIENCE", "CONTEXT", "VOTES", "VOTED FOR"});
   for (const auto& one : votes.nodes()) {
     if (!one.stood()) {
       const char* score = one.took_part() ? "does not stand" : "not heard";
-      table.add({one.name(), score, "", "", "", "", "", std::to_string(one.votes()), one.voted_for()});
+      table.add({one.name(), score, "", "", "", "", "", "", std::to_string(one.votes()), one.voted_for()});
       continue;
     }
-    table.add({one.name(), figure(one.score()), figure(one.uptime_part() * weight(votes, 0)),
-               figure(one.capability_part() * weight(votes, 1)), figure(one.resources_part() * weight(votes, 2)),
-               figure(one.network_part() * weight(votes, 3)), figure(one.experience_part() * weight(votes, 4)),
-               std::to_string(one.votes()), one.voted_for()});
+    const double rest = one.has_fitness() ? 1 - weight(votes, kFitness) : 1;
+    const auto counts = [&](double part, int of) { return figure(part * weight(votes, of) * rest); };
+    table.add({one.name(), figure(one.score()), counts(one.uptime_part(), 0), counts(one.capability_part(), 1),
+               counts(one.resources_part(), 2), counts(one.network_part(), 3), counts(one.experience_part(), 4),
+               one.has_fitness() ? figure(one.fitness() * weight(votes, kFitness)) : "", std::to_string(one.votes()),
+               one.voted_for()});
   }
   text += table.text() + reason(votes);
   for (const auto& one : votes.nodes()) {
@@ -189,6 +194,7 @@ std::string ballot_json(const AdminAnswer& answer) {
                        {"resources", one.resources_part()},
                        {"network", one.network_part()},
                        {"experience", one.experience_part()}};
+      if (one.has_fitness()) node["parts"]["context"] = one.fitness();
     }
     node["doubt"] = one.doubt();
     node["penalty"] = one.penalty();
@@ -209,7 +215,8 @@ std::string ballot_json(const AdminAnswer& answer) {
                 {"capability", weight(votes, 1)},
                 {"resources", weight(votes, 2)},
                 {"network", weight(votes, 3)},
-                {"experience", weight(votes, 4)}}},
+                {"experience", weight(votes, 4)},
+                {"context", weight(votes, kFitness)}}},
               {"nodes", std::move(nodes)}};
   put_vote_status(votes, out);
   Json unheard = Json::array();

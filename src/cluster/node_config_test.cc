@@ -224,7 +224,7 @@ TEST_F(NodeConfigTest, a_scored_vote_has_weights_of_its_own) {
   environment["BELLWETHER_VOTE_WEIGHTS_NETWORK"] = "0.5";
   config = read(with_weights("{uptime: 0, capability: 0.125, resources: 0.125, experience: 0.25}"));
   ASSERT_TRUE(config) << complaints;
-  const auto& [uptime, capability, resources, network, experience] = config->vote.weights;
+  const auto& [uptime, capability, resources, network, experience, fitness] = config->vote.weights;
   EXPECT_THAT((std::array{uptime, capability, resources, network, experience}),
               ElementsAre(0, 0.125, 0.125, 0.5, 0.25));
 }

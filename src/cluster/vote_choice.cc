@@ -23,7 +23,10 @@ VoteChoice vote_choice(const Settings& settings, std::string_view profile) {
                     .capability = settings.share("vote.weights.capability"),
                     .resources = settings.share("vote.weights.resources"),
                     .network = settings.share("vote.weights.network"),
-                    .experience = settings.share("vote.weights.experience")};
+                    .experience = settings.share("vote.weights.experience"),
+                    .fitness = settings.flag("context.enable_context_leadership")
+                                   ? settings.share("context.context_leadership_weight")
+                                   : 0};
   choice.operator_key = settings.text("vote.operator_key");
   choice.attestation = settings.text("agent.attestation");
   choice.reputation_weight = static_cast<double>(settings.number("vote.reputation_weight")) / 100;

@@ -25,6 +25,16 @@ class Context(contexts.Test):
         self.submit(cluster, "a", "0.01", request=middle)
         self.assertEqual(self.status(cluster, "a")["completed"], 5)
 
+    def fitness_has_counted(self, votes):
+        """Who is fit to lead contexts is worth more as an admin."""
+        [winner] = [one for one in votes["nodes"] if one["name"] == votes["winner"]]
+        weights, parts = votes["weights"], winner["parts"]
+        fitness, share = parts.pop("context"), weights.pop("context")
+        self.assertEqual(share, 0.3)
+        self.assertGreater(fitness, 0)
+        base = sum(weights[part] * value for part, value in parts.items())
+        self.assertAlmostEqual(winner["score"], (1 - share) * base + share * fitness, places=6)
+
     def test_a_leader_that_is_killed_with_requests_queued_and_running_loses_none(self):
         cluster = self.start(self.contexts())
         leader = self.context_leader(cluster)
@@ -32,6 +42,7 @@ class Context(contexts.Test):
         until("some run", lambda: (self.status(cluster, leader) or {}).get("active", 0) > 0)
         cluster.running.pop(leader).kill()
         second = self.context_leader(cluster, other_than=leader)
+        self.fitness_has_counted(cluster.ask(second, "votes"))
         self.all_done(cluster)
         # On a busy machine others may have led since.
         until("the leader knows of all", lambda: self.counts(cluster, second) == (0, 0, 50, 0))

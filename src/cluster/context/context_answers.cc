@@ -143,11 +143,18 @@ void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
   scope_->spawn(answer_with_result(this, ticket, id, std::move(out)));
 }
 
+Result<ContextMessage> ContextDriver::read_message(const wire::Inbound& inbound, const std::string& sender) const {
+  if (parts_.seal == nullptr) return decode_context_message(as_text(inbound.body));
+  const auto opened = parts_.seal->open(as_text(inbound.body), sender, VoteSeal::About::kContext);
+  if (!opened) return tl::unexpected(opened.error());
+  return decode_context_message(*opened);
+}
+
 void ContextDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
   if (scope_ == nullptr) return;
   const std::string& sender = connection.peer().identity.node;
   const auto from = std::find_if(names_.begin(), names_.end(), [&](const auto& one) { return one.second == sender; });
-  auto message = decode_context_message(as_text(inbound.body));
+  auto message = read_message(inbound, sender);
   if (message && (from == names_.end() || connection.peer().identity.role != wire::Role::kManager)) {
     message = fail(Errc::kRefused, "a message of '" + printable(sender) + "', which is no member of this cluster");
   }

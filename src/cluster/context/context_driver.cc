@@ -206,7 +206,9 @@ void ContextDriver::note_step(std::string text) {
 void ContextDriver::send(const std::string& to, const ContextMessage& message) {
   const auto peer = parts_.addresses.find(to);
   if (!peer) return;  // as if it had been lost: the kernel says again what matters
-  parts_.links.send(*peer, message_type::kContext, wire::Priority::kLeadership, encode_context_message(message),
+  std::string bytes = encode_context_message(message);
+  if (parts_.seal != nullptr) bytes = parts_.seal->seal(std::move(bytes), VoteSeal::About::kContext);
+  parts_.links.send(*peer, message_type::kContext, wire::Priority::kLeadership, std::move(bytes),
                     settings_.duties.coordination_timeout);
 }
 

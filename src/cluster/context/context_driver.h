@@ -24,6 +24,7 @@
 #include "cluster/jobs/job_view.h"
 #include "cluster/leadership.h"
 #include "cluster/peer_names.h"
+#include "cluster/vote/vote_seal.h"
 #include "election/context/duty_leader.h"
 #include "runtime/scope.h"
 
@@ -64,6 +65,8 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
     Leadership& leadership;
     const Surroundings& surroundings;
     Listener& listener;
+    // What nodes say to each other is signed with it; nullptr: the connection alone says who speaks.
+    const VoteSeal* seal = nullptr;
   };
 
   // All parts must outlive it, and the store what it has opened there. `seed` must differ between nodes and starts.
@@ -91,6 +94,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   ContextView view() const;
   context_lead::DutyMetrics metrics() const { return kernel_.metrics(parts_.runtime.wall_now()); }
   bool leads() const { return kernel_.is_leader(); }
+  const ContextWork& work() const { return work_; }
   uint64_t failovers() const { return failovers_; }
   Duration failover_time() const { return failover_time_; }
   // Messages that were refused: not what they should be, or from nobody who has a say.
@@ -160,6 +164,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void on_closed(link::Connection& connection) override;
+  Result<ContextMessage> read_message(const wire::Inbound& inbound, const std::string& sender) const;
   void answer(const Caller& caller, const ContextAnswer& answer);
   void answer_ticket(uint64_t ticket, const Status& status);
   ContextRefused refusal(const Error& error) const;

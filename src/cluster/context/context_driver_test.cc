@@ -7,6 +7,7 @@
 
 #include "cluster/copies/copy_keeper.h"
 #include "cluster/message_types.h"
+#include "cluster/vote/vote_testing_keys.h"
 #include "runtime/stream_testing.h"
 #include "wire/crypto.h"
 #include "wire/link/link_testing.h"
@@ -156,7 +157,9 @@ class Other final : public Service, public PeerLinks::Listener {
     return server_->local();
   }
   void on_message(link::Connection&, const wire::Inbound& message) override {
-    auto read = decode_context_message(as_text(message.body));
+    std::string bytes(as_text(message.body));
+    if (seal != nullptr) bytes = seal->open(bytes, "a", VoteSeal::About::kContext).value_or("not signed");
+    auto read = decode_context_message(bytes);
     if (read) heard.push_back(std::move(*read));
   }
   void on_refused(const PeerAddress&) override {}
@@ -164,6 +167,7 @@ class Other final : public Service, public PeerLinks::Listener {
   PeerLinks& links() { return links_; }
 
   std::vector<ContextMessage> heard;
+  const VoteSeal* seal = nullptr;
 
  private:
   runtime::Runtime& runtime_;
@@ -182,7 +186,7 @@ class ContextDriverTest : public testing::Test,
                           public ContextDriver::Listener,
                           public ContextDriver::Surroundings {
  protected:
-  ContextDriverTest() {
+  explicit ContextDriverTest(const VoteSeal* seal = nullptr) {
     dialling_.handshake = link::test_node("a", wire::Role::kManager);
     link::ServerSettings serving;
     serving.handshake = dialling_.handshake;
@@ -196,8 +200,9 @@ class ContextDriverTest : public testing::Test,
     settings.self = "a";
     settings.members = {"a", "b"};
     settings.duties.generation_start_delay = Duration::zero();
-    auto driver = ContextDriver::make(
-        {*runtime_, links_, switchboard_, *this, store_, copies_, leadership_, *this, *this}, std::move(settings), 7);
+    auto driver =
+        ContextDriver::make({*runtime_, links_, switchboard_, *this, store_, copies_, leadership_, *this, *this, seal},
+                            std::move(settings), 7);
     driver_ = std::move(*driver);
     scope_.spawn(driver_->run(scope_.cancellation()));
   }
@@ -247,7 +252,9 @@ class ContextDriverTest : public testing::Test,
   }
   void say(Other& who, const ContextMessage& message) {
     who.links().send({"a", server_->local()}, message_type::kContext, wire::Priority::kNormal,
-                     encode_context_message(message), Duration::seconds(20));
+                     who.seal == nullptr ? encode_context_message(message)
+                                         : who.seal->seal(encode_context_message(message), VoteSeal::About::kContext),
+                     Duration::seconds(20));
   }
   bool has_said(const std::string& event) const {
     return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.first == event; });
@@ -430,6 +437,39 @@ TEST_F(ContextDriverTest, messages_of_strangers_count_for_nothing) {
   until([&] { return driver_->refused() == 1; });
   EXPECT_TRUE(has_said("context_message_refused"));
   EXPECT_THAT(other_.heard, IsEmpty());
+}
+
+// Each node signs with a key of its own, by the number of its place in the alphabet.
+struct Seals {
+  static VoteSeal of(unsigned char number) {
+    return {"flock",
+            test_signing_key(number),
+            {{"a", test_signing_key(1).public_key()}, {"b", test_signing_key(2).public_key()}}};
+  }
+  VoteSeal a = of(1);
+  VoteSeal b = of(2);
+  VoteSeal c = of(3);
+};
+
+class SignedContextTest : protected Seals, public ContextDriverTest {
+ protected:
+  SignedContextTest() : ContextDriverTest(&a) { other_.seal = &b; }
+};
+
+TEST_F(SignedContextTest, what_a_node_says_is_signed_and_what_is_not_counts_for_nothing) {
+  lead();
+  until([&] { return !other_.heard.empty(); });
+  EXPECT_TRUE(std::holds_alternative<GenerationBegun>(other_.heard.front()));
+  say(other_, GenerationBegun{9});
+  until([&] { return has_said("context_generation_heard"); });
+  EXPECT_EQ(driver_->refused(), 0u);
+  other_.seal = &c;
+  say(other_, GenerationBegun{10});
+  until([&] { return driver_->refused() == 1; });
+  other_.seal = nullptr;
+  say(other_, GenerationBegun{11});
+  until([&] { return driver_->refused() == 2; });
+  EXPECT_TRUE(has_said("context_message_refused"));
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ constexpr uint64_t kTermMost = uint64_t{1} << 48;
 
 void put(const Claim& from, wire::VoteClaim& to) {
   // By name and whole: a part that is added to the claim and forgotten here does not compile.
-  const auto& [capabilities, uptime, experience, resources, score, attestation] = from;
+  const auto& [capabilities, uptime, experience, resources, score, fitness, attestation] = from;
   const auto& [cpu_used, memory_used, disk_used, network_quality] = resources;
   for (const std::string& one : capabilities) to.add_capabilities(one);
   to.set_uptime_ns(uptime.ns());
@@ -30,6 +30,7 @@ void put(const Claim& from, wire::VoteClaim& to) {
   to.set_disk_used(disk_used);
   to.set_network_quality(network_quality);
   to.set_score(score);
+  if (fitness) to.set_fitness(*fitness);
   to.set_attestation(attestation);
 }
 
@@ -108,6 +109,7 @@ class Reader {
     out.experience = span(from.experience_ns(), kLongestExperience);
     out.resources = {from.cpu_used(), from.memory_used(), from.disk_used(), from.network_quality()};
     out.score = from.score();
+    if (from.has_fitness()) out.fitness = from.fitness();
     if (from.attestation().size() > kMostAttestationBytes) wrong = "an attestation that is too large";
     out.attestation = from.attestation();
     return out;

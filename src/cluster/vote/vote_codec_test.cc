@@ -12,8 +12,9 @@ namespace {
 using namespace vote;
 
 Claim claim() {
-  return {{"admin_election", "project_manager"}, Duration::hours(3), Duration::hours(70), {0.1, 0.2, 0.3, 0.9}, 0.77,
-          "what an operator has signed"};
+  return {
+      {"admin_election", "project_manager"}, Duration::hours(3), Duration::hours(70), {0.1, 0.2, 0.3, 0.9}, 0.77, 0.4,
+      "what an operator has signed"};
 }
 
 // One of each kind, with no field at its default.

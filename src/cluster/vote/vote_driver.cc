@@ -53,8 +53,8 @@ VoteDriver::VoteDriver(runtime::Runtime& runtime, Kv& kv, PeerLinks& links, Swit
       listener_(listener),
       kernel_(config_of(settings_), seed),
       names_(names_in(settings_)),
-      watch_(names_, kernel_.config().self),
-      vetting_(settings_.vetting, settings_.self) {
+      vetting_(settings_.vetting, settings_.self),
+      watch_(names_, kernel_.config().self) {
   for (const auto& [node, name] : names_) {
     if (name != settings_.self) network_[node];
   }

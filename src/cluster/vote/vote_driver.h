@@ -25,6 +25,14 @@
 
 namespace bellwether::cluster {
 
+// What a node that leads contexts is worth as their leader.
+class FitnessSource {
+ public:
+  virtual ~FitnessSource() = default;
+  // 0 to 1; nothing while it does not lead them.
+  virtual std::optional<double> context_fitness() const = 0;
+};
+
 struct VoteSettings {
   std::string key;                   // what is led, for the term of office
   std::string self;                  // name
@@ -39,6 +47,7 @@ struct VoteSettings {
   // Without it an admin needs no key. `key_receiver` outlives the driver; nullptr: nobody needs the key.
   std::optional<KeyHolding> key_holding = {};
   KeyReceiver* key_receiver = nullptr;
+  const FitnessSource* fitness = nullptr;  // outlives the driver; nullptr: it leads no contexts
 };
 
 // What a node has, as it was measured last.

@@ -20,6 +20,7 @@ vote::Claim VoteDriver::claim() {
   claim.uptime = runtime_.boot_now() - started_;
   claim.experience = experience_ + claim.uptime;
   claim.resources = resources_.resources();
+  if (settings_.fitness != nullptr) claim.fitness = settings_.fitness->context_fitness();
   double sum = 0;
   std::size_t known = 0;
   for (const auto& [node, quality] : network_) {

@@ -11,7 +11,17 @@ namespace bellwether::cluster {
 namespace {
 
 constexpr std::size_t kBytesMost = 16384;
+constexpr std::size_t kContextBytesMost = std::size_t{4} << 20;  // the state of a leader with its requests
 constexpr std::size_t kSignatureBytes = 64;
+
+std::string_view name_of(VoteSeal::About about) {
+  switch (about) {
+    case VoteSeal::About::kVote: return "bellwether-vote-1\n";
+    case VoteSeal::About::kKeyShare: return "bellwether-key-share-1\n";
+    case VoteSeal::About::kContext: return "bellwether-context-1\n";
+  }
+  return "";
+}
 
 }  // namespace
 
@@ -19,8 +29,7 @@ VoteSeal::VoteSeal(std::string group, signature::SigningKey own, std::map<std::s
     : group_(std::move(group)), own_(std::move(own)), keys_(std::move(keys)) {}
 
 std::string VoteSeal::signed_bytes(std::string_view message, About about) const {
-  const char* what = about == About::kVote ? "bellwether-vote-1\n" : "bellwether-key-share-1\n";
-  return what + group_ + "\n" + std::string(message);
+  return std::string(name_of(about)) + group_ + "\n" + std::string(message);
 }
 
 std::string VoteSeal::seal(std::string message, About about) const {
@@ -33,8 +42,9 @@ std::string VoteSeal::seal(std::string message, About about) const {
 
 Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender, About about) const {
   wire::SignedVoteMessage in;
-  if (bytes.size() > kBytesMost || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "a signed message of the vote that cannot be read");
+  const std::size_t most = about == About::kContext ? kContextBytesMost : kBytesMost;
+  if (bytes.size() > most || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return fail(Errc::kProtocol, "a signed message that cannot be read");
   }
   const auto key = keys_.find(sender);
   if (key == keys_.end()) {

@@ -1,6 +1,6 @@
-// Messages of a scored vote as their senders have signed them (Ed25519, RFC 8032), so that nobody can say something in
-// the name of another node, whichever way it came. The signature is over a context, which names what the message is
-// about and the group, and the bytes of the message.
+// Messages of a scored vote, and of what is led by who wins it, as their senders have signed them (Ed25519, RFC 8032),
+// so that nobody can say something in the name of another node, whichever way it came. The signature is over a context,
+// which names what the message is about and the group, and the bytes of the message.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ class VoteSeal {
   VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys);
 
   // What one is about that is no message of the vote itself is never taken for one, nor the other way round.
-  enum class About : uint8_t { kVote, kKeyShare };
+  enum class About : uint8_t { kVote, kKeyShare, kContext };
 
   std::string seal(std::string message, About about = About::kVote) const;
   // The message that `sender` has signed. kProtocol: it cannot be read; kRefused: nobody knows a key of that sender, or

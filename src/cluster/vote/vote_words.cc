@@ -31,6 +31,7 @@ struct Writer {
                        {"memory_usage", from.resources.memory_used},
                        {"disk_usage", from.resources.disk_used},
                        {"network_quality", from.resources.network_quality}};
+    if (from.fitness) to["fitness"] = *from.fitness;
     to["score"] = from.score;
   }
 

@@ -102,9 +102,4 @@ Requirements ContextSettings::requirements_in_force() const {
   return in_force;
 }
 
-double ContextSettings::standing(double admin_score, double context_score) const {
-  if (!enable_context_leadership) return admin_score;
-  return admin_score * (1 - context_leadership_weight) + context_score * context_leadership_weight;
-}
-
 }  // namespace bellwether::context_lead

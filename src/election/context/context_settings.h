@@ -27,8 +27,6 @@ struct ContextSettings : DutySettings {
 
   // The requirements that candidates are held to.
   Requirements requirements_in_force() const;
-  // The score with which a node stands for admin, of both scores from 0 to 1: the admin is who leads the context too.
-  double standing(double admin_score, double context_score) const;
 };
 
 // The settings of one value each, for whoever reads or prints them by name.

@@ -141,14 +141,5 @@ TEST(ContextSettings, capabilities_need_not_be_required) {
   EXPECT_EQ(disqualifications(claim, settings.requirements_in_force()).size(), 1u) << "figures still are";
 }
 
-TEST(ContextSettings, fitness_for_context_weighs_on_who_becomes_admin) {
-  ContextSettings settings;
-  EXPECT_DOUBLE_EQ(settings.standing(0.5, 1), 0.65);
-  EXPECT_DOUBLE_EQ(settings.standing(0.5, 0), 0.35);
-  EXPECT_DOUBLE_EQ(settings.standing(1, 1), 1);
-  settings.enable_context_leadership = false;
-  EXPECT_DOUBLE_EQ(settings.standing(0.5, 1), 0.5);
-}
-
 }  // namespace
 }  // namespace bellwether::context_lead

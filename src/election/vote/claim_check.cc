@@ -23,7 +23,7 @@ std::string percent(double share) { return std::to_string(std::lround(share * 10
 std::optional<std::string> impossible_in(const Claim& claim) {
   const Resources& has = claim.resources;
   if (!is_share(has.cpu_used) || !is_share(has.memory_used) || !is_share(has.disk_used) ||
-      !is_share(has.network_quality) || !is_share(claim.score)) {
+      !is_share(has.network_quality) || !is_share(claim.score) || (claim.fitness && !is_share(*claim.fitness))) {
     return "a share that is not between 0 and 1";
   }
   if (claim.uptime < Duration::zero() || claim.experience < Duration::zero() || claim.experience > kLongestExperience) {

@@ -66,6 +66,7 @@ TEST(ClaimCheck, shares_lie_between_nothing_and_all) {
     EXPECT_THAT(doubt([&](Claim& c) { c.resources.memory_used = wrong; }), HasSubstr("between 0 and 1"));
     EXPECT_THAT(doubt([&](Claim& c) { c.resources.disk_used = wrong; }), HasSubstr("between 0 and 1"));
     EXPECT_THAT(doubt([&](Claim& c) { c.resources.network_quality = wrong; }), HasSubstr("between 0 and 1"));
+    EXPECT_THAT(doubt([&](Claim& c) { c.fitness = wrong; }), HasSubstr("between 0 and 1"));
     Claim claim = good();
     claim.score = wrong;
     EXPECT_THAT(doubt_about(claim, {}, {}, kDrift, kNow).value_or(""), HasSubstr("between 0 and 1"));

@@ -19,6 +19,7 @@ Status ScoreWeights::validate() const {
     if (!(one >= 0 && one <= 1)) return fail(Errc::kInvalid, "a weight of the score lies between 0 and 1");
     sum += one;
   }
+  if (!(fitness >= 0 && fitness <= 1)) return fail(Errc::kInvalid, "the weight of fitness lies between 0 and 1");
   if (std::abs(sum - 1) > 1e-6) {
     return fail(Errc::kInvalid, "the weights of the score add up to " + std::to_string(sum) + ", not to 1");
   }
@@ -56,8 +57,10 @@ ScoreParts parts_of(const Claim& claim) {
 
 double score_of(const Claim& claim, const ScoreWeights& weights) {
   const ScoreParts parts = parts_of(claim);
-  return parts.uptime * weights.uptime + parts.capability * weights.capability + parts.resources * weights.resources +
-         parts.network * weights.network + parts.experience * weights.experience;
+  const double base = parts.uptime * weights.uptime + parts.capability * weights.capability +
+                      parts.resources * weights.resources + parts.network * weights.network +
+                      parts.experience * weights.experience;
+  return claim.fitness ? base * (1 - weights.fitness) + *claim.fitness * weights.fitness : base;
 }
 
 }  // namespace bellwether::vote

@@ -2,10 +2,12 @@
 //
 //   score = 0.30 uptime + 0.20 capability + 0.20 resources + 0.15 network + 0.15 experience
 //
-// with each part from 0 to 1. The score orders candidates in an election. It never lets anybody win without votes, and
-// never takes an office from anybody.
+// with each part from 0 to 1. Of a node that leads contexts, too, its fitness for that
+// (election/context/context_score.h) has a share of it: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates
+// in an election. It never lets anybody win without votes, and never takes an office from anybody.
 #pragma once
 
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -40,8 +42,9 @@ struct Claim {
   Duration uptime;      // since its process was started
   Duration experience;  // over all its lives, this one included
   Resources resources;
-  double score = 0;              // as it reckons it from the rest
-  std::string attestation = {};  // what an operator has signed of its capabilities; empty: nothing
+  double score = 0;                    // as it reckons it from the rest
+  std::optional<double> fitness = {};  // for leading contexts, 0 to 1; nothing: it does not lead them
+  std::string attestation = {};        // what an operator has signed of its capabilities; empty: nothing
   bool operator==(const Claim&) const = default;
 };
 
@@ -51,8 +54,10 @@ struct ScoreWeights {
   double resources = 0.20;
   double network = 0.15;
   double experience = 0.15;
+  // Of fitness, where there is one; the others share the rest.
+  double fitness = 0.30;
 
-  // Errors: kInvalid (below zero, or their sum is not 1).
+  // Errors: kInvalid (outside of 0 to 1, or the sum of all but that of fitness is not 1).
   Status validate() const;
 };
 

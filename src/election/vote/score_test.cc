@@ -39,6 +39,17 @@ TEST(Score, weights_are_settings) {
   EXPECT_DOUBLE_EQ(score_of({{}, Duration::hours(6), {}, {}}, only_uptime), 0.25);
 }
 
+TEST(Score, who_leads_contexts_is_worth_its_fitness_for_that_too) {
+  Claim claim = best();
+  claim.fitness = 0.5;
+  EXPECT_DOUBLE_EQ(score_of(claim, {}), 0.7 + 0.3 * 0.5);
+  ScoreWeights none;
+  none.fitness = 0;
+  EXPECT_DOUBLE_EQ(score_of(claim, none), 1);
+  none.fitness = 1.1;
+  EXPECT_FALSE(none.validate());
+}
+
 TEST(Score, uptime_and_experience_grow_until_they_are_full) {
   const auto parts = [](Duration uptime, Duration experience) { return parts_of({{}, uptime, experience, {}}); };
   EXPECT_DOUBLE_EQ(parts(Duration::hours(12), Duration::hours(42)).uptime, 0.5);

@@ -97,7 +97,7 @@ void put_votes(const cluster::VoteView& view, const std::string& self, wire::Adm
   }
   const vote::ScoreWeights& weights = view.weights;
   for (const double one :
-       {weights.uptime, weights.capability, weights.resources, weights.network, weights.experience}) {
+       {weights.uptime, weights.capability, weights.resources, weights.network, weights.experience, weights.fitness}) {
     out.add_weights(one);
   }
   for (const cluster::VoteView::Node& one : view.nodes) {
@@ -118,6 +118,7 @@ void put_votes(const cluster::VoteView& view, const std::string& self, wire::Adm
     node.set_resources_part(one.parts.resources);
     node.set_network_part(one.parts.network);
     node.set_experience_part(one.parts.experience);
+    if (one.claim.fitness) node.set_fitness(*one.claim.fitness);
     node.set_doubt(one.doubt);
     node.set_penalty(one.penalty);
     node.set_voted_for(one.voted_for);

@@ -124,6 +124,7 @@ void ClusterNode::make_election() {
     settings.capabilities = config_.vote.capabilities;
     settings.first_start = options_.first_start;
     settings.reputation_weight = config_.vote.reputation_weight;
+    settings.fitness = this;
     settings.vetting = std::move(parts_->vetting);
     settings.key_holding = std::move(parts_->key_holding);
     if (!config_.vote.key_command.empty()) {

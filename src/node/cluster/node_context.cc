@@ -31,7 +31,8 @@ Status ClusterNode::make_context(ManagerRole& role) {
                                             .copies = role.copies(),
                                             .leadership = *election_,
                                             .surroundings = *this,
-                                            .listener = *this};
+                                            .listener = *this,
+                                            .seal = parts_->vote_seal ? &*parts_->vote_seal : nullptr};
   auto made = cluster::ContextDriver::make(parts, std::move(settings), runtime_.prng().next());
   if (!made) return tl::unexpected(made.error());
   context_ = std::move(*made);
@@ -74,6 +75,12 @@ std::optional<cluster::ContextFitness> ClusterNode::fitness(const cluster::Conte
   figures.uptime = runtime_.now() - started_;
   figures.work = work;
   return fitness_of(figures, config_.context.settings);
+}
+
+std::optional<double> ClusterNode::context_fitness() const {
+  if (context_ == nullptr) return std::nullopt;
+  const auto all = fitness(context_->work());
+  return all ? std::optional(all->score) : std::nullopt;
 }
 
 std::vector<Figure> ClusterNode::context_figures() const {

@@ -48,6 +48,7 @@ class ClusterNode final : public NodeDesk,
                           public cluster::Leadership::Listener,
                           public cluster::KeyReceiver,
                           public KeyCommand::Listener,
+                          public cluster::FitnessSource,
                           public Surroundings,
                           public Managers,
                           public ManagerService::Listener,
@@ -142,6 +143,7 @@ class ClusterNode final : public NodeDesk,
   void on_context_says(const std::string& event, const std::string& text, bool warning) override;
   std::map<std::string, double> node_healths() const override;
   std::optional<cluster::ContextFitness> fitness(const cluster::ContextWork& work) const override;
+  std::optional<double> context_fitness() const override;
   void on_worker_note(bool warning, const std::string& text) override { on_note(warning, text); }
 
   void on_refused(const cluster::PeerAddress& peer) override;
