@@ -196,6 +196,8 @@ CLI::App* add_shares(CLI::App& keys, const char* name, const char* help, SharesG
 
 // --- attest ----------------------------------------------------------------------------------------------------------
 
+constexpr Duration kLongestAttested = Duration::hours(10 * 366 * 24);
+
 struct AttestGiven {
   std::string key;
   std::string cluster;
@@ -211,6 +213,10 @@ Status attest_node(const AttestGiven& given) {
     if (!wire::is_name(*name)) {
       return fail(Errc::kInvalid, "'" + *name + "' is no name: 1 to 64 letters, digits, '.', '_' and '-'");
     }
+  }
+  if (given.good_for <= Duration::zero() || given.good_for > kLongestAttested) {
+    return fail(Errc::kInvalid,
+                "--for " + format_duration(given.good_for) + ": more than nothing, and 10 years at most");
   }
   auto key = read_signing_key(given.key);
   if (!key) return tl::unexpected(key.error());

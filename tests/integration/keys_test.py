@@ -78,6 +78,9 @@ class Keys(product.Test):
         lines = (self.folder / "m1.attestation").read_text().splitlines()
         self.assertEqual(lines[:5], ["bellwether attestation 1", "cluster flock/default", "node m1",
                                      "capability admin_election", "capability project_manager"])
+        for span in ("0s", "100000h"):
+            self.assertIn("10 years at most", self.keys("attest", "--key", key, "--cluster", "flock", "--node", "m2",
+                                                        "--capabilities", "a", "--for", span, code=104).err)
         (self.folder / "operator.key").chmod(0o644)
         self.assertIn("chmod 600", self.keys("attest", "--key", key, "--cluster", "flock", "--node", "m2",
                                              "--capabilities", "a", code=104).err)
