@@ -253,11 +253,11 @@ bool VoteElector::is_listened_to(Instant now, NodeId from, Peer& peer, const Mes
   const bool other = message.start == peer.start && message.mark != peer.mark;
   if (older || other) {
     BW_PROBE("vote: a life that is over, or a second process under one id");
-    refuse(from, peer, older ? Refusal::kEarlierLife : Refusal::kSecondProcess,
-           older ? "it comes from an earlier life of this node, or from an older copy of its disk"
-                 : "another process has the same id",
-           out);
-    if (std::holds_alternative<DiscoveryRequest>(message.body)) tell(from, out);
+    const char* why = older ? "it comes from an earlier life of this node, or from an older copy of its disk"
+                            : "another process has the same id";
+    // Whoever says it may not know, and one that follows somebody asks nobody.
+    if (peer.refused != why || std::holds_alternative<DiscoveryRequest>(message.body)) tell(from, out);
+    refuse(from, peer, older ? Refusal::kEarlierLife : Refusal::kSecondProcess, why, out);
     return false;
   }
   if (message.start > peer.start) {

@@ -120,6 +120,27 @@ TEST(VoteMessages, a_disk_that_was_set_back_is_found_out) {
   EXPECT_EQ(group.admin(), 0u);
 }
 
+TEST(VoteMessages, a_node_whose_disk_was_set_back_is_told_by_whoever_knows_also_when_it_asks_nobody) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  const Record old = group.disks.at(3);
+  group.part(1, 3);
+  for (int i = 0; i < 2; ++i) group.stop(3), group.start(3), group.run(Duration::seconds(3));
+  group.stop(3);
+  group.disks[3] = old;
+  group.mend();
+  group.part(2, 3);
+  group.start(3);
+  group.run(Duration::seconds(5));
+  ASSERT_FALSE(group[3].follows_only()) << "the admin knows nothing of it";
+  ASSERT_EQ(group[3].admin(), NodeId(1));
+  group.mend();
+  group.stop(1);
+  const VoteTiming lan = VoteTiming::lan();
+  EXPECT_TRUE(group.run_until(lan.promise() + lan.gather * 2, [&] { return group[3].follows_only(); }))
+      << "with its first word in an election";
+}
+
 TEST(VoteMessages, who_finds_out_during_an_election_that_its_disk_was_set_back_does_not_vote_in_it) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);
