@@ -57,8 +57,13 @@ std::vector<NodeId> Ballot::voters_of(NodeId candidate) const {
   return out;
 }
 
-bool Ballot::all_have_voted() const {
-  return std::all_of(announced_.begin(), announced_.end(), [this](const auto& one) { return has_voted(one.first); });
+bool Ballot::all_have_voted(NodeId but) const {
+  return std::all_of(announced_.begin(), announced_.end(),
+                     [&](const auto& one) { return one.first == but || has_voted(one.first); });
+}
+
+bool Ballot::anybody_stands() const {
+  return std::any_of(announced_.begin(), announced_.end(), [](const auto& one) { return one.second.has_value(); });
 }
 
 Ballot::Outcome Ballot::outcome(bool closed) const {

@@ -62,8 +62,9 @@ class Ballot {
   std::size_t votes_for(NodeId candidate) const;
   std::vector<NodeId> voters_of(NodeId candidate) const;
   bool has_voted(NodeId voter) const { return votes_.contains(voter); }
-  // Of those who take part.
-  bool all_have_voted() const;
+  // Of those who take part; `but` need not have.
+  bool all_have_voted(NodeId but = kNobody) const;
+  bool anybody_stands() const;
 
  private:
   // kNobody as a vote: it has voted twice.

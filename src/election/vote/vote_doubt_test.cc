@@ -34,6 +34,41 @@ TEST(VoteDoubt, an_election_that_is_split_is_over_soon_after_all_who_take_part_h
   EXPECT_EQ(group.all<ElectionComplete>(3).at(0).why, "no candidate had enough votes in time");
 }
 
+TEST(VoteDoubt, where_no_majority_is_needed_who_is_late_may_decide) {
+  VoteGroup group(3);
+  group.rule = QuorumRule::kPlurality;
+  split_votes(group);
+  group.forget();
+  const auto votes = [&] { return group.sent<Vote>(2) > 0 && group.sent<Vote>(3) > 0; };
+  ASSERT_TRUE(group.run_until(Duration::seconds(30), votes));
+  group.run(kLan.election / 2);
+  EXPECT_TRUE(group.all<ElectionComplete>(3).empty());
+}
+
+// After split votes each candidate steps back by chance: sometimes all of them do.
+TEST(VoteDoubt, an_election_in_which_nobody_stands_is_over_soon) {
+  std::size_t without_candidate = 0;
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    VoteGroup group(3, kLan, seed);
+    split_votes(group);
+    Instant since = group.now;
+    std::size_t over = 0;
+    bool stood = true;
+    ASSERT_TRUE(group.run_until(Duration::minutes(1), [&] {
+      const std::size_t ended = group.all<ElectionComplete>(3).size();
+      if (group[3].state() != State::kElecting || std::exchange(over, ended) != ended) {
+        without_candidate += !std::exchange(stood, true);
+        since = group.now;
+      } else if (group.now - since > kLan.gather) {
+        stood = group[3].ballot()->anybody_stands();
+      }
+      EXPECT_LE(group.now - since, kLan.election / 2);
+      return group.admin() != 0;
+    }));
+  }
+  EXPECT_GT(without_candidate, 3u);
+}
+
 // What was read late makes all that is said later look like a lie.
 TEST(VoteDoubt, a_doubt_wears_off) {
   VoteGroup group(3);

@@ -79,7 +79,12 @@ void VoteElector::join(Instant now, Term term, Trigger why, NodeId heir, Effects
 
 void VoteElector::on_candidacy(Instant now, NodeId from, Peer& peer, const Candidacy& candidacy, Effects& out) {
   join_if_newer(now, candidacy.term, out);
-  if (!round_ || round_->over || round_->term != candidacy.term || round_->ballot.has_announced(from)) return;
+  if (!round_ || round_->over || round_->term != candidacy.term) return;
+  if (round_->ballot.has_announced(from)) {
+    // It says so again because it has heard nothing of this node.
+    if (!round_->ballot.has_voted(from)) round_->unheard_by.insert(from);
+    return;
+  }
   std::optional<Ballot::Candidate> candidate;
   if (candidacy.stands) {
     candidate = Ballot::Candidate{candidacy.claim, {}};
@@ -139,7 +144,12 @@ void VoteElector::try_vote(Instant now, Effects& out) {
     const bool good = at != ballot.announcements().end() && at->second && at->second->doubt.empty();
     choice = good ? round.heir : kNobody;
   }
-  if (choice == kNobody) return;
+  if (choice == kNobody) {
+    // All who could have stood have stepped back, or the others have voted for one that is not believed here.
+    const bool decided = !ballot.anybody_stands() || ballot.all_have_voted(config_.self);
+    if (round.heir == kNobody && decided) close_soon(now);
+    return;
+  }
   round.voted = true;
   record_.term = round.term;
   record_.vote = choice;
@@ -170,9 +180,9 @@ void VoteElector::decide(Instant now, bool closed, Effects& out) {
   if (outcome.kind == Kind::kOpen) {
     if (closed) return fail_round(now, "no candidate had enough votes in time", out);
     // The votes are split among those who take part. Who has not said anything may come late, if at all.
-    if (config_.rule == QuorumRule::kMajority && round_->ballot.all_have_voted()) {
+    if (round_->ballot.all_have_voted()) {
       BW_PROBE("vote: all who take part have voted, and nobody has won");
-      round_->closes = std::min(round_->closes, now + config_.timing.gather * 2);
+      close_soon(now);
     }
     return;
   }
@@ -187,6 +197,12 @@ void VoteElector::decide(Instant now, bool closed, Effects& out) {
   round_->closes = closed ? until : std::min(round_->closes, until);
 }
 
+// Nobody of those who take part can decide the election any more. With other rules it is decided by who is late, too.
+void VoteElector::close_soon(Instant now) {
+  if (config_.rule != QuorumRule::kMajority) return;
+  round_->closes = std::min(round_->closes, now + config_.timing.gather * 2);
+}
+
 // To those of whom nothing was heard: they may have heard nothing either.
 void VoteElector::repeat(Instant now, Effects& out) {
   Round& round = *round_;
@@ -194,11 +210,12 @@ void VoteElector::repeat(Instant now, Effects& out) {
   const bool voted = record_.term == round.term && round.voted && vote_version_ == 0;
   const auto& own = round.ballot.announcements().find(config_.self)->second;
   for (const auto& [node, peer] : peers_) {
-    if (!round.ballot.has_announced(node)) {
+    if (!round.ballot.has_announced(node) || round.unheard_by.contains(node)) {
       say(node, Candidacy{round.term, own.has_value(), own ? own->claim : Claim{}}, out);
     }
     if (voted && !round.ballot.has_voted(node)) say(node, Vote{record_.term, record_.vote}, out);
   }
+  round.unheard_by.clear();
 }
 
 void VoteElector::win(Instant now, Effects& out) {

@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,9 +127,10 @@ class VoteElector {
     Instant vote_at;  // whoever has not been heard of by then is not waited for
     Instant closes;
     Instant repeat_at;
-    bool gathered = false;  // vote_at has come
-    bool voted = false;     // decided; perhaps not durable yet
-    bool over = false;      // won, lost or given up; kept to be shown
+    bool gathered = false;             // vote_at has come
+    bool voted = false;                // decided; perhaps not durable yet
+    bool over = false;                 // won, lost or given up; kept to be shown
+    std::set<NodeId> unheard_by = {};  // whose candidacy is said again, so that this node's is, too
   };
 
   // Of a heartbeat or an answer that waits for the disk.
@@ -184,6 +186,7 @@ class VoteElector {
   void decide(Instant now, bool closed, Effects& out);
   void repeat(Instant now, Effects& out);
   void win(Instant now, Effects& out);
+  void close_soon(Instant now);
   void fail_round(Instant now, std::string why, Effects& out);
   void end_round(NodeId winner, Term term, std::string why, Effects& out);
 
