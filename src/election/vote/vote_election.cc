@@ -30,7 +30,8 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
   // Only who had the office may say who follows.
   const std::optional<Permission>& permission = started.permission;
   const bool permitted = permission && permission->term == admin_term_ && from == last_admin_;
-  if (permitted && admin_ == from) {
+  const bool was_followed = permitted && admin_ == from;
+  if (was_followed) {
     // Its work has stopped: what was promised to it binds nobody any more.
     if (from == promised_to_) promised_until_ = std::min(promised_until_, now);
     out.push_back(Conduct{from, Deed::kServed});
@@ -39,7 +40,9 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
   if (office_ == Office::kAdmin) return say(from, Heartbeat{term_, beat_}, out);
   if (!may_take_part(now) || started.term <= last_term()) {
     BW_PROBE("vote: an election that this node takes no part in");
-    return tell(from, out);
+    tell(from, out);
+    if (was_followed) discover(now, "the admin has given up the office", out);
+    return;
   }
   join(now, started.term, started.trigger, permitted ? permission->heir : kNobody, out);
 }

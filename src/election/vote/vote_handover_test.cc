@@ -50,6 +50,20 @@ TEST(VoteHandover, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_ot
   EXPECT_EQ(alone.admin(), 1u);
 }
 
+// It has just been started, and is quiet for as long as it may have promised something.
+TEST(VoteHandover, who_may_take_no_part_in_it_looks_for_the_next_admin) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.stop(3);
+  group.start(3);
+  ASSERT_TRUE(group.run_until(Duration::millis(500), [&] { return group[3].admin() == NodeId(1); }));
+  group.part(1, 3), group.part(2, 3);
+  group.hear(3, group.forged(1, ElectionStarted{Term(2), Trigger::kManual, Permission{Term(1), NodeId(2)}}));
+  EXPECT_EQ(group[3].state(), State::kDiscovering);
+  EXPECT_EQ(group[3].admin(), kNobody);
+  EXPECT_LT(group[3].wake(), Instant::never());
+}
+
 TEST(VoteHandover, a_transfer_that_cannot_be_is_denied) {
   VoteGroup group(3);
   group.claims[3].capabilities = {};
