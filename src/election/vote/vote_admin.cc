@@ -46,6 +46,10 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
     refuse(from, peers_.at(from), Refusal::kOlderTerm, "it is the admin of an older term", out);
     return tell(from, out);
   }
+  if (term <= given_up_) {
+    BW_PROBE("vote: a heartbeat that was overtaken by the end of its term");
+    return;
+  }
   if (term == admin_term_ && admin_ != kNobody && admin_ != from) {
     // Neither is answered any more, so that both go.
     BW_PROBE("vote: a second admin of one term is heard");

@@ -68,7 +68,8 @@ void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse&
     }
     return;
   }
-  if (response.admin_term < std::max(record_.promised, admin_term_) || has_promised(now)) return;
+  const bool older = response.admin_term < std::max(record_.promised, admin_term_);
+  if (older || response.admin_term <= given_up_ || has_promised(now)) return;
   if (round_ && !round_->over) {
     // Who has voted already has agreed with a majority that there is nobody.
     if (round_->voted || response.admin_term >= round_->term) return;

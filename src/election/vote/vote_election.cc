@@ -31,6 +31,7 @@ void VoteElector::on_started(Instant now, NodeId from, const ElectionStarted& st
   const std::optional<Permission>& permission = started.permission;
   const bool permitted = permission && permission->term == admin_term_ && from == last_admin_;
   const bool was_followed = permitted && admin_ == from;
+  if (permitted) given_up_ = permission->term;
   if (was_followed) {
     // Its work has stopped: what was promised to it binds nobody any more.
     if (from == promised_to_) promised_until_ = std::min(promised_until_, now);

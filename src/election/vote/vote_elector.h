@@ -246,6 +246,7 @@ class VoteElector {
   Term admin_term_;
   bool hearsay_ = false;                    // only others have said so
   NodeId last_admin_;                       // in that term, also when it is gone
+  Term given_up_;                           // by who had it: what is heard of it was said before
   Instant admin_until_ = Instant::never();  // nothing was heard of it by then: it is gone
   NodeId promised_to_;
   Instant promised_until_;

@@ -50,6 +50,21 @@ TEST(VoteHandover, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_ot
   EXPECT_EQ(alone.admin(), 1u);
 }
 
+TEST(VoteHandover, a_heartbeat_that_it_has_overtaken_brings_nobody_back) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.run(Duration::seconds(2));
+  const Message beat = group.forged(1, Heartbeat{Term(1), 99});
+  const Message hearsay = group.forged(3, DiscoveryResponse{NodeId(1), Term(1), 0, 0});
+  group.say(1, Transfer{NodeId(2), "maintenance"});
+  ASSERT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[2].state() == State::kElecting; }));
+  group.hear(2, beat);
+  group.hear(2, hearsay);
+  EXPECT_EQ(group[2].state(), State::kElecting);
+  EXPECT_EQ(group[2].admin(), kNobody);
+  EXPECT_TRUE(group.run_until(Duration::millis(100), [&] { return group.admin() == 2; }));
+}
+
 // It has just been started, and is quiet for as long as it may have promised something.
 TEST(VoteHandover, who_may_take_no_part_in_it_looks_for_the_next_admin) {
   VoteGroup group(3);

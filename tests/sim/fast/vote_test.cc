@@ -2,11 +2,13 @@
 // vote twice, and when all is whole again one admin within the budget, who stays, hands over and is followed. Every
 // well-known mistake must be found out by a broken rule of safety, not by a group that merely comes to a stop.
 #include <algorithm>
+#include <cstdio>
 #include <gtest/gtest.h>
 #include <string>
 #include <vector>
 
 #include "base/probe.h"
+#include "base/units.h"
 #include "sim/vote/vote_world.h"
 #include "tests/sim/seeds.h"
 
@@ -87,18 +89,37 @@ TEST(VoteWorld, reaches_every_kind_of_fault) {
 }
 
 // What the documentation promises of a group of five: two seconds and less on a LAN, and a hand-over within one round.
-TEST(VoteTakeover, of_five_nodes_on_a_lan_is_within_its_budget) {
+struct Takeovers {
+  Duration crash;  // of 400, so many were not surpassed by four
+  Duration hand_over;
+};
+
+Takeovers of_five_nodes(const char* name, const vote::VoteTiming& timing) {
   std::vector<Duration> crash;
   std::vector<Duration> hand_over;
   for (uint64_t seed = 1; seed <= 400; ++seed) {
-    const VoteTakeover took = measure_vote_takeover(seed, 5, vote::VoteTiming::lan());
+    const VoteTakeover took = measure_vote_takeover(seed, 5, timing);
     crash.push_back(took.crash);
     hand_over.push_back(took.hand_over);
   }
-  std::sort(crash.begin(), crash.end());
-  std::sort(hand_over.begin(), hand_over.end());
-  EXPECT_LE(crash[396], Duration::seconds(2));
-  EXPECT_LE(hand_over[396], Duration::millis(300));
+  const auto tell = [name](const char* what, std::vector<Duration>& all) {
+    std::sort(all.begin(), all.end());
+    std::printf("%s, %s: median %s, p99 %s, longest %s\n", name, what, format_duration(all[200]).c_str(),
+                format_duration(all[396]).c_str(), format_duration(all.back()).c_str());
+    return all[396];
+  };
+  return {tell("crash", crash), tell("hand-over", hand_over)};
+}
+
+TEST(VoteTakeover, of_five_nodes_on_a_lan_is_within_two_seconds) {
+  const Takeovers took = of_five_nodes("lan", vote::VoteTiming::lan());
+  EXPECT_LE(took.crash, Duration::seconds(2));
+  EXPECT_LE(took.hand_over, Duration::millis(300));
+}
+
+TEST(VoteTakeover, with_the_default_times_is_within_its_budget) {
+  const Takeovers took = of_five_nodes("default", vote::VoteTiming::standard());
+  EXPECT_LE(took.crash, vote::budget_of(vote::VoteTiming::standard(), {}).crash_worst.total);
 }
 
 TEST(VoteNoise, of_scores_changes_no_admin_in_a_day) { EXPECT_EQ(changes_under_noise(1, Duration::hours(24)), 0u); }
