@@ -77,6 +77,8 @@ TEST(VoteHandover, who_may_take_no_part_in_it_looks_for_the_next_admin) {
   EXPECT_EQ(group[3].state(), State::kDiscovering);
   EXPECT_EQ(group[3].admin(), kNobody);
   EXPECT_LT(group[3].wake(), Instant::never());
+  group.hear(3, group.forged(2, DiscoveryResponse{NodeId(1), Term(1), 0, 0}));
+  EXPECT_EQ(group[3].admin(), kNobody) << "what node 2 says it has heard before";
 }
 
 TEST(VoteHandover, a_transfer_that_cannot_be_is_denied) {
