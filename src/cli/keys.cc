@@ -2,10 +2,12 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cerrno>
 #include <cstdio>
 #include <memory>
 #include <set>
 #include <sys/random.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/units.h"
@@ -84,6 +86,12 @@ struct NewFile {
   uint32_t mode = 0600;
 };
 
+// One that nobody else can look into, unless it is there.
+Status make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0700) == 0 || errno == EEXIST) return {};
+  return fail_errno(errno, "making the folder '" + path + "'");
+}
+
 // All of them, or none.
 Status write_all(const std::vector<NewFile>& files) {
   for (std::size_t i = 0; i < files.size(); ++i) {
@@ -110,6 +118,7 @@ Status split_key(const SplitGiven& given) {
   }
   const std::string commitment = secret::encode(split->commitment);
   files.push_back({given.folder + "/key.commitment", SecretBytes::copy_of(as_bytes(commitment)), 0644});
+  if (const Status made = make_folder(given.folder); !made) return made;
   if (const Status written = write_all(files); !written) return written;
   for (const NewFile& file : files) std::printf("%s\n", file.path.c_str());
   std::printf(
@@ -132,7 +141,9 @@ void add_split(CLI::App& keys, int& exit_code) {
       ->check(CLI::Range(std::size_t{1}, secret::kMostKeyShares));
   command->add_option("--key", given->key, "The key: a file of 1 to 4,096 bytes, taken as it is (default: 32 drawn)")
       ->type_name("FILE");
-  command->add_option("--out", given->folder, "The folder for NAME.share and key.commitment (default: this one)")
+  command
+      ->add_option("--out", given->folder,
+                   "The folder for NAME.share and key.commitment, made if need be (default: this one)")
       ->type_name("FOLDER");
   command->add_flag("--hides-nothing", given->hides_nothing, "Allow a threshold of 1");
   command->callback([given, &exit_code] { exit_code = told(split_key(*given), "split"); });

@@ -8,7 +8,10 @@
 namespace bellwether::cli {
 
 CLI::App* new_verb(CLI::App& parent, std::string name, std::string help) {
-  return parent.add_subcommand(std::move(name), std::move(help));
+  CLI::App* verb = parent.add_subcommand(std::move(name), std::move(help));
+  // It would have the examples and exit codes of its parent, which are about other things.
+  verb->footer("");
+  return verb;
 }
 
 }  // namespace bellwether::cli

@@ -51,6 +51,13 @@ class Keys(product.Test):
         self.assertIn("again' is there already", self.combine("m1.share", "m2.share", code=104).err)
         self.assertEqual((self.folder / "again").read_bytes(), b"mine")
 
+    def test_the_folder_is_made_for_its_owner_alone(self):
+        folder = self.folder / "new"
+        self.keys("split", "--names", "m1,m2,m3", "--out", str(folder))
+        self.assertEqual(stat.S_IMODE(folder.stat().st_mode), 0o700)
+        missing = self.keys("split", "--names", "m1,m2,m3", "--out", str(self.folder / "a/b"), code=104)
+        self.assertIn("making the folder", missing.err)
+
     def test_a_threshold_of_one_hides_nothing_and_must_be_meant(self):
         self.assertIn("each key share is the key, in full", self.split("--threshold", "1", code=104).err)
         self.assertIn("--hides-nothing", self.split(names="m1", code=104).err)

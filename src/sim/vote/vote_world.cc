@@ -64,10 +64,10 @@ VoteWorld::VoteWorld(uint64_t seed, VoteMistake mistake, bool trace, Setting set
 }
 
 // What an election may take beyond its budget: rounds that split because voters do not believe the same candidates,
-// keys that are put together, and clocks that run slow.
+// which those wait out who do not know it; keys that are put together, and clocks that run slow.
 Duration VoteWorld::slack() const {
-  const Duration round = timing_.gather * 4 + timing_.discovery_backoff * 2;
-  return Duration::from_seconds_f((round * 6 + lease() * 2).seconds_f() / (1 - worst_drift_));
+  const Duration round = timing_.election + timing_.discovery_backoff * 2;
+  return Duration::from_seconds_f((round * 5 + lease() * 2).seconds_f() / (1 - worst_drift_));
 }
 
 void VoteWorld::expect_admin_that_stays() {
