@@ -188,13 +188,14 @@ Result<vote::Message> decode_vote_message(std::string_view bytes) {
 }
 
 std::string encode_vote_record(const vote::Record& record) {
-  const auto& [version, start, term, vote, promised, longest_promise, lost] = record;
+  const auto& [version, start, term, vote, promised, promised_mark, longest_promise, lost] = record;
   wire::VoteRecord out;
   out.set_version(version);
   out.set_start(start);
   out.set_term(term.value());
   out.set_vote(vote.value());
   out.set_promised(promised.value());
+  out.set_promised_mark(promised_mark);
   out.set_longest_promise_ns(longest_promise.ns());
   out.set_lost(lost);
   return out.SerializeAsString();
@@ -212,6 +213,7 @@ Result<vote::Record> decode_vote_record(std::string_view bytes) {
   out.term = reader.term(in.term());
   out.vote = NodeId(in.vote());
   out.promised = reader.term(in.promised());
+  out.promised_mark = in.promised_mark();
   // With room for the drift of clocks.
   out.longest_promise = reader.span(in.longest_promise_ns(), kLongestHeartbeatTimeout * 2);
   out.lost = in.lost();

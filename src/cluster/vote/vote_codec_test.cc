@@ -52,7 +52,7 @@ TEST(VoteCodec, each_message_comes_back_as_it_was) {
 }
 
 TEST(VoteCodec, a_record_comes_back_as_it_was) {
-  const Record record{3, 2, Term(9), NodeId(2), Term(8), Duration::millis(15'150), true};
+  const Record record{3, 2, Term(9), NodeId(2), Term(8), 0xabcdef, Duration::millis(15'150), true};
   const auto read = decode_vote_record(encode_vote_record(record));
   ASSERT_TRUE(read);
   EXPECT_EQ(*read, record);
@@ -97,7 +97,7 @@ TEST(VoteCodec, what_no_node_could_have_said_is_refused) {
 
 TEST(VoteCodec, a_record_out_of_its_bounds_is_refused) {
   const auto refuses = [](auto change) {
-    Record record{3, 2, Term(9), NodeId(2), Term(8), Duration::seconds(15), false};
+    Record record{3, 2, Term(9), NodeId(2), Term(8), 0xabcdef, Duration::seconds(15), false};
     change(record);
     return !decode_vote_record(encode_vote_record(record));
   };

@@ -74,6 +74,11 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
   become(State::kIdle, "node " + std::to_string(from.value()) + " is the admin", out);
   admin_until_ = std::max(now, promised_until_) + config_.timing.heartbeat_timeout;
   if (follows_only()) return;
+  if (term == record_.promised && mark != record_.promised_mark) {
+    // Both lives were voted for under one name. What the first one was promised must not be counted by the second.
+    BW_PROBE("vote: two processes of one id have won the same term");
+    return refuse(from, peers_.at(from), Refusal::kSecondProcess, "another process of its id has had this term", out);
+  }
   const bool to_another = has_promised(now) && promised_to_ != from;
   const bool unknown = now < quiet_until_ && term != record_.promised;
   if (to_another || unknown) {
@@ -86,6 +91,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
   const HeartbeatAnswer answer{term, round, mark, stands(), claim_.score};
   if (record_.promised < term || record_.longest_promise < config_.timing.promise()) {
     record_.promised = term;
+    record_.promised_mark = mark;
     record_.longest_promise = std::max(record_.longest_promise, config_.timing.promise());
     promise_version_ = persist(out);
   }

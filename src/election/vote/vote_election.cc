@@ -232,6 +232,7 @@ void VoteElector::win(Instant now, Effects& out) {
   round_->over = true;
   record_.term = term_;
   record_.promised = term_;
+  record_.promised_mark = mark_;
   record_.longest_promise = std::max(record_.longest_promise, config_.timing.promise());
   win_version_ = persist(out);
   beat_ = 0;

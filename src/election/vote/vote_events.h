@@ -23,13 +23,14 @@ using election::TermEnded;
 
 // What a node must never forget: kept whole, with a checksum, on a disk that it does not share.
 struct Record {
-  uint64_t version = 0;      // how often it was written
-  uint64_t start = 0;        // how often the node was started
-  Term term;                 // the last in which it voted
-  NodeId vote;               // in it
-  Term promised;             // the last admin's that was promised anything; no earlier one is
-  Duration longest_promise;  // of any that was made
-  bool lost = false;         // what was promised before is not known any more: this node follows only
+  uint64_t version = 0;        // how often it was written
+  uint64_t start = 0;          // how often the node was started
+  Term term;                   // the last in which it voted
+  NodeId vote;                 // in it
+  Term promised;               // the last admin's that was promised anything; no earlier one is
+  uint64_t promised_mark = 0;  // of that admin's life: no other one has the term
+  Duration longest_promise;    // of any that was made
+  bool lost = false;           // what was promised before is not known any more: this node follows only
   bool operator==(const Record&) const = default;
 };
 

@@ -98,6 +98,29 @@ TEST(VoteMessages, an_earlier_life_is_over) {
   EXPECT_EQ(group[2].admin(), NodeId(1));
 }
 
+// Its votes were given to a name. Two processes that have it may both count them.
+TEST(VoteMessages, a_term_belongs_to_one_life) {
+  VoteGroup group(3);
+  ASSERT_EQ(group.lead(), 1u);
+  group.part(1, 2);
+  const auto say_as_twin = [&](uint64_t round) {
+    Message twin = group.forged(1, Winner{Term(1), round, {NodeId(1), NodeId(2), NodeId(3)}});
+    ++twin.start;
+    twin.mark ^= 2;
+    group.hear(2, twin);
+  };
+  const std::size_t before = group.sent<HeartbeatAnswer>(2);
+  say_as_twin(1);
+  EXPECT_TRUE(group.was_refused(2, "another process of its id has had this term"));
+  group.stop(2);
+  group.start(2);
+  group.run(Duration::millis(20));
+  say_as_twin(2);
+  group.run(kLan.promise());
+  say_as_twin(3);
+  EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before);
+}
+
 TEST(VoteMessages, a_disk_that_was_set_back_is_found_out) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);
