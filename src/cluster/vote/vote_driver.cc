@@ -262,64 +262,6 @@ std::string VoteDriver::obstacle() const {
   return kernel_.follows_only() ? "its record of votes is lost: it does not vote" : std::string();
 }
 
-Leadership::View VoteDriver::view() const {
-  View view{.decided_by = "vote", .role = std::string(to_string(kernel_.state()))};
-  view.term = kernel_.admin_term().value();
-  view.active = !kernel_.follows_only();
-  view.follows_only = kernel_.follows_only();
-  if (!kernel_.stands()) {
-    const std::string trouble = vetting_.own_trouble(runtime_.wall_now());
-    view.stands_back = !stands_          ? "its work does not let it"
-                       : trouble.empty() ? "it has no capability with which a node may stand"
-                                         : trouble;
-  }
-  for (const std::string& name : settings_.members) view.voters.push_back({.name = name});
-  return view;
-}
-
-std::optional<VoteView> VoteDriver::last_vote() const {
-  VoteView view;
-  view.rule = to_string(settings_.rule);
-  view.needed = settings_.rule == vote::QuorumRule::kMajority ? vote::majority_of(settings_.members.size()) : 1;
-  view.weights = settings_.weights;
-  view.status = status();
-  view.state = to_string(kernel_.state());
-  if (keys_) view.keys = keys_->view();
-  if (hearing_) {
-    view.unheard = hearing_->unheard(runtime_.boot_now());
-    view.in_minority = hearing_->in_minority(runtime_.boot_now());
-  }
-  const vote::Ballot* ballot = kernel_.ballot();
-  if (ballot == nullptr) return view;
-  view.term = kernel_.ballot_term().value();
-  view.over = kernel_.ballot_over();
-  view.trigger = to_string(kernel_.ballot_trigger());
-  if (ended_ && ended_->term == kernel_.ballot_term()) {
-    view.winner = name_of(ended_->winner);
-    view.why = named(ended_->why);
-  }
-  for (const auto& [id, name] : names_) {
-    VoteView::Node node;
-    node.name = name;
-    const auto announced = ballot->announcements().find(id);
-    node.took_part = announced != ballot->announcements().end();
-    if (node.took_part && announced->second) {
-      node.stood = true;
-      node.claim = announced->second->claim;
-      node.parts = vote::parts_of(node.claim);
-      node.doubt = announced->second->doubt;
-      node.penalty = announced->second->penalty;
-    }
-    node.voted_for = name_of(ballot->vote_of(id));
-    node.votes = ballot->votes_for(id);
-    view.nodes.push_back(std::move(node));
-  }
-  std::sort(view.nodes.begin(), view.nodes.end(), [](const VoteView::Node& a, const VoteView::Node& b) {
-    return std::pair(-a.claim.score, a.name) < std::pair(-b.claim.score, b.name);
-  });
-  return view;
-}
-
 // Events that listeners cause wait until the effects of the one before have been carried out.
 void VoteDriver::step(const vote::Event& event) {
   inbox_.push_back(event);
