@@ -89,7 +89,7 @@ def main():
             print(f"{number + 1}: {took[-1]:.3f} s", file=sys.stderr)
     took.sort()
     print(f"{given.nodes} nodes, {len(took)} kills on {report.machine()}: median {statistics.median(took):.2f} s, "
-          f"p99 {took[min(len(took) - 1, len(took) * 99 // 100)]:.2f} s, longest {took[-1]:.2f} s")
+          f"p99 {took[-(-len(took) * 99 // 100) - 1]:.2f} s, longest {took[-1]:.2f} s")
 
 
 if __name__ == "__main__":
