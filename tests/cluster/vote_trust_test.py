@@ -80,7 +80,8 @@ class VoteTrust(voting.Test):
             could = seen and all(seen[name]["stood"] and not seen[name]["doubt"] for name in ("a", admin))
             return seen if could and seen[follower]["voted_for"] else None
         seen = until("it could choose", chosen, 40)
-        self.assertEqual(seen["a"]["penalty"], 0.5)
+        # After split votes chance decides who stands: a may have served a term meanwhile, to its credit.
+        self.assertIn(seen["a"]["penalty"], (0.5, 0.25))
         self.assertGreater(seen["a"]["score"], seen[admin]["score"])
         self.assertNotEqual(seen[follower]["voted_for"], "a")
 
