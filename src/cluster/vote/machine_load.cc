@@ -37,6 +37,18 @@ std::optional<double> memory_used_of(const MachineTexts& texts) {
   return most;
 }
 
+MachineSize size_of(const MachineTexts& texts) {
+  MachineSize size{.disk_free = texts.disk_free, .network_bandwidth = texts.network_bandwidth};
+  // A line for each processor, behind the one of all.
+  for (auto at = texts.stat.find("\ncpu"); at != std::string::npos; at = texts.stat.find("\ncpu", at + 1)) ++size.cores;
+  size.memory = runtime::number_after(texts.meminfo, "MemTotal:").value_or(0) * 1024;
+  for (const MachineTexts::Group& group : texts.groups) {
+    if (const auto cores = cores_of(group.cpu_max)) size.cores = std::min(size.cores, *cores);
+    if (const auto limit = bytes_of(group.memory_max)) size.memory = std::min(size.memory, *limit);
+  }
+  return size;
+}
+
 std::optional<double> MachineLoad::cpu_used(Instant now, const MachineTexts& texts) {
   Counted counted;
   std::optional<double> most;

@@ -28,9 +28,20 @@ struct MachineTexts {
     std::string memory_current;
     std::string memory_stat;
   };
-  std::vector<Group> groups;        // the own one first, then those above it
-  std::optional<double> disk_used;  // of the file system with the node's data
+  std::vector<Group> groups;                  // the own one first, then those above it
+  std::optional<double> disk_used;            // of the file system with the node's data
+  uint64_t disk_free = 0;                     // bytes of it
+  std::optional<uint64_t> network_bandwidth;  // bits per second of the fastest device; nothing where none says it
 };
+
+// What there is, of the machine or of the tightest of its groups; zero where nothing says it.
+struct MachineSize {
+  double cores = 0;
+  uint64_t memory = 0;     // bytes
+  uint64_t disk_free = 0;  // bytes
+  std::optional<uint64_t> network_bandwidth;
+};
+MachineSize size_of(const MachineTexts& texts);
 
 class MachineLoad {
  public:

@@ -68,6 +68,21 @@ TEST(MachineLoad, memory_is_that_of_the_tightest) {
   EXPECT_DOUBLE_EQ(*memory_used_of(texts), 0.6) << "files that could be dropped are free";
 }
 
+TEST(MachineLoad, its_size_is_that_of_the_tightest) {
+  MachineTexts texts;
+  texts.stat = "cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu1 1 2 3 4\ncpu2 1 2 3 4\ncpu3 1 2 3 4\nintr 5\n";
+  texts.meminfo = "MemTotal:       1000 kB\nMemAvailable:    500 kB\n";
+  texts.disk_free = 77;
+  MachineSize size = size_of(texts);
+  EXPECT_DOUBLE_EQ(size.cores, 4);
+  EXPECT_EQ(size.memory, 1'024'000u);
+  EXPECT_EQ(size.disk_free, 77u);
+  texts.groups = {{"max 100000", "", "max", "0", ""}, {"150000 100000", "", "512000", "0", ""}};
+  size = size_of(texts);
+  EXPECT_DOUBLE_EQ(size.cores, 1.5);
+  EXPECT_EQ(size.memory, 512'000u);
+}
+
 TEST(MachineLoad, means_follow_slowly) {
   MachineLoad load;
   MachineTexts texts;

@@ -1,6 +1,8 @@
 #include "cluster/vote/resource_meter.h"
 
+#include <algorithm>
 #include <filesystem>
+#include <fstream>
 #include <system_error>
 #include <utility>
 
@@ -15,11 +17,27 @@ using runtime::task;
 
 constexpr std::string_view kGroups = "/sys/fs/cgroup";
 
-std::optional<double> disk_used_of(const std::string& folder) {
+void read_disk(const std::string& folder, MachineTexts& into) {
   std::error_code error;
   const std::filesystem::space_info space = std::filesystem::space(folder, error);
-  if (error || space.capacity == 0) return std::nullopt;
-  return 1 - static_cast<double>(space.available) / static_cast<double>(space.capacity);
+  if (error || space.capacity == 0) return;
+  into.disk_free = space.available;
+  into.disk_used = 1 - static_cast<double>(space.available) / static_cast<double>(space.capacity);
+}
+
+// Of the fastest device that says it; a virtual one says nothing, or what cannot be.
+std::optional<uint64_t> device_bandwidth() {
+  std::optional<uint64_t> most;
+  std::error_code wrong;
+  std::filesystem::directory_iterator device("/sys/class/net", wrong);
+  for (; !wrong && device != std::filesystem::directory_iterator(); device.increment(wrong)) {
+    std::ifstream file(device->path() / "speed");
+    int64_t megabits = 0;
+    if (file >> megabits && megabits > 0) {
+      most = std::max(most.value_or(0), static_cast<uint64_t>(megabits) * 1'000'000);
+    }
+  }
+  return most;
 }
 
 }  // namespace
@@ -41,7 +59,8 @@ task<MachineTexts> ResourceMeter::read_all() {
     one.memory_stat = co_await read_small(runtime_, folder + "/memory.stat");
     texts.groups.push_back(std::move(one));
   }
-  texts.disk_used = disk_used_of(folder_);
+  read_disk(folder_, texts);
+  texts.network_bandwidth = device_bandwidth();
   co_return texts;
 }
 
@@ -50,6 +69,7 @@ task<void> ResourceMeter::run(runtime::Cancellation* cancel) {
   while (true) {
     const MachineTexts texts = co_await read_all();
     load_.read(runtime_.boot_now(), texts);
+    size_ = size_of(texts);
     const bool passed = co_await runtime_.sleep(period.next(), cancel);
     if (!passed) co_return;
   }

@@ -20,6 +20,7 @@ class ResourceMeter final : public ResourceSource {
   // About every second, until cancelled.
   runtime::task<void> run(runtime::Cancellation* cancel);
   vote::Resources resources() const override { return load_.resources(); }
+  const MachineSize& size() const { return size_; }
 
  private:
   runtime::task<MachineTexts> read_all();
@@ -27,6 +28,7 @@ class ResourceMeter final : public ResourceSource {
   runtime::Runtime& runtime_;
   std::string folder_;
   MachineLoad load_;
+  MachineSize size_;
 };
 
 }  // namespace bellwether::cluster

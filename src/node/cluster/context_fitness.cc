@@ -1,28 +1,9 @@
 #include "node/cluster/context_fitness.h"
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
-#include <sys/statvfs.h>
-#include <unistd.h>
 
 namespace bellwether::node {
 namespace {
-
-// Of the fastest device that says it; a virtual one says nothing, or what cannot be.
-std::optional<uint64_t> device_bandwidth() {
-  std::optional<uint64_t> most;
-  std::error_code wrong;
-  std::filesystem::directory_iterator device("/sys/class/net", wrong);
-  for (; !wrong && device != std::filesystem::directory_iterator(); device.increment(wrong)) {
-    std::ifstream file(device->path() / "speed");
-    int64_t megabits = 0;
-    if (file >> megabits && megabits > 0) {
-      most = std::max(most.value_or(0), static_cast<uint64_t>(megabits) * 1'000'000);
-    }
-  }
-  return most;
-}
 
 uint64_t share_of(uint64_t all, double used) {
   return static_cast<uint64_t>(static_cast<double>(all) * (1 - std::clamp(used, 0.0, 1.0)));
@@ -30,16 +11,13 @@ uint64_t share_of(uint64_t all, double used) {
 
 }  // namespace
 
-ContextFigures machine_figures(const std::string& folder, const vote::Resources& resources) {
+ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Resources& resources) {
   ContextFigures out;
   out.resources = resources;
-  out.available_cpu =
-      static_cast<double>(::sysconf(_SC_NPROCESSORS_ONLN)) * (1 - std::clamp(resources.cpu_used, 0.0, 1.0));
-  const auto memory = static_cast<uint64_t>(::sysconf(_SC_PHYS_PAGES)) * static_cast<uint64_t>(::sysconf(_SC_PAGESIZE));
-  out.available_memory = share_of(memory, resources.memory_used);
-  struct statvfs disk {};
-  if (::statvfs(folder.c_str(), &disk) == 0) out.available_storage = uint64_t{disk.f_bavail} * disk.f_frsize;
-  out.network_bandwidth = device_bandwidth();
+  out.available_cpu = size.cores * (1 - std::clamp(resources.cpu_used, 0.0, 1.0));
+  out.available_memory = share_of(size.memory, resources.memory_used);
+  out.available_storage = size.disk_free;
+  out.network_bandwidth = size.network_bandwidth;
   return out;
 }
 

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cluster/context/context_view.h"
+#include "cluster/vote/machine_load.h"
 #include "election/context/context_settings.h"
 
 namespace bellwether::node {
@@ -21,8 +22,8 @@ struct ContextFigures {
   std::optional<uint64_t> network_bandwidth;  // bits per second; nothing where no device says it
 };
 
-// Those of the machine, with what of it is free; `folder` is on the disk that counts. Asks the system.
-ContextFigures machine_figures(const std::string& folder, const vote::Resources& resources);
+// Those of the machine: what there is of it, less what is in use.
+ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Resources& resources);
 
 // The score (election/context/context_score.h). Quality, accuracy and reliability are the share of jobs that were done,
 // speed is how long they took. What is not measured is not required either: these without any job, the share of

@@ -79,10 +79,12 @@ TEST(ContextFitness, capabilities_disqualify_unless_they_are_not_required) {
   EXPECT_GT(fitness_of(figures, settings).score, 0);
 }
 
-TEST(ContextFitness, this_machine_has_something) {
-  const ContextFigures figures = machine_figures("/", {});
-  EXPECT_GT(figures.available_cpu, 0);
-  EXPECT_GT(figures.available_memory, 0u);
+TEST(ContextFitness, what_is_in_use_is_not_available) {
+  const ContextFigures figures = machine_figures({4, 8'000'000'000, 500, 1'000}, {0.25, 0.5, 0.9, 1});
+  EXPECT_DOUBLE_EQ(figures.available_cpu, 3);
+  EXPECT_EQ(figures.available_memory, 4'000'000'000u);
+  EXPECT_EQ(figures.available_storage, 500u);
+  EXPECT_EQ(figures.network_bandwidth, 1'000u);
 }
 
 }  // namespace

@@ -70,7 +70,7 @@ std::map<std::string, double> ClusterNode::node_healths() const {
 }
 
 std::optional<cluster::ContextFitness> ClusterNode::fitness(const cluster::ContextWork& work) const {
-  ContextFigures figures = machine_figures(config_.data, resources_->resources());
+  ContextFigures figures = machine_figures(resources_->size(), resources_->resources());
   figures.capabilities = config_.vote.capabilities;
   figures.uptime = runtime_.now() - started_;
   figures.work = work;
