@@ -39,7 +39,7 @@ void VoteElector::tell(NodeId to, Effects& out) {
   const Peer& peer = peers_.at(to);
   // What is passed on from hearsay to hearsay keeps a dead admin alive for ever.
   const NodeId admin = hearsay_ ? kNobody : admin_;
-  say(to, DiscoveryResponse{admin, hearsay_ ? Term() : admin_term_, peer.start, peer.mark}, out);
+  say(to, DiscoveryResponse{admin, admin_term_, peer.start, peer.mark}, out);
 }
 
 void VoteElector::on_response(Instant now, NodeId from, const DiscoveryResponse& response, Effects& out) {
