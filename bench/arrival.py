@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# builds: bellwether
+# installs: nginx-light openssl
 """How late an open model starts what is due, and what that costs.
 
 20,000 requests a second are due at fixed times, 200 virtual users do them, nginx has a processor of its own. The start
@@ -7,7 +9,7 @@ lag is the generator's own lateness: from when an iteration was due to when it b
 
 import statistics
 
-from lib import clients, report, servers
+from lib import clients, needs, report, servers
 
 COLUMNS = ["start lag p50 µs", "p99", "p99.9", "max", "response p50 µs", "p99", "CPU µs/request", "generator busy",
            "late", "dropped"]
@@ -33,18 +35,18 @@ def row(name, run):
 
 
 def compare(options, out):
-    rounds, seconds = (1, 2) if options.quick else (options.rounds, options.seconds)
-    client = clients.Bellwether(report.built(options.build, "src/cli/bellwether"), "arrival", "bellwether",
-                                RATE=options.rate, VUS=options.vus)
+    client = clients.Bellwether(needs.built(options.build, "bellwether"), "arrival", "bellwether", RATE=options.rate,
+                                VUS=options.vus)
     with servers.nginx() as (site, _):
-        runs = [one_run(client, site, seconds, options.rate) for _ in range(rounds)]
+        runs = [one_run(client, site, options.seconds, options.rate) for _ in range(options.rounds)]
     median = {name: statistics.median(run[name] for run in runs) for name in runs[0]}
-    out.table(f"{options.rate:,} requests a second, {options.vus} virtual users, {seconds} s, nginx", ["run", *COLUMNS],
+    out.table(f"{options.rate:,} requests a second, {options.vus} virtual users, {options.seconds} s, nginx",
+              ["run", *COLUMNS],
               [row(str(i + 1), run) for i, run in enumerate(runs)] + [row("median", median)])
     if (options.rate, options.vus) == (20000, 200):
         out.goals([("start lag p50, µs", median["lag_p50_us"], "<=", 80, "{:.0f}"),
                    ("start lag p99, µs", median["lag_p99_us"], "<=", 1000, "{:.0f}")])
-    out.raw = {"rate": options.rate, "vus": options.vus, "seconds": seconds, "runs": runs}
+    out.raw = {"rate": options.rate, "vus": options.vus, "seconds": options.seconds, "runs": runs}
 
 
 if __name__ == "__main__":
@@ -53,4 +55,4 @@ if __name__ == "__main__":
     arguments.add_argument("--seconds", type=int, default=10, help="length of a run (default 10)")
     arguments.add_argument("--rate", type=int, default=20000, help="requests a second (default 20000)")
     arguments.add_argument("--vus", type=int, default=200, help="virtual users (default 200)")
-    report.main("arrival", arguments, compare)
+    report.main(arguments, compare, rounds=1, seconds=1, rate=500)

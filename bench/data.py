@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# builds: bellwether
 """What a large file of data costs: a processor's seconds to read it once, and memory while a run takes rows of it.
 
 Memory of its own is what the process has allocated (RssAnon); the pages of the mapped file (RssFile) belong to the
@@ -12,10 +13,9 @@ import tempfile
 import time
 from pathlib import Path
 
-from lib import report
+from lib import needs, report
 from lib.processes import Background, Failure, run
 
-SETTLE_S = 3  # of a run before its memory is looked at; each user takes a row each 10 ms
 LIMIT_S = 600
 
 SCENARIO = """\
@@ -42,15 +42,6 @@ def write_rows(path, rows, kind):
                 file.write(json.dumps({"id": row, "name": name, "token": token}) + "\n")
 
 
-def memory_kib(pid):
-    wanted = {"RssAnon:": 0, "RssFile:": 0}
-    for line in Path(f"/proc/{pid}/status").read_text(encoding="ascii").splitlines():
-        name, *rest = line.split()
-        if name in wanted:
-            wanted[name] = int(rest[0])
-    return wanted["RssAnon:"], wanted["RssFile:"]
-
-
 def scenario_of(folder, kind, rows):
     data = folder / f"{rows}.{kind}"
     write_rows(data, rows, kind)
@@ -72,25 +63,22 @@ def checked_s(program, scenario):
 
 def running_kib(program, scenario, wait_s):
     with Background([program, "run", str(scenario), "--ui", "none", "--no-store", "--cores", "1"]) as process:
-        time.sleep(wait_s + SETTLE_S)
-        if not process.alive():
-            raise Failure(f"the run of {scenario} has ended")
-        return memory_kib(process.child.pid)
+        time.sleep(wait_s)
+        return process.memory_kib("RssAnon", "RssFile")
 
 
 def compare(options, out):
-    program = report.built(options.build, "src/cli/bellwether")
-    sizes = [400_000] if options.quick else options.rows
+    program = needs.built(options.build, "bellwether")
     rows, raw = [], []
     with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as name:
         folder = Path(name)
         for kind in ("csv", "jsonl"):
             _, few = scenario_of(folder, kind, 10)
-            base_s, (base_kib, base_file_kib) = checked_s(program, few), running_kib(program, few, 0)
-            for size in sizes:
+            base_s, (base_kib, base_file_kib) = checked_s(program, few), running_kib(program, few, options.settle)
+            for size in options.rows:
                 data, scenario = scenario_of(folder, kind, size)
                 seconds = checked_s(program, scenario) - base_s
-                own, pages = running_kib(program, scenario, 2 * seconds)
+                own, pages = running_kib(program, scenario, 2 * seconds + options.settle)
                 figure = {"format": kind, "rows": size, "mib": data.stat().st_size / 2**20, "index_s": seconds,
                           "own_kib": own - base_kib, "file_kib": pages - base_file_kib}
                 raw.append(figure)
@@ -108,4 +96,6 @@ def compare(options, out):
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
     arguments.add_argument("--rows", type=int, nargs="+", default=[10_000_000], help="default 10000000")
-    report.main("data", arguments, compare)
+    arguments.add_argument("--settle", type=float, default=3, metavar="SECONDS",
+                           help="of a run before its memory is looked at; each user takes a row each 10 ms (default 3)")
+    report.main(arguments, compare, rows=[10_000], settle=0.3)

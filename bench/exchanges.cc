@@ -292,7 +292,7 @@ int main(int argc, char** argv) {
     plan.two_threads = words[1] == "2";
     plan.depth = number(argv[3]);
     plan.bytes = static_cast<std::size_t>(number(argv[4]));
-    plan.span = Duration::seconds(number(argv[5]));
+    plan.span = Duration::nanos(static_cast<int64_t>(std::strtod(argv[5], nullptr) * 1e9));
     return measure(plan);
   }
   if (words.size() == 4 && words[0] == "fixed") {

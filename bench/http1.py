@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# builds: bellwether floor
+# installs: nginx-light openssl wrk nghttp2-client hey
 """HTTP/1.1 on one core, beside wrk, h2load, hey and a bare epoll loop.
 
 Server and generator have a processor each. Every run of X is paired with a run of wrk right before or after it (turn
@@ -12,8 +14,7 @@ import dataclasses
 import statistics
 import sys
 
-from lib import clients, report, servers
-from lib.processes import installed
+from lib import clients, needs, report, servers
 
 
 @dataclasses.dataclass
@@ -41,13 +42,13 @@ CONTENDERS = ("h2load", "hey", "floor", "plain", "extract", "lua", "cpp", "varie
 
 def contenders(options, stack):
     """The chosen pairs. Servers live as long as the stack."""
-    chosen = set(options.only or (name for name in CONTENDERS if name != "hey" or installed("hey")))
+    program = needs.built(options.build, "bellwether")
 
     def scenario(name, label):
-        return clients.Bellwether(report.built(options.build, "src/cli/bellwether"), name, label)
+        return clients.Bellwether(program, name, label)
 
     def floor():
-        return clients.Floor(report.built(options.build, "bench/floor"))
+        return clients.Floor(needs.built(options.build, "floor"))
 
     nginx, nginx_tls = stack.enter_context(servers.nginx())
     varied = dataclasses.replace(nginx, name="nginx, each head another", path="/varied")
@@ -58,15 +59,27 @@ def contenders(options, stack):
               "cpp": (nginx, lambda: scenario("extract.cc", CPP)),
               "varied": (varied, lambda: scenario("plain", PLAIN)), "varied-floor": (varied, floor),
               "tls": (nginx_tls, lambda: scenario("tls", PLAIN))}
-    if chosen & {"target", "target-floor"}:
-        target = stack.enter_context(servers.target(report.built(options.build, "src/cli/bellwether")))
+    if {"target", "target-floor"} & set(options.only):
+        target = stack.enter_context(servers.target(program))
         makers |= {"target-floor": (target, floor), "target": (target, lambda: scenario("plain", PLAIN))}
-    return {name: Pairs(makers[name][0], makers[name][1]()) for name in CONTENDERS if name in chosen}
+    pairs = {name: (makers[name][0], peer(options, makers[name][1])) for name in CONTENDERS if name in options.only}
+    return {name: Pairs(site, client) for name, (site, client) in pairs.items() if client}
+
+
+def peer(options, maker):
+    """What it makes; nothing in a quick run on a machine that has no such program."""
+    try:
+        return maker()
+    except needs.Missing as missing:
+        if not options.quick:
+            raise
+        print(f"skipped: {missing}")
+        return None
 
 
 def compare(options, out):
-    rounds, seconds = (2, 1) if options.quick else (options.rounds, options.seconds)
-    wrk = clients.Wrk()
+    rounds, seconds = options.rounds, options.seconds
+    wrk = peer(options, clients.Wrk)
     with contextlib.ExitStack() as stack:
         pairs = contenders(options, stack)
         print(f"About {rounds * len(pairs) * 2 * (seconds + 0.2) / 60:.1f} minutes: {rounds} rounds of "
@@ -74,6 +87,8 @@ def compare(options, out):
         for turn in range(rounds):
             for pair in pairs.values():
                 order = [(wrk, pair.peers), (pair.client, pair.runs)]
+                if options.quick and (wrk is None or pair is not next(iter(pairs.values()))):
+                    order = order[1:]  # one run of wrk will do where no figure means anything
                 for client, runs in order if turn % 2 == 0 else reversed(order):
                     runs.append(clients.measure(client, pair.site, seconds))
             print(f"  round {turn + 1} of {rounds} done", file=sys.stderr)
@@ -87,12 +102,13 @@ def show(out, pairs, rounds, seconds):
         out.table(f"{site.name}, {clients.CONNECTIONS} connections",
                   ["generator", "requests/s", "× wrk", "CPU µs/request", "× wrk", "user µs", "generator busy",
                    "server busy"],
-                  [row("wrk", Pairs(site, None, wrk_runs))] + [row(pair.client.name, pair) for pair in here])
+                  [row("wrk", Pairs(site, None, wrk_runs)) for _ in wrk_runs[:1]] +
+                  [row(pair.client.name, pair) for pair in here])
     every = [run for pair in pairs.values() for run in pair.runs + pair.peers]
     others = [run.others_busy for run in every]
     out.remark(f"Medians of {rounds} pairs of {seconds} s [lowest–highest]. Anything else on the machine used "
                f"{statistics.median(others):.2f} processors (median; at most {max(others):.2f}): the lower, the truer.")
-    goals = [goal for name in pairs for goal in goals_of(name, pairs[name])]
+    goals = [goal for name in pairs if pairs[name].peers for goal in goals_of(name, pairs[name])]
     if goals:
         out.goals(goals)
     out.raw = {"rounds": rounds, "seconds": seconds, "runs": {
@@ -127,6 +143,7 @@ def goals_of(name, pair):
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
     arguments.add_argument("--rounds", type=int, default=5, help="pairs of each contender with wrk (default 5)")
-    arguments.add_argument("--seconds", type=int, default=3, help="length of a run (default 3)")
-    arguments.add_argument("--only", nargs="+", choices=CONTENDERS, help="these contenders instead of all")
-    report.main("http1", arguments, compare)
+    arguments.add_argument("--seconds", type=float, default=3, help="length of a run (default 3)")
+    arguments.add_argument("--only", nargs="+", choices=CONTENDERS, default=CONTENDERS,
+                           help="these contenders instead of all")
+    report.main(arguments, compare, rounds=1, seconds=0.3)

@@ -1,24 +1,27 @@
 #!/usr/bin/env python3
+# builds: bellwether
+# installs: nginx-light openssl
 """A cluster's jobs while things die: what the target sees, what is lost, and how long it takes.
 
 Managers and workers are processes on the loopback interface of this machine. The target of the load tells when requests
 came, so that what is measured is what a system under test would have seen.
 """
 
+import asyncio
+import concurrent.futures
 import contextlib
 import json
 import os
 import signal
 import statistics
-import subprocess
-import sys
 import threading
 import time
 from pathlib import Path
 
-from lib import report, servers
+from lib import needs, report, servers
 from lib.cluster import LocalCluster
-from lib.processes import Failure, free_port, run
+from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, free_port, run
+from lib.report import percentile
 
 RATE = 300
 
@@ -33,7 +36,6 @@ class Witness:
         self.failing_since = None
 
     def __enter__(self):
-        import asyncio  # noqa: PLC0415
         self.loop = asyncio.new_event_loop()
         ready = threading.Event()
 
@@ -83,11 +85,6 @@ def scenario(folder, port, seconds, rate=RATE, extra=""):
 
 def read(path):
     return json.loads(Path(path).read_text(encoding="utf-8"))
-
-
-def p99(values):
-    ranked = sorted(values)
-    return ranked[max(0, round(0.99 * len(ranked)) - 1)]
 
 
 def running_job(cluster):
@@ -184,13 +181,18 @@ def disturbed(cluster, witness, seconds, disturb):
     time.sleep(seconds / 3)
     disturb(job)
     client.wait()
+    if not result.exists():
+        raise Failure(f"a run ended with {client.returncode} and without a result")
     figures = read(result)
+    if figures["totals"]["requests"] == 0:
+        raise Failure(f"a run ended with {client.returncode} and without a request")
+    result.unlink()
     figures["exit_code"] = client.returncode
     figures["worst_gap"] = worst_gap(witness, began + 1, began + seconds - 2)
     return figures
 
 
-def leader_dies(cluster, witness, seconds=20):
+def leader_dies(cluster, witness, seconds):
     moment = {}
 
     def disturb(job):
@@ -203,7 +205,7 @@ def leader_dies(cluster, witness, seconds=20):
     return figures
 
 
-def managers_away(cluster, witness, away=30):
+def managers_away(cluster, witness, away):
     def disturb(_):
         for name in cluster.managers():
             cluster.kill(name)
@@ -216,7 +218,7 @@ def managers_away(cluster, witness, away=30):
     return figures
 
 
-def worker_dies(cluster, witness, seconds=20):
+def worker_dies(cluster, witness, seconds):
     figures = disturbed(cluster, witness, seconds, lambda _: cluster.kill("w1"))
     cluster.start("w1")
     time.sleep(1)
@@ -224,20 +226,47 @@ def worker_dies(cluster, witness, seconds=20):
     return figures
 
 
-def engine(bellwether, seconds):
+# --- what needs a cluster of its own ----------------------------------------------------------------------------------
+
+def orders(options, bellwether):
+    """How soon what is asked for is done."""
+    rounds = options.rounds
+    with Witness() as witness, LocalCluster(bellwether, managers=3, workers=3) as cluster:
+        return {"starts": starts(cluster, witness, rounds),
+                "cancels": cancels(cluster, witness, max(1, rounds // 4)),
+                "deaf": deaf_cancels(cluster, witness, max(1, rounds // 10)),
+                "thresholds": judged(cluster, witness, max(1, rounds // 10))}
+
+
+def disturbances(options, bellwether):
+    """Runs in which nothing dies, their manager does, and all managers do."""
+    with Witness() as witness, LocalCluster(bellwether, managers=3, workers=3) as cluster:
+        return (disturbed(cluster, witness, options.seconds, lambda _: None),
+                [leader_dies(cluster, witness, options.seconds) for _ in range(options.repeats)],
+                managers_away(cluster, witness, options.away))
+
+
+def losses(options, bellwether):
+    """Runs one of whose workers dies."""
+    with Witness() as witness, LocalCluster(bellwether, managers=3, workers=4) as cluster:
+        return [worker_dies(cluster, witness, options.seconds) for _ in range(options.repeats)]
+
+
+def engine(options, bellwether):
     """Requests a second of 64 virtual users on one processor: on a worker, and in a local run, in turn."""
-    pairs = []
+    pairs, seconds = [], max(1, 2 * options.seconds // 5)
     with servers.nginx() as (plain, _):
-        with LocalCluster(bellwether, managers=1, workers=1, cpus={"m1": "0", "w1": "1"}) as cluster:
+        with LocalCluster(bellwether, managers=1, workers=1,
+                          cpus={"m1": SERVER_CPU, "w1": GENERATOR_CPU}) as cluster:
             path = Path(cluster.folder, "engine.yaml")
             path.write_text(f'workflows: {{load: {{vus: 64, duration: {seconds}s, steps: {{get: {{http: {{get: '
                             f'"{plain.url}"}}}}}}}}}}\n', encoding="ascii")
-            for _ in range(3):
+            for _ in range(options.repeats):
                 result = cluster.folder / "engine.json"
                 cluster.run(path, result).wait()
                 there = read(result)["totals"]["rate_per_s"]
-                run([bellwether, "run", str(path), "--cores", "1", "--pin", "1", "--ui", "none", "--out",
-                     f"json={result}"], seconds + 60)
+                run([bellwether, "run", str(path), "--cores", "1", "--ui", "none", "--no-store", "--out",
+                     f"json={result}"], seconds + 60, GENERATOR_CPU)
                 here = read(result)["totals"]["rate_per_s"]
                 pairs.append((there, here))
     return pairs
@@ -255,19 +284,12 @@ def uneven(figures, seconds):
 
 
 def compare(options, out):
-    bellwether = report.built(options.build, "src/cli/bellwether")
-    rounds = 5 if options.quick else options.rounds
-    with Witness() as witness, LocalCluster(bellwether, managers=3, workers=3) as cluster:
-        begun = starts(cluster, witness, rounds)
-        stopped = cancels(cluster, witness, max(3, rounds // 4))
-        deaf = deaf_cancels(cluster, witness, max(2, rounds // 10))
-        by_threshold = judged(cluster, witness, max(3, rounds // 10))
-        quiet = disturbed(cluster, witness, 20, lambda _: None)
-        dies = [leader_dies(cluster, witness) for _ in range(1 if options.quick else 3)]
-        away = managers_away(cluster, witness, 10 if options.quick else 30)
-    with Witness() as witness, LocalCluster(bellwether, managers=3, workers=4) as cluster:
-        lost = [worker_dies(cluster, witness) for _ in range(1 if options.quick else 3)]
-    pairs = engine(str(bellwether), 3 if options.quick else 8)
+    bellwether = needs.built(options.build, "bellwether")
+    parts = (orders, disturbances, losses, engine)
+    # One after the other; at the same time where no figure means anything.
+    with concurrent.futures.ThreadPoolExecutor(len(parts) if options.quick else 1) as pool:
+        done = [pool.submit(part, options, bellwether) for part in parts]
+    took, (quiet, dies, away), lost, pairs = (one.result() for one in done)
 
     rows = []
     for what, all_of in (("nothing", [quiet]), ("kill -9 of the job's manager", dies), ("all managers away", [away]),
@@ -282,19 +304,20 @@ def compare(options, out):
     out.table(f"{RATE} arrivals a second; what the run counted",
               ["what", "counted", "planned", "uneven seconds", "longest gap", "lost", "exit code"], rows)
     out.table("Times", ["what", "p50 s", "p99 s", "worst s", "rounds"],
-              [[what, f"{statistics.median(took):.3f}", f"{p99(took):.3f}", f"{max(took):.3f}", len(took)]
-               for what, took in (("client's start → first request", begun), ("job cancel → last request", stopped),
-                                  ("job cancel → end, of what ignores it", deaf),
-                                  ("first failed answer → last request, by a threshold", by_threshold))])
+              [[what, *(f"{value:.3f}" for value in (statistics.median(times), percentile(times, 99), max(times))),
+                len(times)]
+               for what, times in zip(("client's start → first request", "job cancel → last request",
+                                       "job cancel → end, of what ignores it",
+                                       "first failed answer → last request, by a threshold"), took.values())])
     ratio = statistics.median(there / here for there, here in pairs)
     out.table("64 virtual users on one processor, nginx on the other",
               ["on a worker, req/s", "local run, req/s", "ratio"],
               [[f"{there:.0f}", f"{here:.0f}", f"{there / here:.3f}"] for there, here in pairs])
-    moved = max(x["to"] - x["from"] for one in lost for x in one["lost"])
-    out.goals([("submit to first request, p99, s", p99(begun), "<=", 0.25, "{:.3f}"),
-               ("cancel to last request, p99, s", p99(stopped), "<=", 0.5, "{:.3f}"),
-               ("cancel of what ignores it (grace 5 s), worst, s", max(deaf), "<=", 6, "{:.3f}"),
-               ("behind the load, thresholds, worst, s", max(by_threshold) - 1, "<=", 2, "{:.3f}"),
+    moved = max((x["to"] - x["from"] for one in lost for x in one["lost"]), default=0)
+    out.goals([("submit to first request, p99, s", percentile(took["starts"], 99), "<=", 0.25, "{:.3f}"),
+               ("cancel to last request, p99, s", percentile(took["cancels"], 99), "<=", 0.5, "{:.3f}"),
+               ("cancel of what ignores it (grace 5 s), worst, s", max(took["deaf"]), "<=", 6, "{:.3f}"),
+               ("behind the load, thresholds, worst, s", max(took["thresholds"]) - 1, "<=", 2, "{:.3f}"),
                ("requests lost when the manager dies",
                 sum(RATE * round(one["run"]["elapsed_s"]) - one["totals"]["requests"] for one in dies), "<=", 0,
                 "{:.0f}"),
@@ -302,11 +325,15 @@ def compare(options, out):
                 RATE * round(away["run"]["elapsed_s"]) - away["totals"]["requests"], "<=", 0, "{:.0f}"),
                ("a dead worker's share elsewhere, s", moved, "<=", 5, "{:.2f}"),
                ("engine on a worker / local", ratio, ">=", 0.97, "{:.3f}")])
-    out.raw = {"starts": begun, "cancels": stopped, "deaf": deaf, "thresholds": by_threshold, "engine": pairs}
+    out.raw = {**took, "engine": pairs}
 
 
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
     arguments.add_argument("--rounds", type=int, default=100,
                            help="of starts; a quarter as many of cancels (default 100)")
-    report.main("jobs", arguments, compare)
+    arguments.add_argument("--repeats", type=int, default=3, help="of deaths, and of pairs of runs (default 3)")
+    arguments.add_argument("--seconds", type=int, default=20, help="of a run in which something dies (default 20)")
+    arguments.add_argument("--away", type=int, default=30, metavar="SECONDS",
+                           help="for which all managers are away (default 30)")
+    report.main(arguments, compare, rounds=1, repeats=1, seconds=3, away=1)

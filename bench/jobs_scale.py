@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# builds: bellwether workers job_watcher
 """What hundreds of workers cost their managers: one job over all of them.
 
 The workers are one process (bench/workers.cc): the product's membership, connections and worker, with shares that make
@@ -16,18 +17,12 @@ import subprocess
 import time
 from pathlib import Path
 
-from lib import report
+from lib import needs, report
 from lib.cluster import LocalCluster
-from lib.processes import Failure, free_port
+from lib.processes import GENERATOR_CPU, SERVER_CPU, Failure, cpu_s, free_port, leashed, pinned
+from lib.report import percentile
 
-TICKS = 100
 STEPS = 10
-WARM_UP = 5  # seconds of the run that are not looked at
-
-
-def processor_seconds(pid):
-    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def loopback_bytes():
@@ -59,13 +54,12 @@ def knows_all(cluster, manager, count):
 
 
 @contextlib.contextmanager
-def crowd(build, cluster, count, cpu):
+def crowd(build, cluster, count):
     """So many workers, which have joined."""
     seeds = ",".join(f"127.0.0.1:{cluster.ports[name]}" for name in cluster.managers())
-    command = [report.built(build, "bench/workers"), str(count), str(cluster.folder / "secret"), str(free_port()),
-               seeds]
-    with open(cluster.folder / "workers.log", "wb") as log:
-        workers = subprocess.Popen(["taskset", "-c", cpu, *command], stdout=log, stderr=log, start_new_session=True)
+    command = [needs.built(build, "workers"), count, cluster.folder / "secret", free_port(), seeds]
+    with open(cluster.folder / "workers.log", "wb") as log, pinned(GENERATOR_CPU):
+        workers = subprocess.Popen(leashed(command), stdout=log, stderr=log, start_new_session=True)
     try:
         deadline = time.monotonic() + 180
         while time.monotonic() < deadline:
@@ -74,7 +68,7 @@ def crowd(build, cluster, count, cpu):
             with contextlib.suppress(Failure):
                 if all(knows_all(cluster, name, count) for name in cluster.managers()):
                     break
-            time.sleep(1)
+            time.sleep(0.5)
         else:
             raise Failure(f"{count} workers were not known within 180 s")
         yield workers
@@ -88,31 +82,31 @@ def crowd(build, cluster, count, cpu):
 
 
 def usage(pids):
-    return {name: processor_seconds(pid) for name, pid in pids.items()}, loopback_bytes(), time.monotonic()
+    return {name: cpu_s(pid) for name, pid in pids.items()}, loopback_bytes(), time.monotonic()
 
 
-def one_run(options, managers, count, seconds):
+def one_run(options, managers):
     """A job over all workers: what the processes used of their processors, and what a watcher saw."""
-    bellwether = report.built(options.build, "src/cli/bellwether")
-    cpus = {f"m{i + 1}": "0" for i in range(managers)}
+    bellwether, count = needs.built(options.build, "bellwether"), options.workers
+    cpus = {f"m{i + 1}": SERVER_CPU for i in range(managers)}
     with LocalCluster(bellwether, managers=managers, workers=0, cpus=cpus, profile="wan") as cluster, \
-            crowd(options.build, cluster, count, "1") as workers:
-        time.sleep(5)
+            crowd(options.build, cluster, count) as workers:
+        time.sleep(options.warm_up)
         pids = {name: cluster.children[name].pid for name in cluster.managers()} | {"workers": workers.pid}
         before, _, begun = usage(pids)
-        time.sleep(5)
+        time.sleep(options.warm_up)
         after, _, ended = usage(pids)
         idle = {name: (after[name] - before[name]) / (ended - begun) for name in pids}
-        job = cluster.ask("submit", str(scenario(cluster.folder, count, seconds)))["job"]
+        job = cluster.ask("submit", str(scenario(cluster.folder, count, options.seconds)))["job"]
         places = ",".join(f"127.0.0.1:{cluster.ports[name]}" for name in cluster.managers())
-        watcher = subprocess.Popen([report.built(options.build, "bench/job_watcher"), str(cluster.folder / "secret"),
-                                    places, job], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        command = [needs.built(options.build, "job_watcher"), cluster.folder / "secret", places, job]
+        watcher = subprocess.Popen(leashed(command), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            time.sleep(WARM_UP)
+            time.sleep(options.warm_up)
             before, bytes_before, begun = usage(pids)
-            time.sleep(seconds - 2 * WARM_UP)
+            time.sleep(options.seconds - 2 * options.warm_up)
             after, bytes_after, ended = usage(pids)
-            out, err = watcher.communicate(timeout=seconds + 60)
+            out, err = watcher.communicate(timeout=options.seconds + 60)
         finally:
             watcher.kill()
         if watcher.returncode != 0:
@@ -129,37 +123,33 @@ def one_run(options, managers, count, seconds):
             "answers": [json.loads(line) for line in out.splitlines()]}
 
 
-def ranked(values, percent):
-    return sorted(values)[max(0, round(percent / 100 * len(values)) - 1)]
-
-
-def seen(run, seconds):
+def seen(run, options):
     """(ages of the counters, how far the run was ahead of its closed seconds when one of them was closed)."""
-    steady = [one for one in run["answers"] if one["state"] == "running" and WARM_UP < one["run_s"] < seconds]
-    if not steady:
-        raise Failure("the watcher saw nothing of the run")
+    steady = [one for one in run["answers"]
+              if one["state"] == "running" and options.warm_up < one["run_s"] < options.seconds]
     behind = [now["run_s"] - now["closed_s"] for last, now in zip(steady, steady[1:])
               if now["closed_s"] > last["closed_s"]]
+    if not behind:
+        raise Failure("the watcher saw no second of the run closed")
     return [one["age_s"] for one in steady], behind
 
 
 def compare(options, out):
     files = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (files[1], files[1]))
-    seconds = 20 if options.quick else 60
-    runs = [one_run(options, managers, options.workers, seconds) for managers in options.managers]
+    runs = [one_run(options, managers) for managers in options.managers]
     rows, watched = [], []
     for run in runs:
-        ages, behind = seen(run, seconds)
+        ages, behind = seen(run, options)
         run["age_max"] = max(ages)
         others = [used for name, used in run["used"].items() if name not in (run["owner"], "workers")]
         rows.append([run["managers"], run["workers"], f"{run['used'][run['owner']]:.2f}",
                      f"{max(others):.2f}" if others else "", f"{run['idle'][run['owner']]:.2f}",
                      f"{run['used']['workers']:.2f}", f"{run['bytes'] / 1e6:.1f}"])
-        watched.append([run["managers"], f"{statistics.median(ages):.3f}", f"{ranked(ages, 99):.3f}",
-                        f"{max(ages):.3f}", f"{statistics.median(behind):.3f}", f"{ranked(behind, 99):.3f}",
+        watched.append([run["managers"], f"{statistics.median(ages):.3f}", f"{percentile(ages, 99):.3f}",
+                        f"{max(ages):.3f}", f"{statistics.median(behind):.3f}", f"{percentile(behind, 99):.3f}",
                         f"{max(behind):.3f}", sum(one > 1.5 for one in behind)])
-    out.table(f"One job over all workers, {seconds} s: processors used",
+    out.table(f"One job over all workers, {options.seconds} s: processors used",
               ["managers", "workers", "the job's manager", "another manager", "the job's manager before",
                "all workers", "loopback MB/s"], rows)
     out.table("What a watcher saw",
@@ -174,5 +164,8 @@ def compare(options, out):
 if __name__ == "__main__":
     arguments = report.parser(__doc__)
     arguments.add_argument("--workers", type=int, default=500)
-    arguments.add_argument("--managers", type=int, nargs="+", default=[1, 3])
-    report.main("jobs_scale", arguments, compare)
+    arguments.add_argument("--managers", type=int, nargs="+", default=[1, 3], help="one run for each (default 1 3)")
+    arguments.add_argument("--seconds", type=int, default=60, help="length of a run (default 60)")
+    arguments.add_argument("--warm-up", type=int, default=5, metavar="SECONDS",
+                           help="at either end of a run that are not looked at (default 5)")
+    report.main(arguments, compare, workers=20, managers=[1], seconds=6, warm_up=1)

@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# builds: bellwether leases
+# installs: redis-server redis-tools etcd-server etcd-client
 """One leader at a time: beside flock(1) and `etcdctl lock`, and what it costs.
 
 Real processes, one lease for all. Each round has a holder and one that waits behind it; then the holder's process is
@@ -7,8 +9,8 @@ one begins; the overlap is for how long the work of the old one still runs after
 kept them apart. The work writes down the time every 2 ms for as long as it lives.
 """
 
+import concurrent.futures
 import dataclasses
-import importlib.util
 import json
 import os
 import signal
@@ -19,8 +21,11 @@ import tempfile
 import time
 from pathlib import Path
 
-from lib import report
-from lib.processes import Failure, find, run
+from lib import needs, report
+from lib.processes import Failure, leashed, run
+from lib.testing import modules
+
+redis, etcd, cut, daemon = modules("integration", "redis", "etcd", "cut", "daemon")
 
 WORK = ["python3", "-I", "-S", "-c", """
 import os, sys, time
@@ -32,19 +37,9 @@ while True:
 PATIENCE = 90  # s
 
 
-def real_servers():
-    """The servers that the integration tests start: tests/integration/lib, under a name of its own."""
-    folder = report.ROOT / "tests/integration/lib"
-    spec = importlib.util.spec_from_file_location("real", folder / "__init__.py",
-                                                  submodule_search_locations=[str(folder)])
-    sys.modules["real"] = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(sys.modules["real"])
-    return {name: importlib.import_module(f"real.{name}") for name in ("redis", "etcd", "cut", "daemon")}
-
-
 @dataclasses.dataclass
 class Way:
-    """One way to run a command while holding a key. `command(side)`: without the work; side 0 or 1 of a round."""
+    """One way to run a command while holding a key. `command(side, key)`: without the work; side 0 or 1 of a round."""
     name: str
     command: object
     cuts: list = dataclasses.field(default_factory=list)  # before its store, one for each side
@@ -59,24 +54,19 @@ def lines(file):
     return [tuple(map(int, line.split())) for line in text.splitlines() if line.count(" ") == 1]
 
 
-def wait_for(what, condition, limit_s=PATIENCE):
-    deadline = time.monotonic() + limit_s
-    while not (answer := condition()):
-        if time.monotonic() > deadline:
-            raise Failure(f"this never came: {what}")
-        time.sleep(0.005)
-    return answer
-
-
 class Round:
     def __init__(self, way, folder):
         self.way = way
-        self.file = Path(tempfile.mkstemp(dir=folder)[1])
+        handle, path = tempfile.mkstemp(prefix="work-", dir=folder)
+        os.close(handle)
+        self.file = Path(path)
         self.processes = []
 
     def start(self, side):
-        process = subprocess.Popen([*map(str, self.way.command(side)), *WORK, self.file], stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True,
+        # A key of each round's own: claims that are left behind are in nobody's way.
+        command = [*self.way.command(side, self.file.name.replace("work", "key")), *WORK, self.file]
+        process = subprocess.Popen(leashed(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL, start_new_session=True,
                                    env={**os.environ, "XDG_STATE_HOME": str(self.file.parent / "state")})
         self.processes.append(process)
         return process
@@ -84,18 +74,18 @@ class Round:
     def measure(self, lose, waits, patience):
         """(takeover, overlap) in seconds. The holder is lost so long after the second began to wait."""
         holder = self.start(0)
-        old = wait_for(f"{self.way.name}: the first holder", lambda: lines(self.file))[0][0]
+        old = daemon.until(f"{self.way.name}: the first holder", lambda: lines(self.file), PATIENCE)[0][0]
         self.start(1)
         time.sleep(waits)
         begun = time.clock_gettime_ns(time.CLOCK_BOOTTIME)
         lose(holder)
-        first = wait_for(f"{self.way.name}: the second holder",
-                         lambda: next((line for line in lines(self.file) if line[0] != old), None))
+        first = daemon.until(f"{self.way.name}: the second holder",
+                             lambda: next((line for line in lines(self.file) if line[0] != old), None), PATIENCE)
         # The old work may end soon, or run on: that is what is to be seen.
         deadline = time.monotonic() + patience
-        while time.monotonic() < deadline and alive(old):
+        while time.monotonic() < deadline and daemon.lives(old):
             time.sleep(0.01)
-        ran_on = alive(old)
+        ran_on = daemon.lives(old)
         last = max(at for pid, at in lines(self.file) if pid == old)
         return (first[1] - begun) / 1e9, None if ran_on else (last - first[1]) / 1e9
 
@@ -109,13 +99,6 @@ class Round:
             quietly_kill(pid)
 
 
-def alive(pid):
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] not in "ZX"
-    except OSError:
-        return False
-
-
 def quietly_kill(pid):
     try:
         os.kill(pid, signal.SIGKILL)
@@ -123,65 +106,69 @@ def quietly_kill(pid):
         pass
 
 
-def ways(options, servers, folder):
+def ways(options, redis, etcd, folder):
     """The ways after a kill, and those after a cut."""
-    ours = report.built(options.build, "src/cli/bellwether")
-    redis, etcd, cut = servers["redis"], servers["etcd"], servers["cut"]
-    find("flock", "util-linux")
+    ours = needs.built(options.build, "bellwether")
+    needs.find("flock")
 
     def lead(url):
-        return lambda side: [ours, "lead", "--via", url(side), "--key", "bench", "--ttl", f"{options.ttl}s", "-q",
-                             "--trust-empty", "--"]
+        return lambda side, key: [ours, "lead", "--via", url(side), "--key", key, "--ttl", f"{options.ttl}s", "-q",
+                                  "--trust-empty", "--"]
 
     def etcdctl(port):
-        return lambda side: ["etcdctl", "--endpoints", f"http://127.0.0.1:{port(side)}", "lock", "--ttl", options.ttl,
-                             "bench-lock", "--"]
+        return lambda side, key: ["etcdctl", "--endpoints", f"http://127.0.0.1:{port(side)}", "lock", "--ttl",
+                                  options.ttl, f"lock-{key}", "--"]
 
     def flock(*flags):
-        return lambda side: ["flock", *flags, folder / "lock"]
+        return lambda _, key: ["flock", *flags, folder / key]
 
-    redis_cuts = [cut.Cut(redis), cut.Cut(redis)]
-    etcd_cuts = [cut.Cut(etcd), cut.Cut(etcd)]
-    killed = [Way("flock(1), killed with its command", flock(), whole_group=True),
-              Way("flock(1) --close", flock("--close")),
-              Way("etcdctl lock", etcdctl(lambda _: etcd.port)),
-              Way("bellwether, flock:, killed with its command", lead(lambda _: f"flock:{folder / 'locks'}"),
-                  whole_group=True),
-              Way("bellwether, flock:", lead(lambda _: f"flock:{folder / 'locks'}")),
-              Way("bellwether, redis:", lead(lambda _: redis.url)),
-              Way("bellwether, etcd:", lead(lambda _: etcd.url))]
-    cut_off = [Way("etcdctl lock", etcdctl(lambda side: etcd_cuts[side].port), etcd_cuts),
-               Way("bellwether, redis:", lead(lambda side: redis.url_at(redis_cuts[side].port)), redis_cuts),
-               Way("bellwether, etcd:", lead(lambda side: etcd.url_at(etcd_cuts[side].port)), etcd_cuts)]
-    return killed, cut_off
+    def host_lock(_):
+        return f"flock:{folder / 'locks'}"
+
+    def cut_off(name, make, store):
+        cuts = [cut.Cut(store), cut.Cut(store)]
+        return Way(name, make(lambda side: cuts[side].port), cuts)
+
+    return ([Way("flock(1), killed with its command", flock(), whole_group=True),
+             Way("flock(1) --close", flock("--close")),
+             Way("etcdctl lock", etcdctl(lambda _: etcd.port)),
+             Way("bellwether, flock:, killed with its command", lead(host_lock), whole_group=True),
+             Way("bellwether, flock:", lead(host_lock)),
+             Way("bellwether, redis:", lead(lambda _: redis.url)),
+             Way("bellwether, etcd:", lead(lambda _: etcd.url))],
+            [cut_off("etcdctl lock", etcdctl, etcd),
+             cut_off("bellwether, redis:", lambda port: lead(lambda side: redis.url_at(port(side))), redis),
+             cut_off("bellwether, etcd:", lambda port: lead(lambda side: etcd.url_at(port(side))), etcd)])
 
 
-def contest(options, servers, folder, killed, cut_off):
-    for turn in range(options.rounds):
-        # At every part of the interval between two renewals: who has renewed just now is succeeded later.
-        waits = 0.5 + options.ttl / 3 * turn / options.rounds
-        for group in (killed, cut_off):
-            for way in group:
-                one = Round(way, folder)
+def contest(options, folder, all_ways):
+    """Each way in turn; all at the same time where no figure means anything."""
+    def once(way, waits):
+        one = Round(way, folder)
 
-                def lose(holder, way=way):
-                    if way.cuts:
-                        way.cuts[0].black()
-                    elif way.whole_group:
-                        for pid in [holder.pid, *servers["daemon"].descendants(holder.pid)]:
-                            quietly_kill(pid)
-                    else:
-                        holder.kill()
-                try:
-                    takeover, overlap = one.measure(lose, waits, 2 * options.ttl)
-                finally:
-                    one.end()
-                    for cut in way.cuts:
-                        cut.open()
-                way.takeovers.append(takeover)
-                way.overlaps.append(overlap)
-                time.sleep(0 if way.name.startswith("flock") else options.ttl * 1.1)  # claims left behind run out
-        print(f"  round {turn + 1} of {options.rounds} done", file=sys.stderr)
+        def lose(holder):
+            if way.cuts:
+                way.cuts[0].black()
+            elif way.whole_group:
+                for pid in [holder.pid, *daemon.descendants(holder.pid)]:
+                    quietly_kill(pid)
+            else:
+                holder.kill()
+        try:
+            takeover, overlap = one.measure(lose, waits, 2 * options.ttl)
+        finally:
+            one.end()
+            for each in way.cuts:
+                each.open()
+        way.takeovers.append(takeover)
+        way.overlaps.append(overlap)
+
+    with concurrent.futures.ThreadPoolExecutor(len(all_ways) if options.quick else 1) as pool:
+        for turn in range(options.rounds):
+            # At every part of the interval between two renewals: who has renewed just now is succeeded later.
+            waits = 0.5 + options.ttl / 3 * turn / options.rounds
+            list(pool.map(once, all_ways, [waits] * len(all_ways)))
+            print(f"  round {turn + 1} of {options.rounds} done", file=sys.stderr)
 
 
 def rows(group, floor):
@@ -194,7 +181,7 @@ def rows(group, floor):
 
 
 def tool(options, *words, limit_s=300):
-    finished = run([report.built(options.build, "bench/leases"), *map(str, words)], limit_s)
+    finished = run([needs.built(options.build, "leases"), *map(str, words)], limit_s)
     if finished.code != 0:
         raise Failure(f"leases {words[0]} ended with {finished.code}: {finished.stderr.strip()}")
     return json.loads(finished.stdout)
@@ -218,19 +205,22 @@ def takeover_goals(killed, cut_off):
 
 
 def costs(options, out, redis):
-    keys, watched, seconds = (500, 20_000, 5) if options.quick else (10_000, 1_000_000, 30)
-    renewed = tool(options, "renew", redis.url, keys, 15, seconds)
-    heap = tool(options, "watch", watched)
+    lease_s = 5 * options.ttl
+    renewed = tool(options, "renew", redis.url, options.keys, lease_s, options.seconds)
+    if renewed["elected"] == 0:
+        raise Failure(f"of {options.keys} keys none was led")
+    heap = tool(options, "watch", options.watched)
     check = tool(options, "check")
     out.table("Cost of one process", ["what", "figure"], [
-        [f"{renewed['elected']:,} keys led over one Redis, lease 15 s: processors used", f"{renewed['cpu_per_s']:.3f}"],
+        [f"{renewed['elected']:,} keys led over one Redis, lease {lease_s} s: processors used",
+         f"{renewed['cpu_per_s']:.3f}"],
         ["... renewals per second", f"{renewed['renewals'] / renewed['seconds']:,.0f}"],
         ["... renewals more than 250 ms late", renewed["late"]],
         ["... terms lost", renewed["lost"]],
         [f"heap for each of {heap['keys']:,} keys watched, bytes", f"{heap['bytes_per_key']:.0f}"],
         ["valid_for(now), ns", f"{check['valid_for_ns']:.2f}"],
         ["... with a reading of the boot clock, ns", f"{check['with_clock_ns']:.2f}"]])
-    out.goals([("keys led", renewed["elected"], ">=", keys, "{:,}"),
+    out.goals([("keys led", renewed["elected"], ">=", options.keys, "{:,}"),
                ("late renewals", renewed["late"], "<=", 0, "{}"),
                ("processors for renewals", renewed["cpu_per_s"], "<=", 0.5, "{:.3f}"),
                ("bytes for each watched key", heap["bytes_per_key"], "<=", 1024, "{:.0f}"),
@@ -239,16 +229,15 @@ def costs(options, out, redis):
 
 
 def compare(options, out):
-    if options.quick:
-        options.rounds = 1
-    servers = real_servers()
+    for program in ("redis-server", "redis-cli", "etcd", "etcdctl"):
+        needs.find(program)
     with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as name:
         folder = Path(name)
-        started = {"redis": servers["redis"].Redis(folder / "redis"), "etcd": servers["etcd"].Etcd(folder / "etcd")}
+        servers = redis.Redis(folder / "redis"), etcd.Etcd(folder / "etcd")
         try:
-            servers["daemon"].start_all(*started.values())
-            killed, cut_off = ways(options, {**servers, **started}, folder)
-            contest(options, servers, folder, killed, cut_off)
+            daemon.start_all(*servers)
+            killed, cut_off = ways(options, *servers, folder)
+            contest(options, folder, killed + cut_off)
             header = ["holder", "takeover s", "× the first", "overlap of the old work s"]
             out.table(f"After kill -9 of the holder, lease {options.ttl} s", header, rows(killed, killed[0]))
             out.table(f"After the holder's store was cut off, lease {options.ttl} s", header, rows(cut_off, cut_off[0]))
@@ -256,9 +245,9 @@ def compare(options, out):
                        "alive two leases after the next one had begun. flock(1) whose process is killed alone leaves "
                        "the lock to its command (the next one waits for that), or with --close to nobody.")
             out.goals(takeover_goals(killed, cut_off))
-            raw = costs(options, out, started["redis"])
+            raw = costs(options, out, servers[0])
         finally:
-            for server in started.values():
+            for server in servers:
                 server.stop()
     out.raw = {"ttl_s": options.ttl, **raw, **{
         f"{kind}: {way.name}": {"takeovers_s": way.takeovers, "overlaps_s": way.overlaps}
@@ -269,4 +258,7 @@ if __name__ == "__main__":
     arguments = report.parser(__doc__)
     arguments.add_argument("--rounds", type=int, default=5, help="losses of each holder (default 5)")
     arguments.add_argument("--ttl", type=int, default=3, help="the lease in seconds (default 3)")
-    report.main("leadership", arguments, compare)
+    arguments.add_argument("--keys", type=int, default=10_000, help="led by one process (default 10000)")
+    arguments.add_argument("--watched", type=int, default=1_000_000, help="keys of a listing (default 1000000)")
+    arguments.add_argument("--seconds", type=int, default=30, help="in which renewals are counted (default 30)")
+    report.main(arguments, compare, rounds=1, ttl=4, keys=50, watched=1000, seconds=2)

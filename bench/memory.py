@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# builds: bellwether
+# installs: nginx-light openssl
 """What a waiting virtual user costs, and whether a long run grows.
 
 Memory is the resident set of the process; kernel memory of sockets is not in it. What a virtual user costs is the
@@ -15,37 +17,43 @@ import tempfile
 import time
 from pathlib import Path
 
-from lib import clients, report, servers
+from lib import clients, needs, report, servers
 from lib.processes import Background, Failure, allow_descriptors
 
-SETTLED_S = 2  # the resident set has not grown by more than a page a second for so long
 SETTLE_LIMIT_S = 60
 RATE = 20000
 DESCRIPTORS_SPARE = 1000  # beside one for each connection
 
 
-def settled_rss_kib(process):
+def rss_kib(process):
+    return process.memory_kib("VmRSS")[0]
+
+
+def settled_rss_kib(process, settled_s):
     deadline = time.monotonic() + SETTLE_LIMIT_S
-    last, since = process.rss_kib(), time.monotonic()
-    while time.monotonic() < since + SETTLED_S:
+    last, since = rss_kib(process), time.monotonic()
+    while time.monotonic() < since + settled_s:
         if time.monotonic() > deadline:
             raise Failure(f"after {SETTLE_LIMIT_S} s memory still grows")
         time.sleep(0.1)
-        now = process.rss_kib()
+        now = rss_kib(process)
         if now > last + 4:
             last, since = now, time.monotonic()
     return last
 
 
-def waiting_kib(program, scenario, site, vus):
+def waiting_kib(program, scenario, site, vus, settled_s):
     client = clients.Bellwether(program, scenario, "bellwether", VUS=vus)
     # Those without a connection need no descriptors, which the product cannot know beforehand.
     command = client.command(site, None) + (["--ignore-limits"] if scenario == "idle" else [])
     with Background(command, cpu=clients.GENERATOR_CPU) as process:
-        time.sleep(1)
-        kib = settled_rss_kib(process)
-        if scenario != "idle" and site.connections() < vus:
-            raise Failure(f"of {vus} virtual users only {site.connections()} are connected")
+        deadline = time.monotonic() + SETTLE_LIMIT_S
+        while scenario != "idle" and site.connections() < vus:
+            if time.monotonic() > deadline:
+                raise Failure(f"of {vus} virtual users only {site.connections()} are connected")
+            time.sleep(0.05)
+        time.sleep(settled_s / 2)
+        kib = settled_rss_kib(process, settled_s)
         process.end(signal.SIGKILL)  # it would wait out an hour of thinking
     return kib
 
@@ -69,38 +77,37 @@ def many_steps(folder, series, rate):
 
 
 def long_run(program, site, minutes, scenario="arrival"):
-    """[minute, KiB] after 10 s and then after each of the minutes."""
+    """[minute, KiB] after 10 s at most, and then after each of the minutes."""
     client = clients.Bellwether(program, scenario, "bellwether")
     samples = []
     with Background(client.command(site, int(max(minutes) * 60) + 30), cpu=clients.GENERATOR_CPU) as process:
         began = time.monotonic()
         for minute in sorted({min(1 / 6, *minutes), *minutes}):
             time.sleep(max(0.0, began + minute * 60 - time.monotonic()))
-            samples.append([minute, process.rss_kib()])
+            samples.append([minute, rss_kib(process)])
         process.end(signal.SIGINT)
     return samples
 
 
 def compare(options, out):
-    program = report.built(options.build, "src/cli/bellwether")
-    minutes = [0.05, 0.1, 0.2] if options.quick else options.minutes
-    series_minutes = minutes if options.quick else options.series_minutes
-    allow_descriptors(max([*options.connected, servers.MOST_CONNECTIONS]) + DESCRIPTORS_SPARE)
+    program = needs.built(options.build, "bellwether")
+    minutes = options.minutes
+    allow_descriptors(max([*options.connected, 0]) + DESCRIPTORS_SPARE)
     rows, figures = [], []
     with servers.nginx() as (site, _):
         for scenario, what, sizes in (("idle", "waiting, no connection", options.vus),
                                       ("connected", "waiting, connection open", options.connected),
                                       ("waiting.lua", "waiting in a Lua function, connection open", options.connected)):
-            one = waiting_kib(program, scenario, site, 1)
+            one = waiting_kib(program, scenario, site, 1, options.settled)
             for vus in sizes:
-                kib = waiting_kib(program, scenario, site, vus)
+                kib = waiting_kib(program, scenario, site, vus, options.settled)
                 figures.append({"what": scenario, "vus": vus, "rss_kib": kib, "kib_per_vu": (kib - one) / (vus - 1)})
                 rows.append([what, f"{vus:,}", f"{kib / 1024:.1f}", f"{figures[-1]['kib_per_vu']:.2f}"])
         out.table("Virtual users that wait", ["what", "virtual users", "process MiB", "KiB each"], rows)
         samples = long_run(program, site, minutes) if minutes else []
         with tempfile.TemporaryDirectory(prefix="bellwether-bench-") as folder:
-            series = [(count, long_run(program, site, series_minutes, many_steps(folder, count, options.series_rate)))
-                      for count in options.series]
+            series = [(count, long_run(program, site, options.series_minutes,
+                                       many_steps(folder, count, options.series_rate))) for count in options.series]
     if samples:
         out.table("A long run, 20,000 requests a second", ["after", "process MiB"],
                   [[f"{minute * 60:.0f} s", f"{kib / 1024:.1f}"] for minute, kib in samples])
@@ -134,4 +141,7 @@ if __name__ == "__main__":
     arguments.add_argument("--series-minutes", type=float, nargs="+", default=[2, 4, 8],
                            help="when to look at them (default 2 4 8)")
     arguments.add_argument("--series-rate", type=int, default=RATE, help=f"requests a second in them (default {RATE})")
-    report.main("memory", arguments, compare)
+    arguments.add_argument("--settled", type=float, default=2, metavar="SECONDS",
+                           help="in which memory must not grow before it counts (default 2)")
+    report.main(arguments, compare, vus=[50], connected=[50], minutes=[0.01], series=[3], series_rate=300, settled=0.3,
+                series_minutes=[0.005, 0.01, 0.02])

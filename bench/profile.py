@@ -1,4 +1,6 @@
 #!/usr/bin/env python3
+# builds: bellwether
+# installs: nginx-light openssl linux-perf
 """Where the time of a request goes: the generator under perf, by part and by function."""
 
 import re
@@ -6,8 +8,8 @@ import subprocess
 import sys
 import tempfile
 
-from lib import clients, report, servers
-from lib.processes import find
+from lib import clients, needs, report, servers
+from lib.processes import Failure
 
 
 def perf_report(perf, data, sort, least_percent):
@@ -18,20 +20,30 @@ def perf_report(perf, data, sort, least_percent):
     return [[share, " ".join(what.split())] for share, what in lines]
 
 
+def usable_perf(record):
+    """Kernels and containers may forbid it."""
+    tried = subprocess.run([*record, "/dev/null", "--", "true"], capture_output=True, text=True, check=False)
+    if tried.returncode != 0:
+        raise needs.Missing(f"perf may not record here: {tried.stderr.strip()}")
+
+
 def compare(options, out):
-    seconds = 1 if options.quick else options.seconds
-    perf = find("perf", "linux-perf")
-    client = clients.Bellwether(report.built(options.build, "src/cli/bellwether"), options.scenario, "bellwether")
+    perf = needs.find("perf")
+    # cpu-clock: virtual machines often have no hardware counters.
+    record = [perf, "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o"]
+    usable_perf(record)
+    client = clients.Bellwether(needs.built(options.build, "bellwether"), options.scenario, "bellwether")
     with servers.nginx() as (site, tls_site), tempfile.NamedTemporaryFile(prefix="bellwether-perf-") as data:
         where = tls_site if options.scenario == "tls" else site
-        # cpu-clock: virtual machines often have no hardware counters.
-        record = [perf, "record", "-q", "-e", "cpu-clock", "-F", "1999", "-o", data.name, "--"]
-        client.command, plain = (lambda *arguments: record + plain(*arguments)), client.command
-        client.run(where, seconds)
+        plain = client.command
+        client.command = lambda *arguments: [*record, data.name, "--", *plain(*arguments)]
+        client.run(where, options.seconds)
         parts = perf_report(perf, data.name, "dso", 0.1)
         functions = perf_report(perf, data.name, "dso,symbol", options.percent)
+    if not functions:
+        raise Failure("perf saw no function at all")
     print(f"({len(functions)} functions above {options.percent} %)", file=sys.stderr)
-    out.table(f"{options.scenario}, {seconds} s: by part", ["share", "part"], parts)
+    out.table(f"{options.scenario}, {options.seconds} s: by part", ["share", "part"], parts)
     out.table("By function", ["share", "function"], functions)
     out.raw = {"parts": parts, "functions": functions}
 
@@ -41,4 +53,4 @@ if __name__ == "__main__":
     arguments.add_argument("--seconds", type=int, default=5, help="length of the run (default 5)")
     arguments.add_argument("--scenario", default="plain", choices=["plain", "extract", "tls", "arrival"])
     arguments.add_argument("--percent", type=float, default=0.5, help="least share that is shown (default 0.5)")
-    report.main("profile", arguments, compare)
+    report.main(arguments, compare, seconds=1)

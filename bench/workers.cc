@@ -61,14 +61,14 @@ struct Work {
   // Latencies of each step around a middle of its own, as of a service that answers in some milliseconds: 200 different
   // ones in a second.
   metrics::Window draw(Prng& prng) const {
-    metrics::Window window(aggregate::shape_of(*plan), nullptr);
+    metrics::Window window(aggregate::shape_of(*plan));
     for (std::size_t s = 0; s < window.steps.size(); ++s) {
       metrics::StepWindow& step = window.steps[s];
       const int64_t middle = 1'000'000 * static_cast<int64_t>(s + 2);
       for (uint64_t n = 0; n < kRequests; ++n) {
         const Duration took = Duration::nanos(middle + prng.between(0, 199) * middle / 200);
         ++step.count;
-        ++step.status[200];
+        step.status.add(200, 1);
         step.bytes_sent += 200;
         step.bytes_received += 2'000;
         step.service.record(took);

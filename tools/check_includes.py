@@ -14,16 +14,17 @@ import house
 
 UP_TO_REPORT = "report aggregate script lua native vuser client codec plan scenario yaml metrics runtime base"
 
-KEEP = "membership election dispatch resilience health wire proto"
+KEEP = "message membership election register dispatch resilience health wire proto"
 UP_TO_CLUSTER = f"{KEEP} discovery link journal web store yaml codec runtime base"
-UP_TO_NODES = (f"local_cluster client_node node_cluster manager_node worker_node copies jobs cluster_vote "
-               f"cluster_context cluster {UP_TO_CLUSTER} "
+UP_TO_NODES = (f"local_cluster client_node node_roles node_cluster manager_node worker_node cluster_register "
+               f"cluster_vote cluster_context cluster {UP_TO_CLUSTER} "
                f"signature secret dispatch_codec account share node results compare lead console target {UP_TO_REPORT}")
 
 # (files, room, what it may include beside itself, pure). The first line that matches a file gives its room.
 ROOMS = [
     ("src/base/*", "base", "", False),
     ("src/runtime/*", "runtime", "base", False),
+    ("src/message/*", "message", "base", True),
     ("src/metrics/*", "metrics", "base", True),
     ("src/signature/*", "signature", "base", True),
     ("src/secret/*", "secret", "base", True),
@@ -32,17 +33,17 @@ ROOMS = [
     ("src/wire/link/*", "link", "wire proto runtime base", False),
     ("src/wire/*", "wire", "proto base", True),
     ("src/membership/*", "membership", "proto base", True),
-    ("src/dispatch/codec/*", "dispatch_codec", "proto dispatch account resilience wire scenario plan election base",
-     True),
+    ("src/register/*", "register", "message wire election base", True),
+    ("src/dispatch/codec/*", "dispatch_codec",
+     "message proto register dispatch account resilience wire scenario plan election base", True),
     ("src/dispatch/*", "dispatch", "plan resilience election base", True),
     ("src/resilience/*", "resilience", "base", True),
     ("src/health/*", "health", "base", True),
     ("src/cluster/discovery/*", "discovery", "base", True),
-    ("src/cluster/copies/*", "copies", f"cluster {UP_TO_CLUSTER}", False),
-    ("src/cluster/jobs/*", "jobs", f"cluster {UP_TO_CLUSTER}", False),
-    ("src/cluster/context/*", "cluster_context", f"copies jobs lead cluster_vote cluster {UP_TO_CLUSTER}", False),
+    ("src/cluster/register/*", "cluster_register", f"cluster {UP_TO_CLUSTER}", False),
+    ("src/cluster/context/*", "cluster_context", f"cluster_register lead cluster_vote cluster {UP_TO_CLUSTER}", False),
     ("src/cluster/vote/*", "cluster_vote", f"cluster signature secret {UP_TO_CLUSTER}", False),
-    ("src/cluster/*", "cluster", UP_TO_CLUSTER, False),
+    ("src/cluster/*", "cluster", f"dispatch_codec {UP_TO_CLUSTER}", False),
     ("src/store/*", "store", "election yaml client codec metrics runtime base", False),
     ("src/web/*", "web", "codec runtime base", False),
     ("src/journal/*", "journal", "runtime base", False),
@@ -64,16 +65,18 @@ ROOMS = [
     ("src/results/*", "results", "account report aggregate plan metrics runtime base", False),
     ("src/console/*", "console", "aggregate report metrics plan base", False),
     ("src/node/manager/*", "manager_node",
-     f"copies jobs dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}", False),
+     f"cluster_register dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}",
+     False),
     ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
     ("src/node/client/*", "client_node",
      f"node_cluster dispatch_codec account cluster lua native signature report aggregate scenario plan metrics "
      f"{UP_TO_CLUSTER}", False),
-    ("src/node/cluster/*", "node_cluster",
-     f"manager_node worker_node share signature secret copies jobs cluster_vote cluster_context dispatch_codec account "
-     f"cluster lead aggregate plan metrics {UP_TO_CLUSTER}", False),
+    ("src/node/cluster/*", "node_cluster", f"signature secret cluster_vote cluster lead {UP_TO_CLUSTER}", False),
+    ("src/node/roles/*", "node_roles",
+     f"node_cluster manager_node worker_node share signature secret cluster_register cluster_vote cluster_context "
+     f"dispatch_codec account cluster lead aggregate plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/share/*", "share",
-     "node dispatch_codec dispatch account wire proto script signature vuser plan metrics runtime base", False),
+     "message node dispatch_codec dispatch account wire script signature vuser plan metrics runtime base", False),
     ("src/node/worker/*", "worker_node",
      f"share signature dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate script vuser plan metrics runtime base", False),

@@ -10,7 +10,10 @@ import tempfile
 import time
 from pathlib import Path
 
-from lib.processes import Failure, free_port
+from lib.processes import Failure, free_port, leashed, pinned
+from lib.testing import modules
+
+daemon, = modules("integration", "daemon")
 
 
 class LocalCluster:
@@ -20,28 +23,28 @@ class LocalCluster:
         self.bellwether = str(bellwether)
         self.cores = cores
         self.profile = profile
-        self.cpus = cpus or {}  # by name: the processors of a node
+        self.cpus = cpus or {}  # by name: the processor of a node
         self.names = [f"m{i + 1}" for i in range(managers)] + [f"w{i + 1}" for i in range(workers)]
         self.ports = {name: free_port() for name in self.names}
         self.children = {}
         self.folder = None
 
     def __enter__(self):
-        self.stack = contextlib.ExitStack()
-        self.folder = Path(self.stack.enter_context(tempfile.TemporaryDirectory(prefix="bellwether-bench-")))
-        (self.folder / "secret").write_text(secrets.token_urlsafe(32), encoding="ascii")
-        os.chmod(self.folder / "secret", 0o600)
-        for name in self.names:
-            self.write(name)
-        self.write("client")
-        for name in self.names:
-            self.start(name, first=True)
-        self.wait_for_workers()
+        with contextlib.ExitStack() as stack:
+            self.folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="bellwether-bench-")))
+            stack.callback(lambda: [self.kill(name) for name in list(self.children)])
+            (self.folder / "secret").write_text(secrets.token_urlsafe(32), encoding="ascii")
+            os.chmod(self.folder / "secret", 0o600)
+            for name in self.names:
+                self.write(name)
+            self.write("client")
+            for name in self.names:
+                self.start(name, first=True)
+            self.wait_for_workers()
+            self.stack = stack.pop_all()
         return self
 
     def __exit__(self, *ignored):
-        for name in list(self.children):
-            self.kill(name)
         self.stack.close()
 
     def managers(self):
@@ -73,10 +76,8 @@ class LocalCluster:
         command = [self.bellwether, verb, "--config", str(self.config(name)), "--json"]
         if first and verb == "manager":
             command.append("--first-start")
-        if name in self.cpus:
-            command = ["taskset", "-c", self.cpus[name], *command]
-        with open(self.log(name), "ab") as log:
-            self.children[name] = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+        with open(self.log(name), "ab") as log, pinned(self.cpus.get(name)):
+            self.children[name] = subprocess.Popen(leashed(command), stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                                                    start_new_session=True)
 
     def kill(self, name, number=signal.SIGKILL):
@@ -86,11 +87,7 @@ class LocalCluster:
 
     def shares(self, name):
         """The processes of a worker's shares."""
-        found = []
-        for path in Path(f"/proc/{self.children[name].pid}/task").glob("*/children"):
-            with contextlib.suppress(OSError):
-                found += [int(pid) for pid in path.read_text(encoding="ascii").split()]
-        return found
+        return daemon.descendants(self.children[name].pid)
 
     def said(self, name):
         events = []
@@ -126,5 +123,5 @@ class LocalCluster:
                    "none", *options]
         if result is not None:
             command += ["--out", f"json={result}"]
-        return subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        return subprocess.Popen(leashed(command), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
                                 stderr=subprocess.DEVNULL, start_new_session=True)

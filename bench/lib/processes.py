@@ -1,18 +1,24 @@
-"""Child processes: found, pinned to a processor, measured, and ended by their pid."""
+"""Child processes: pinned to a processor, measured, and ended by their pid."""
 
 import contextlib
 import dataclasses
 import os
+import random
 import resource
-import shutil
 import signal
 import socket
 import subprocess
+import sys
 import tempfile
 import threading
 import time
+from pathlib import Path
 
+QUICK = "--quick" in sys.argv
 TICKS = os.sysconf("SC_CLK_TCK")
+PROCESSORS = sorted(os.sched_getaffinity(0))
+# One each; where there is one only, both run on it, and a report says so.
+SERVER_CPU, GENERATOR_CPU = PROCESSORS[0], (PROCESSORS * 2)[1]
 
 
 class Failure(Exception):
@@ -30,18 +36,6 @@ class Finished:
     stderr: str
 
 
-def installed(program):
-    """Its path, or None."""
-    return shutil.which(program) or shutil.which(program, path="/usr/sbin:/sbin")
-
-
-def find(program, package):
-    path = installed(program)
-    if path is None:
-        raise Failure(f"{program} is not installed: apt-get install {package} (./dev setup does it)")
-    return path
-
-
 def allow_descriptors(number):
     """Lets this process and its children open so many descriptors, which beyond the hard limit takes a privilege."""
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -55,9 +49,16 @@ def allow_descriptors(number):
 
 
 def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+    """One from below those that the kernel gives to outgoing connections, one of which would take it meanwhile."""
+    while True:
+        port = random.randrange(15000, 32000)
+        with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            return port
+
+
+def leashed(command):
+    """The same command, whose process ends with the thread that starts it: with this program, even a killed one."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", *map(str, command)]
 
 
 @contextlib.contextmanager
@@ -67,8 +68,6 @@ def pinned(cpu):
         yield
         return
     before = os.sched_getaffinity(0)
-    if cpu not in before:
-        raise Failure(f"there is no processor {cpu} for this process; generator and server need one each")
     os.sched_setaffinity(0, {cpu})
     try:
         yield
@@ -108,14 +107,14 @@ class Background:
     """A child that runs while something else is done: `with Background(…) as child:`. It is ended at the end."""
 
     def __init__(self, command, cpu=None):
-        self.command = command
+        self.command = [*map(str, command)]
         self.cpu = cpu
 
     def __enter__(self):
         self.output = tempfile.TemporaryFile("w+")
         with pinned(self.cpu):
             # In a session of its own: Ctrl-C is for the one who compares, and this child is ended by its pid.
-            self.child = subprocess.Popen(self.command, stdin=subprocess.DEVNULL, stdout=self.output,
+            self.child = subprocess.Popen(leashed(self.command), stdin=subprocess.DEVNULL, stdout=self.output,
                                           stderr=subprocess.STDOUT, start_new_session=True)
         return self
 
@@ -139,17 +138,14 @@ class Background:
         return self.child.poll() is None
 
     def cpu_s(self):
-        """User and system time of all its threads so far."""
-        with open(f"/proc/{self.child.pid}/stat", encoding="ascii") as stat:
-            fields = stat.read().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / TICKS
+        return cpu_s(self.child.pid)
 
-    def rss_kib(self):
-        with open(f"/proc/{self.child.pid}/status", encoding="utf-8") as status:
-            for line in status:
-                if line.startswith("VmRSS:"):
-                    return int(line.split()[1])
-        raise Failure(f"{self.command[0]} has ended: {self.end().strip()}")
+    def memory_kib(self, *names):
+        """The figures of these names in /proc/PID/status, such as VmRSS."""
+        status = dict(line.split(":", 1) for line in Path(f"/proc/{self.child.pid}/status").read_text().splitlines())
+        if "VmRSS" not in status:
+            raise Failure(f"{' '.join(self.command)} has ended: {self.end().strip()}")
+        return [int(status[name].split()[0]) for name in names]
 
     def wait_for_port(self, port, limit_s=10):
         deadline = time.monotonic() + limit_s
@@ -159,6 +155,12 @@ class Background:
             if not self.alive() or time.monotonic() > deadline:
                 raise Failure(f"{' '.join(self.command)} does not listen on port {port}: {self.end().strip()}")
             time.sleep(0.02)
+
+
+def cpu_s(pid):
+    """User and system time of all threads of a process so far."""
+    fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / TICKS
 
 
 def machine_busy_s():

@@ -10,9 +10,15 @@ import statistics
 import sys
 from pathlib import Path
 
-from lib.processes import Failure
+from lib.needs import ROOT, SCRIPT, Missing
+from lib.processes import PROCESSORS, Failure
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+SKIPPED = 77  # the exit code of a quick run of what this machine has no program for
+
+
+def percentile(values, percent):
+    ranked = sorted(values)
+    return ranked[max(0, round(percent / 100 * len(ranked)) - 1)]
 
 
 def spread(values, form="{:.2f}"):
@@ -48,9 +54,10 @@ def processor_ticks():
 class Report:
     """Tables and remarks in the order in which they were added, and the raw figures."""
 
-    def __init__(self, name, command):
+    def __init__(self, name, command, quick):
         self.name = name
         self.command = command
+        self.quick = quick
         self.parts = []
         self.raw = {}
         self.ticks = processor_ticks()
@@ -60,7 +67,8 @@ class Report:
         before, stolen_before = self.ticks
         now, stolen_now = processor_ticks()
         percent = 100 * (stolen_now - stolen_before) / max(1, now - before)
-        return machine() + (f"; its host kept {percent:.0f} % of its processor time for others" if percent >= 1 else "")
+        return (machine() + ("; all on one processor" if len(PROCESSORS) == 1 else "") +
+                (f"; its host kept {percent:.0f} % of its processor time for others" if percent >= 1 else ""))
 
     def table(self, title, header, rows):
         self.parts.append((title, [header, *[[str(cell) for cell in row] for row in rows]]))
@@ -70,6 +78,8 @@ class Report:
 
     def goals(self, goals):
         """(what, value, "<=" or ">=", bound, form) each."""
+        if self.quick:
+            return
         rows = []
         for what, value, relation, bound, form in goals:
             reached = value <= bound if relation == "<=" else value >= bound
@@ -113,42 +123,46 @@ class Report:
 
 
 def parser(description):
-    arguments = argparse.ArgumentParser(description=description)
+    arguments = argparse.ArgumentParser(description=description, allow_abbrev=False)
     arguments.add_argument("--build", default=ROOT / "build/release", type=Path, help="build folder to measure")
     arguments.add_argument("--markdown", metavar="FILE",
                            help="write the tables here too, in docs/performance.md to their section")
     arguments.add_argument("--json", metavar="FILE", help="write the single figures here")
-    arguments.add_argument("--quick", action="store_true", help="short: shows that it works, not what is true")
+    arguments.add_argument("--quick", action="store_true",
+                           help="everything once and in small: shows that it works; its figures mean nothing")
     return arguments
 
 
-def built(folder, path):
-    """The path of something that the build folder must contain, as text."""
-    file = Path(folder, path).resolve()
-    if not file.exists():
-        raise Failure(f"{file} does not exist; `./dev bench` builds it (or --build names another build folder)")
-    return str(file)
+def main(arguments, compare, **quick):
+    """Runs `compare(options, report)` and shows its report. `quick`: other defaults of the options with --quick.
 
-
-def main(name, arguments, compare):
-    """Runs `compare(options, report)` and shows its report. Exits with 1 when it fails, 105 on Ctrl-C."""
+    Exits with 1 when it fails, 105 on Ctrl-C, and a quick run with 77 when this machine lacks a program that it needs.
+    """
     options = arguments.parse_args()
-    report = Report(name, f"./dev bench {' '.join([name, *without_files(sys.argv[1:])])}")
+    if options.quick:
+        arguments.set_defaults(**quick)
+        options = arguments.parse_args()
+    report = Report(SCRIPT.stem, f"./dev bench {' '.join([SCRIPT.stem, *without_files(sys.argv[1:])])}", options.quick)
     try:
         compare(options, report)
         print(report.text(), end="")
+        if options.quick:
+            print("This was a quick run, which shows that the bench works. Its figures mean nothing.")
         if options.markdown:
             report.write_markdown(options.markdown)
         if options.json:
-            figures = {"bench": name, "machine": report.place(), "command": report.command, **report.raw}
+            figures = {"bench": report.name, "machine": report.place(), "command": report.command, **report.raw}
             Path(options.json).write_text(json.dumps(figures, indent=1) + "\n", encoding="utf-8")
-    except (Failure, OSError) as error:
-        sys.exit(f"{name}: {error}")
+    except Missing as missing:
+        print(f"{report.name}: {'skipped: ' if options.quick else ''}{missing}", file=sys.stderr)
+        sys.exit(SKIPPED if options.quick else 1)
+    except (Failure, AssertionError, OSError) as error:
+        sys.exit(f"{report.name}: {error}")
     except KeyboardInterrupt:
         sys.exit(105)
 
 
 def without_files(words):
     """The command without where its output went, which is no part of what was measured."""
-    text = re.sub(r"(^| )--(markdown|json|build)[= ]\S+", "", " ".join(words))
+    text = re.sub(r"(^| )--(markdown|json)[= ]\S+", "", " ".join(words))
     return text.split()

@@ -7,9 +7,9 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-from lib.processes import Background, Failure, find, free_port
+from lib.needs import find
+from lib.processes import SERVER_CPU, Background, Failure, free_port
 
-SERVER_CPU = 0
 BODY_BYTES = 200
 MOST_CONNECTIONS = 15000
 
@@ -93,7 +93,7 @@ def json_body():
 
 def make_certificate(folder):
     made = subprocess.run(
-        [find("openssl", "openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+        [find("openssl"), "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
          "-days", "2", "-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", "key.pem",
          "-out", "certificate.pem"], cwd=folder, capture_output=True, text=True, check=False)
     if made.returncode != 0:
@@ -108,7 +108,7 @@ def nginx():
         make_certificate(folder)
         config = NGINX.format(port=port, tls_port=tls_port, body=json_body(), connections=MOST_CONNECTIONS)
         Path(folder, "nginx.conf").write_text(config, encoding="ascii")
-        command = [find("nginx", "nginx-light"), "-p", folder + "/", "-c", "nginx.conf", "-e", "error.log"]
+        command = [find("nginx"), "-p", folder + "/", "-c", "nginx.conf", "-e", "error.log"]
         with Background(command, cpu=SERVER_CPU) as process:
             process.wait_for_port(port)
             if len(fetch(port, "/json")) != BODY_BYTES:

@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "bellwether/job_states.h"
+
 namespace bellwether::client {
 
 using Span = std::chrono::nanoseconds;
@@ -117,35 +119,6 @@ struct Cancellation {
 };
 
 // --- what is told ----------------------------------------------------------------------------------------------------
-
-enum class JobState : unsigned char {
-  kSubmitted,
-  kQueued,
-  kDispatching,
-  kRunning,
-  kCompleting,
-  kCancelling,
-  kCompleted,
-  kPartial,
-  kFailed,
-  kCancelled,
-  kTimedOut,
-};
-enum class WorkflowState : unsigned char {
-  kPending,
-  kAssigned,
-  kRunning,
-  kRetrying,
-  kCompleted,
-  kFailed,
-  kCancelled,
-  kTimedOut,
-  kSkipped,
-};
-std::string_view to_string(JobState state);  // "submitted", "timed_out" …
-std::string_view to_string(WorkflowState state);
-bool has_ended(JobState state);
-bool has_ended(WorkflowState state);
 
 struct Event {
   Span at{};           // since the start of the run; zero before it

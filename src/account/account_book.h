@@ -29,7 +29,7 @@ class AccountBook {
  public:
   struct Settings {
     Duration patience = Duration::millis(1500);
-    std::size_t streams_most = 4096;
+    std::size_t streams_most = 16'384;
     // That wait to be closed, and what was told for them, in bytes; beyond that the oldest is closed at once.
     std::size_t open_seconds_most = 600;
     std::size_t open_bytes_most = std::size_t{64} << 20;

@@ -82,7 +82,7 @@ void put(const aggregate::MetricSeriesState& from, Copy& to) {
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 // Reads parts, and remembers the first thing that was wrong.
-class Reader {
+class TotalsReader {
  public:
   const char* wrong = nullptr;
 
@@ -224,7 +224,7 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   }
   auto sum = decode_sum(from.sum(), aggregate::shape_of(plan));
   if (!sum) return tl::unexpected(std::move(sum.error()));
-  Reader reader;
+  TotalsReader reader;
   TotalsState out{.sum = std::move(*sum)};
   out.elapsed = reader.span(from.elapsed_ns());
   out.all_vus = reader.gauges(from.all_vus());

@@ -26,9 +26,9 @@ constexpr Limits kOfSecond{kMostWindowBytes, kMostCount, uint64_t{1} << 50};
 constexpr Limits kOfRun{kMostSumBytes, kMostSumCount, uint64_t{1} << 60};
 
 // Reads parts, and remembers the first thing that was wrong.
-class Reader {
+class WindowReader {
  public:
-  Reader(const Limits& limits, bool keeps) : limits_(limits), keeps_(keeps) {}
+  WindowReader(const Limits& limits, bool keeps) : limits_(limits), keeps_(keeps) {}
   const char* wrong = nullptr;
 
   uint64_t count(uint64_t value) {
@@ -161,7 +161,7 @@ class Reader {
 class Seen {
  public:
   explicit Seen(std::size_t size) : seen_(size) {}
-  bool takes(Reader& reader, std::size_t at) {
+  bool takes(WindowReader& reader, std::size_t at) {
     if (at < seen_.size() && !seen_[at]) return seen_[at] = true;
     reader.fail("it belongs to another plan");
     return false;
@@ -172,7 +172,7 @@ class Seen {
 };
 
 template <class From, class To, class Index, class Read>
-void read_each(Reader& reader, const From& from, std::vector<To>& to, Index index, Read read) {
+void read_each(WindowReader& reader, const From& from, std::vector<To>& to, Index index, Read read) {
   Seen seen(to.size());
   for (const auto& one : from) {
     const std::size_t at = index(one);
@@ -223,7 +223,7 @@ bool read_parts(std::string_view bytes, OnStep on_step, OnMetric on_metric, OnRe
   return true;
 }
 
-void read_rest(Reader& reader, const wire::WindowDelta& from, Window& out) {
+void read_rest(WindowReader& reader, const wire::WindowDelta& from, Window& out) {
   out.second = from.second();
   if (from.second() > kMostCount) reader.fail("a second that cannot be");
   read_each(
@@ -246,7 +246,7 @@ void read_rest(Reader& reader, const wire::WindowDelta& from, Window& out) {
 Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& limits, bool keeps = true) {
   if (bytes.size() > limits.size) return bellwether::fail(Errc::kProtocol, kNoWindow);
   Window out(shape);
-  Reader reader(limits, keeps);
+  WindowReader reader(limits, keeps);
   Seen steps(out.steps.size());
   Seen series(out.series.size());
   const bool is_window = read_parts(

@@ -10,7 +10,7 @@ namespace {
 using plan::Aggregation;
 using plan::Op;
 
-plan::Plan shop() {
+plan::Plan thresholds_shop() {
   plan::Plan plan;
   plan.workflows.resize(2);
   plan.steps = {{.workflow = 0, .index = 0, .name = "open.list", .measured = true, .open_model = true},
@@ -60,7 +60,7 @@ std::optional<double> value(const Totals& totals, std::string_view metric, Aggre
 }
 
 TEST(Metric, counters_have_a_count_and_a_rate_per_second) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals = filled(plan);
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount), 600) << "actions do not count";
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate), 60);
@@ -72,7 +72,7 @@ TEST(Metric, counters_have_a_count_and_a_rate_per_second) {
 }
 
 TEST(Metric, rates_are_shares_of_what_was_observed) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals = filled(plan);
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_failed", Aggregation::kRate), 0.01);
   EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate), 0.7);
@@ -82,7 +82,7 @@ TEST(Metric, rates_are_shares_of_what_was_observed) {
 }
 
 TEST(Metric, gauges_have_their_last_and_highest_value) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   Totals totals = filled(plan);
   EXPECT_EQ(value(totals, "vus_max", Aggregation::kValue), 110);
   totals.add(metrics::Window({4, 2, 2}));
@@ -92,7 +92,7 @@ TEST(Metric, gauges_have_their_last_and_highest_value) {
 }
 
 TEST(Metric, trends_are_milliseconds_of_merged_samples) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals = filled(plan);
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_service", Aggregation::kAvg), 2);
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_response", Aggregation::kMax), 30);
@@ -111,7 +111,7 @@ TEST(Metric, trends_are_milliseconds_of_merged_samples) {
 }
 
 TEST(Metric, filters_narrow_and_impossible_ones_select_nothing) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals = filled(plan);
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.step = 1}), 200);
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.workflow = 0}), 300);
@@ -123,7 +123,7 @@ TEST(Metric, filters_narrow_and_impossible_ones_select_nothing) {
 }
 
 TEST(Metric, without_samples_only_counters_have_a_value) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals(plan);
   for (const plan::Metric& info : plan::metrics()) {
     for (const Aggregation aggregation : {Aggregation::kRate, Aggregation::kValue, Aggregation::kAvg, Aggregation::kMin,
@@ -144,7 +144,7 @@ plan::Threshold threshold(std::string metric, Aggregation aggregation, Op op, do
 }
 
 TEST(Thresholds, every_operator_compares_as_written) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals = filled(plan);
   const auto ok = [&](Op op, double bound) {
     return evaluate(totals, threshold("http_reqs", Aggregation::kCount, op, bound)).ok;
@@ -160,7 +160,7 @@ TEST(Thresholds, every_operator_compares_as_written) {
 }
 
 TEST(Thresholds, one_without_samples_has_not_passed) {
-  plan::Plan plan = shop();
+  plan::Plan plan = thresholds_shop();
   plan.thresholds = {threshold("http_req_duration", Aggregation::kPercentile, Op::kLess, 1e9),
                      threshold("dropped_iterations", Aggregation::kCount, Op::kEqual, 0)};
   const Totals totals(plan);
@@ -172,7 +172,7 @@ TEST(Thresholds, one_without_samples_has_not_passed) {
 }
 
 TEST(Thresholds, the_filter_of_the_threshold_is_used) {
-  const plan::Plan plan = shop();
+  const plan::Plan plan = thresholds_shop();
   const Totals totals = filled(plan);
   plan::Threshold one = threshold("http_req_duration", Aggregation::kPercentile, Op::kLess, 11);
   one.percentile = 99;
@@ -182,7 +182,7 @@ TEST(Thresholds, the_filter_of_the_threshold_is_used) {
 }
 
 TEST(Thresholds, a_run_is_aborted_by_a_failing_one_that_asks_for_it_after_its_delay) {
-  plan::Plan plan = shop();
+  plan::Plan plan = thresholds_shop();
   plan.thresholds = {threshold("http_req_failed", Aggregation::kRate, Op::kLess, 0.001)};
   EXPECT_EQ(abort_due(filled(plan)), std::nullopt) << "it does not ask";
   plan.thresholds[0].abort_on_fail = true;
@@ -198,7 +198,7 @@ TEST(Thresholds, a_run_is_aborted_by_a_failing_one_that_asks_for_it_after_its_de
 }
 
 TEST(Thresholds, of_the_scenarios_own_metrics_are_judged_by_kind_and_step) {
-  plan::Plan plan = shop();
+  plan::Plan plan = thresholds_shop();
   plan.metrics = {{"orders", plan::MetricKind::kCounter, ""},
                   {"price", plan::MetricKind::kTrend, "EUR"},
                   {"took", plan::MetricKind::kTrend, "ms"},

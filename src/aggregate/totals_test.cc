@@ -20,7 +20,7 @@ plan::Plan two_workflows() {
   return plan;
 }
 
-metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
+metrics::Window totals_second_of(const plan::Plan& plan, uint64_t second) {
   metrics::Window window(aggregate::shape_of(plan));
   window.second = second;
   return window;
@@ -28,7 +28,7 @@ metrics::Window second_of(const plan::Plan& plan, uint64_t second) {
 
 // A second with one request of `latency` in step closed.b, one iteration and one virtual user.
 metrics::Window one_request(const plan::Plan& plan, uint64_t second, Duration latency) {
-  metrics::Window window = second_of(plan, second);
+  metrics::Window window = totals_second_of(plan, second);
   window.steps[2].count = 1;
   window.steps[2].service.record(latency);
   window.workflows[1].iterations = 1;
@@ -39,7 +39,7 @@ metrics::Window one_request(const plan::Plan& plan, uint64_t second, Duration la
 TEST(Totals, counts_are_sums_over_measured_steps_and_can_be_of_one_workflow) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
-  metrics::Window window = second_of(plan, 0);
+  metrics::Window window = totals_second_of(plan, 0);
   window.steps[0].count = 10;
   window.steps[0].failed = 1;
   window.steps[1].count = 1000;
@@ -78,7 +78,7 @@ TEST(Totals, gauges_are_those_of_the_last_second_with_the_peak_beside) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
   for (const int64_t active : {3, 7, 2}) {
-    metrics::Window window = second_of(plan, 0);
+    metrics::Window window = totals_second_of(plan, 0);
     window.workflows[0].vus_active = active;
     window.workflows[0].vus_allocated = 10 * active;
     window.workflows[1].vus_active = 1;
@@ -268,7 +268,7 @@ TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {
 TEST(Totals, the_duration_of_a_step_is_response_time_in_an_open_model_only) {
   const plan::Plan plan = two_workflows();
   Totals totals(plan);
-  metrics::Window window = second_of(plan, 0);
+  metrics::Window window = totals_second_of(plan, 0);
   for (const std::size_t s : {0, 2}) {
     window.steps[s].service.record(Duration::millis(1));
     window.steps[s].response.record(Duration::millis(9));

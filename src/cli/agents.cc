@@ -29,8 +29,6 @@ using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
 
-constexpr int kExitNo = 1;
-
 struct AgentsOptions {
   FleetPlaces places;
   std::string profile = "production";
@@ -44,12 +42,7 @@ struct AgentsOptions {
   bool json = false;
 };
 
-int refuse(const std::string& why, int code = kExitUsage) {
-  std::fprintf(stderr, "bellwether agents: %s\n", why.c_str());
-  return code;
-}
-
-std::string print_json(const json& document) {
+std::string json_text(const json& document) {
   return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -73,7 +66,7 @@ std::vector<std::string> who_is_next(const AgentRegistry& registry, const electi
   return next;
 }
 
-std::string joined(const std::vector<std::string>& names) {
+std::string names_or_nobody(const std::vector<std::string>& names) {
   std::string out;
   for (const std::string& name : names) out += (out.empty() ? "" : ", ") + name;
   return out.empty() ? "nobody" : out;
@@ -89,7 +82,7 @@ void print_leader(const election::Observation& seen, const std::vector<std::stri
     table.add({"valid for", left > Duration::zero() ? std::to_string(left.ms()) + " ms more, unless renewed"
                                                     : "over since " + format_duration(-left)});
   }
-  table.add({"next", joined(next)});
+  table.add({"next", names_or_nobody(next)});
   table.add({"last change", lease.cause.empty() ? "-" : lease.cause});
   if (!seen.evidence.empty()) table.add({"evidence", seen.evidence});
   std::printf("%s\n", table.text().c_str());
@@ -122,11 +115,11 @@ json agent_json(const Agent& agent, const lead::AgentAges& ages, WallTime now) {
 
 task<int> list_agents(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
   const auto agents = co_await registry.read();
-  if (!agents) co_return refuse(agents.error().message, kExitNo);
+  if (!agents) co_return refuse("agents", agents.error().message, kExitNo);
   std::optional<election::Observation> lease;
   if (!options.places.via.empty()) {
     auto seen = co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5));
-    if (!seen) co_return refuse(seen.error().message, kExitNo);
+    if (!seen) co_return refuse("agents", seen.error().message, kExitNo);
     lease = std::move(*seen);
   }
   const WallTime now = runtime.wall_now();
@@ -135,7 +128,7 @@ task<int> list_agents(EpollRuntime& runtime, RegistryFile& registry, const Agent
     json out{{"format", "bellwether.agents-list/1"}, {"agents", json::array()}, {"lease", nullptr}};
     if (lease) out["lease"] = leader_json(*lease, next, now);
     for (const Agent& agent : agents->agents()) out["agents"].push_back(agent_json(agent, registry.ages(), now));
-    std::fputs(print_json(out).c_str(), stdout);
+    std::fputs(json_text(out).c_str(), stdout);
     co_return kExitOk;
   }
   if (lease) print_leader(*lease, next, now);
@@ -154,39 +147,39 @@ task<int> list_agents(EpollRuntime& runtime, RegistryFile& registry, const Agent
 task<int> clean_up(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
   if (!options.places.via.empty()) {
     const auto seen = co_await look_at_lease(runtime, options.places.via, options.places.key, Duration::seconds(5));
-    if (!seen) co_return refuse(seen.error().message, kExitNo);
+    if (!seen) co_return refuse("agents", seen.error().message, kExitNo);
     if (seen->record.holder != options.id) {
-      co_return refuse("'" + options.id + "' does not lead: only the leader cleans up", kExitNo);
+      co_return refuse("agents", "'" + options.id + "' does not lead: only the leader cleans up", kExitNo);
     }
   }
   const auto done = co_await registry.clean(options.id);
-  if (!done) co_return refuse(done.error().message, kExitNo);
+  if (!done) co_return refuse("agents", done.error().message, kExitNo);
   std::size_t handed_back = 0;
   if (!options.places.queue.empty() && options.epoch > 0) {
     const auto left = co_await registry.read();
-    if (!left) co_return refuse(left.error().message, kExitNo);
+    if (!left) co_return refuse("agents", left.error().message, kExitNo);
     std::vector<std::string> living{options.id};
     for (const Agent& agent : left->agents()) {
       if (agent.status == lead::AgentStatus::kActive) living.push_back(agent.id);
     }
     lead::QueueFile queue(runtime, options.places.queue);
     const auto back = co_await queue.hand_back(living, election::Epoch(options.epoch));
-    if (!back) co_return refuse(back.error().message, kExitNo);
+    if (!back) co_return refuse("agents", back.error().message, kExitNo);
     handed_back = *back;
   }
   if (options.json) {
     const json out{{"stale", done->stale}, {"reaped", done->reaped}, {"handed_back", handed_back}};
-    std::fputs(print_json(out).c_str(), stdout);
+    std::fputs(json_text(out).c_str(), stdout);
   } else if (done->changed() || handed_back > 0) {
-    std::printf("stale: %s; forgotten: %s; %s handed back\n", joined(done->stale).c_str(), joined(done->reaped).c_str(),
-                format_count(handed_back, "task").c_str());
+    std::printf("stale: %s; forgotten: %s; %s handed back\n", names_or_nobody(done->stale).c_str(),
+                names_or_nobody(done->reaped).c_str(), format_count(handed_back, "task").c_str());
   }
   co_return kExitOk;
 }
 
 task<int> heartbeat(EpollRuntime& runtime, RegistryFile& registry, const AgentsOptions& options) {
   const Status done = co_await registry.heartbeat(options.id);
-  if (!done) co_return refuse(done.error().message, kExitNo);
+  if (!done) co_return refuse("agents", done.error().message, kExitNo);
   if (!options.clean) co_return kExitOk;
   const int code = co_await clean_up(runtime, registry, options);
   co_return code;
@@ -206,7 +199,8 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& o
     } else {
       done = co_await registry.remove(options.id);
     }
-    if (!done) code = refuse(done.error().message, done.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
+    if (!done)
+      code = refuse("agents", done.error().message, done.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
   }
   if (registry.quarantined()) {
     std::fprintf(stderr,
@@ -219,19 +213,19 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const AgentsOptions& o
 
 int run_agents(const std::string& act, AgentsOptions& options) {
   options.places.complete();
-  if (options.places.registry.empty()) return refuse("where is the fleet? Give --dir DIR or --registry PATH");
+  if (options.places.registry.empty()) return refuse("agents", "where is the fleet? Give --dir DIR or --registry PATH");
   const auto profile = lead::find_profile(options.profile);
-  if (!profile) return refuse("there is no profile '" + options.profile + "'");
+  if (!profile) return refuse("agents", "there is no profile '" + options.profile + "'");
   const lead::AgentAges ages{.stale_after = options.stale_after.value_or(profile->stale_after),
                              .dead_after = options.dead_after.value_or(profile->dead_after)};
   if (ages.stale_after <= Duration::zero() || ages.dead_after <= ages.stale_after) {
-    return refuse("--dead-after " + format_duration(ages.dead_after) + " must be longer than --stale-after " +
-                  format_duration(ages.stale_after) + ", and that longer than 0");
+    return refuse("agents", "--dead-after " + format_duration(ages.dead_after) + " must be longer than --stale-after " +
+                                format_duration(ages.stale_after) + ", and that longer than 0");
   }
   if (options.pid == 0) options.pid = ::getppid();
   act_as_owner_of(options.places.registry);
   auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message, kExitNo);
+  if (!runtime) return refuse("agents", runtime.error().message, kExitNo);
   return (*runtime)->run(run_act(**runtime, act, options, ages));
 }
 

@@ -21,7 +21,7 @@
 namespace bellwether::cli {
 namespace {
 
-struct Given {
+struct FleetArguments {
   FleetPlaces places;
   lead::FleetOptions options;
   std::string profile = "production";
@@ -35,18 +35,13 @@ struct Given {
   int verbose = 0;
 };
 
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether agents lead: %s\n", text.c_str());
-  return kExitUsage;
-}
-
 Duration in_proportion(Duration of_profile, Duration ttl, const lead::AgentProfile& profile) {
   const double share = static_cast<double>(of_profile.ns()) / static_cast<double>(profile.lease.ns());
   return Duration::nanos(static_cast<int64_t>(share * static_cast<double>(ttl.ns())));
 }
 
 // The times of a profile; with another lease all of them in the same proportion to it.
-Status set_times(Given& given) {
+Status set_fleet_times(FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   const auto profile = lead::find_profile(given.profile);
   if (!profile) {
@@ -69,7 +64,7 @@ Status set_times(Given& given) {
   return {};
 }
 
-Status set_adaptive(Given& given) {
+Status set_adaptive(FleetArguments& given) {
   if (!given.adaptive) return {};
   lead::FleetOptions& options = given.options;
   options.timing = election::LeaseTiming::of(options.timing.lease);  // with three renewals in it, whatever its length
@@ -79,45 +74,46 @@ Status set_adaptive(Given& given) {
   return {};
 }
 
-int run_lead(Given& given) {
+int run_fleet_lead(FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   given.places.complete();
   for (const auto& [what, value] : {std::pair{"--registry", &given.places.registry},
                                     {"--queue", &given.places.queue},
                                     {"--via", &given.places.via},
                                     {"--key", &given.places.key}}) {
-    if (value->empty()) return refuse(std::string("where is the fleet? Give --dir DIR, or else ") + what + " too");
+    if (value->empty())
+      return refuse("agents lead", std::string("where is the fleet? Give --dir DIR, or else ") + what + " too");
   }
   options.registry = given.places.registry;
   options.queue = given.places.queue;
   options.via = given.places.via;
   options.key = given.places.key;
-  if (const Status good = set_times(given); !good) return refuse(good.error().message);
-  if (const Status good = set_adaptive(given); !good) return refuse(good.error().message);
+  if (const Status good = set_fleet_times(given); !good) return refuse("agents lead", good.error().message);
+  if (const Status good = set_adaptive(given); !good) return refuse("agents lead", good.error().message);
   if (options.poll <= Duration::zero() || options.retry_after < Duration::zero() ||
       options.health_every <= Duration::zero()) {
-    return refuse("--poll and --health-every must be longer than 0, and --retry-after not shorter");
+    return refuse("agents lead", "--poll and --health-every must be longer than 0, and --retry-after not shorter");
   }
   if (options.command.empty()) {
-    return refuse(
-        "what shall run for each task? Give it behind '--':  bellwether agents lead --dir DIR -- COMMAND "
-        "ARGUMENTS");
+    return refuse("agents lead",
+                  "what shall run for each task? Give it behind '--':  bellwether agents lead --dir DIR -- COMMAND "
+                  "ARGUMENTS");
   }
   options.verbosity = given.quiet ? 0 : 1 + given.verbose;
   if (!given.places.folder.empty()) {
     std::error_code wrong;
     std::filesystem::create_directories(given.places.folder, wrong);
-    if (wrong) return refuse("--dir '" + given.places.folder + "': " + wrong.message());
+    if (wrong) return refuse("agents lead", "--dir '" + given.places.folder + "': " + wrong.message());
   }
   // A task gets its payload from its environment; what is typed into this terminal is not meant for it.
   const int nothing = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   if (nothing >= 0) ::dup2(nothing, STDIN_FILENO);
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("agents lead", runtime.error().message);
   return run_fleet_leader(**runtime, options);
 }
 
-void add_fleet_options(CLI::App* command, Given& given) {
+void add_fleet_options(CLI::App* command, FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   add_fleet_folder(command, given.places);
   command->add_option("--registry", given.places.registry, "... or the registry of agents alone")->type_name("PATH");
@@ -136,7 +132,7 @@ void add_fleet_options(CLI::App* command, Given& given) {
   command->add_flag("--back-off", options.back_off, "Wait between elections that follow each other: 0, 5-10s, 15-30s");
 }
 
-void add_time_options(CLI::App* command, Given& given) {
+void add_time_options(CLI::App* command, FleetArguments& given) {
   command->add_option("--profile", given.profile, "production, high-availability or lenient: sets the times");
   add_duration(command, "--ttl", given.ttl, "The lease (default by profile: 180s); the other times keep proportion");
   add_duration(command, "--heartbeat", given.heartbeat, "Renew the lease, and say so in the registry, so often (60s)");
@@ -152,7 +148,7 @@ void add_time_options(CLI::App* command, Given& given) {
   command->get_option("--ttl-max")->needs(adaptive);
 }
 
-void add_work_options(CLI::App* command, Given& given) {
+void add_work_options(CLI::App* command, FleetArguments& given) {
   lead::FleetOptions& options = given.options;
   command->add_option("--parallel", options.parallel, "Tasks at a time (default 1)")->check(CLI::Range(1, 64));
   command->add_option("--attempts", options.tries_most, "Put a task aside after so many (default 5)")
@@ -180,7 +176,7 @@ void add_work_options(CLI::App* command, Given& given) {
 }  // namespace
 
 void add_agents_lead(CLI::App* agents, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<FleetArguments>();
   CLI::App* command = new_verb(*agents, "lead", "Leads the fleet and works its queue off, or follows who does");
   add_fleet_options(command, *given);
   add_time_options(command, *given);
@@ -200,7 +196,7 @@ void add_agents_lead(CLI::App* agents, int& exit_code) {
       "  is left to do but tasks have failed (--until-done); 104 wrong command line, or a store or file that cannot "
       "be\n"
       "  used; 126 the command cannot be executed, 127 there is no such command.");
-  command->callback([given, &exit_code] { exit_code = run_lead(*given); });
+  command->callback([given, &exit_code] { exit_code = run_fleet_lead(*given); });
 }
 
 }  // namespace bellwether::cli

@@ -30,7 +30,6 @@ using nlohmann::json;
 using runtime::EpollRuntime;
 using runtime::task;
 
-constexpr int kExitNo = 1;
 constexpr std::size_t kLineBytesMax = 256u << 10;
 
 struct TasksOptions {
@@ -43,11 +42,6 @@ struct TasksOptions {
   std::string from;
   bool json = false;
 };
-
-int refuse(const std::string& why, int code = kExitUsage) {
-  std::fprintf(stderr, "bellwether agents tasks: %s\n", why.c_str());
-  return code;
-}
 
 void print_json(const json& document) {
   std::printf("%s\n", document.dump(2, ' ', false, json::error_handler_t::replace).c_str());
@@ -74,7 +68,7 @@ std::vector<QueuedTask> chosen(const TaskQueue& queue, const TasksOptions& optio
 
 task<int> list(QueueFile& queue_file, const TasksOptions& options) {
   const auto queue = co_await queue_file.read();
-  if (!queue) co_return refuse(queue.error().message, kExitNo);
+  if (!queue) co_return refuse("agents tasks", queue.error().message, kExitNo);
   const std::vector<QueuedTask> tasks = chosen(*queue, options);
   const uint64_t settled = queue->next() - 1 - queue->tasks().size();
   if (options.json) {
@@ -172,10 +166,11 @@ Result<std::vector<QueueFile::NewTask>> wanted_tasks(const TasksOptions& options
 
 task<int> add(QueueFile& queue, const TasksOptions& options) {
   auto tasks = wanted_tasks(options);
-  if (!tasks) co_return refuse(tasks.error().message);
+  if (!tasks) co_return refuse("agents tasks", tasks.error().message);
   const auto added = co_await queue.add_all(std::move(*tasks));
   if (!added) {
-    co_return refuse(added.error().message, added.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
+    co_return refuse("agents tasks", added.error().message,
+                     added.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
   }
   const auto fresh = static_cast<std::size_t>(
       std::count_if(added->begin(), added->end(), [](const QueueFile::Added& one) { return one.is_new; }));
@@ -231,10 +226,11 @@ Result<std::vector<uint64_t>> meant(const TaskQueue& queue, const TasksOptions& 
 
 task<int> change_meant(QueueFile& queue, const TasksOptions& options, bool retry) {
   const auto read = co_await queue.read();
-  if (!read) co_return refuse(read.error().message, kExitNo);
+  if (!read) co_return refuse("agents tasks", read.error().message, kExitNo);
   const auto numbers = meant(*read, options);
   if (!numbers) {
-    co_return refuse(numbers.error().message, numbers.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
+    co_return refuse("agents tasks", numbers.error().message,
+                     numbers.error().code == Errc::kInvalid ? kExitUsage : kExitNo);
   }
   Status done;
   if (retry) {
@@ -242,7 +238,8 @@ task<int> change_meant(QueueFile& queue, const TasksOptions& options, bool retry
   } else {
     done = co_await queue.drop(*numbers);
   }
-  if (!done) co_return refuse(done.error().message + (numbers->size() > 1 ? "; none was changed" : ""), kExitNo);
+  if (!done)
+    co_return refuse("agents tasks", done.error().message + (numbers->size() > 1 ? "; none was changed" : ""), kExitNo);
   std::printf("%s %s\n", format_count(numbers->size(), "task").c_str(), retry ? "will be begun again" : "dropped");
   co_return kExitOk;
 }
@@ -256,7 +253,7 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const TasksOptions& op
     code = co_await add(queue, options);
   } else if (act == "resume") {
     const Status done = co_await queue.resume();
-    code = done ? kExitOk : refuse(done.error().message, kExitNo);
+    code = done ? kExitOk : refuse("agents tasks", done.error().message, kExitNo);
   } else {
     code = co_await change_meant(queue, options, act == "retry");
   }
@@ -265,15 +262,15 @@ task<int> run_act(EpollRuntime& runtime, std::string act, const TasksOptions& op
 
 int run_tasks(const std::string& act, TasksOptions& options) {
   options.places.complete();
-  if (options.places.queue.empty()) return refuse("where is the queue? Give --dir DIR or --queue PATH");
+  if (options.places.queue.empty()) return refuse("agents tasks", "where is the queue? Give --dir DIR or --queue PATH");
   if (act == "add" && !options.places.folder.empty()) {
     std::error_code wrong;
     std::filesystem::create_directories(options.places.folder, wrong);
-    if (wrong) return refuse("--dir '" + options.places.folder + "': " + wrong.message());
+    if (wrong) return refuse("agents tasks", "--dir '" + options.places.folder + "': " + wrong.message());
   }
   act_as_owner_of(options.places.queue);
   auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message, kExitNo);
+  if (!runtime) return refuse("agents tasks", runtime.error().message, kExitNo);
   return (*runtime)->run(run_act(**runtime, act, options));
 }
 

@@ -16,12 +16,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using wire::AdminAnswer;
 
-std::string figure(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", value);
-  return text;
-}
-
 std::string span(uint64_t ms) { return format_duration(Duration::millis(static_cast<int64_t>(ms))); }
 
 constexpr int kFitness = 5;  // of the weights

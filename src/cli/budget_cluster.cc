@@ -41,11 +41,6 @@ struct Shape {
   Duration sync = quorum::QuorumBudgetInput().sync;
 };
 
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether budget: %s\n", text.c_str());
-  return kExitUsage;
-}
-
 // A profile that is given takes the place of the file's.
 Status read_file(const ClusterBudgetOptions& options, Shape& shape) {
   std::vector<std::string> over;
@@ -130,21 +125,25 @@ Detection detection_of(const Shape& shape) {
   return out;
 }
 
-Json to_json(const Sum& sum) {
+Json budget_cluster_to_json(const Sum& sum) {
   return {{"seconds", seconds(sum.total)}, {"formula", sum.formula()}, {"arithmetic", sum.arithmetic()}};
 }
 
 // Of votes, by scores or not.
 template <class Budget>
 Json votes_json(const Budget& budget) {
-  return {{"crash", {{"worst", to_json(budget.crash_worst)}, {"typical", to_json(budget.crash_typical)}}},
-          {"transfer", to_json(budget.transfer)},
-          {"cut_off_stops", to_json(budget.cut_off_stops)}};
+  return {{"crash",
+           {{"worst", budget_cluster_to_json(budget.crash_worst)},
+            {"typical", budget_cluster_to_json(budget.crash_typical)}}},
+          {"transfer", budget_cluster_to_json(budget.transfer)},
+          {"cut_off_stops", budget_cluster_to_json(budget.cut_off_stops)}};
 }
 
-Json to_json(const election::FailoverBudget& budget) {
-  return {{"crash", {{"worst", to_json(budget.crash_worst)}, {"typical", to_json(budget.crash_typical)}}},
-          {"transfer", to_json(budget.release_worst)}};
+Json budget_cluster_to_json(const election::FailoverBudget& budget) {
+  return {{"crash",
+           {{"worst", budget_cluster_to_json(budget.crash_worst)},
+            {"typical", budget_cluster_to_json(budget.crash_typical)}}},
+          {"transfer", budget_cluster_to_json(budget.release_worst)}};
 }
 
 template <class Budget>
@@ -169,7 +168,7 @@ election::FailoverBudget store_budget(const Shape& shape, Duration operation) {
 
 int budget_of_cluster(const ClusterBudgetOptions& options) {
   const auto shape = shape_of(options);
-  if (!shape) return refuse(shape.error().message);
+  if (!shape) return refuse("budget", shape.error().message);
   const Detection detection = detection_of(*shape);
   const bool votes = shape->store.empty();
   const quorum::QuorumBudget of_quorum =
@@ -182,10 +181,13 @@ int budget_of_cluster(const ClusterBudgetOptions& options) {
     Json out{{"format", "bellwether.budget/1"}, {"profile", shape->profile}, {"nodes", shape->nodes}};
     out["voters"] = votes ? Json(shape->voters) : Json(nullptr);
     out["decided_by"] = shape->vote ? cluster::kVote : votes ? cluster::kQuorum : shape->store;
-    out["membership"] = {
-        {"first", {{"worst", to_json(detection.first_worst)}, {"typical", to_json(detection.first_typical)}}},
-        {"all", {{"worst", to_json(detection.all_worst)}}}};
-    out["election"] = shape->vote ? votes_json(of_scores) : votes ? votes_json(of_quorum) : to_json(of_store);
+    out["membership"] = {{"first",
+                          {{"worst", budget_cluster_to_json(detection.first_worst)},
+                           {"typical", budget_cluster_to_json(detection.first_typical)}}},
+                         {"all", {{"worst", budget_cluster_to_json(detection.all_worst)}}}};
+    out["election"] = shape->vote ? votes_json(of_scores)
+                      : votes     ? votes_json(of_quorum)
+                                  : budget_cluster_to_json(of_store);
     std::printf("%s\n", out.dump(2, ' ', false, Json::error_handler_t::replace).c_str());
     return kExitOk;
   }

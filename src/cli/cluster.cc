@@ -19,9 +19,7 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr int kExitNo = 1;
-
-struct Given : OperatorOptions {
+struct ClusterArguments : OperatorOptions {
   std::string to;
   std::string name;
   std::string secret_file;
@@ -30,13 +28,8 @@ struct Given : OperatorOptions {
   bool messages = false;
 };
 
-std::optional<OperatorSession> open_session(const Given& given) {
+std::optional<OperatorSession> open_session(const ClusterArguments& given) {
   return open_operator_session(given, "bellwether cluster");
-}
-
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether cluster: %s\n", text.c_str());
-  return kExitUsage;
 }
 
 int answered(const Result<wire::AdminAnswer>& answer, bool json) {
@@ -49,7 +42,7 @@ int answered(const Result<wire::AdminAnswer>& answer, bool json) {
   return kExitOk;
 }
 
-int question(const Given& given, const wire::AdminRequest& request) {
+int question(const ClusterArguments& given, const wire::AdminRequest& request) {
   auto session = open_session(given);
   if (!session) return kExitUsage;
   return answered(ask_any(*session, request, given.timeout), given.json);
@@ -57,7 +50,7 @@ int question(const Given& given, const wire::AdminRequest& request) {
 
 // Asks the first member that `is` it, whichever node was named; with nobody there is nobody to ask.
 template <class Is>
-int ask_member(const Given& given, const wire::AdminRequest& request, Is is, const std::string& nobody) {
+int ask_member(const ClusterArguments& given, const wire::AdminRequest& request, Is is, const std::string& nobody) {
   auto session = open_session(given);
   if (!session) return kExitUsage;
   wire::AdminRequest members;
@@ -73,12 +66,12 @@ int ask_member(const Given& given, const wire::AdminRequest& request, Is is, con
 }
 
 // What only the leader can do.
-int ask_leader(const Given& given, const wire::AdminRequest& request) {
+int ask_leader(const ClusterArguments& given, const wire::AdminRequest& request) {
   return ask_member(
       given, request, [](const auto& member) { return member.leads(); }, "nobody is known to lead");
 }
 
-int drain_worker(const Given& given) {
+int drain_worker(const ClusterArguments& given) {
   wire::AdminRequest request;
   request.mutable_drain();
   const auto is = [&](const auto& member) {
@@ -141,17 +134,17 @@ Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const 
   return {};
 }
 
-int rotate(const Given& given) {
+int rotate(const ClusterArguments& given) {
   auto session = open_session(given);
   if (!session) return kExitUsage;
   auto text = node::read_secret_file(given.secret_file);
-  if (!text) return refuse(text.error().message);
+  if (!text) return refuse("cluster", text.error().message);
   auto secret = wire::Secret::take(std::string(*text));
-  if (!secret) return refuse("the secret in '" + given.secret_file + "': " + secret.error().message);
+  if (!secret) return refuse("cluster", "the secret in '" + given.secret_file + "': " + secret.error().message);
   const uint32_t old_id = session->client->keyring().in_use();
   const auto id = session->client->keyring().learn(std::move(*secret));
-  if (!id) return refuse(id.error().message);
-  if (*id == old_id) return refuse("the secret in '" + given.secret_file + "' is the one in use");
+  if (!id) return refuse("cluster", id.error().message);
+  if (*id == old_id) return refuse("cluster", "the secret in '" + given.secret_file + "' is the one in use");
 
   const auto nodes = all_members(*session, given.timeout);
   if (!nodes) return answered(tl::unexpected(nodes.error()), false);
@@ -185,7 +178,7 @@ int rotate(const Given& given) {
   return kExitOk;
 }
 
-void add_common(CLI::App* command, Given& given) {
+void add_common(CLI::App* command, ClusterArguments& given) {
   add_operator(command, given);
   add_duration(command, "--timeout", given.timeout, "Wait so long for an answer (default 5s)");
   command->add_flag("--json", given.json, "As JSON");
@@ -194,7 +187,7 @@ void add_common(CLI::App* command, Given& given) {
 }  // namespace
 
 void add_worker_drain(CLI::App& worker, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ClusterArguments>();
   CLI::App* drain = new_verb(worker, "drain", "A worker takes nothing new, finishes what it runs, leaves, and ends");
   add_common(drain, *given);
   drain->add_option("NAME", given->name, "The worker's name")->required();
@@ -202,7 +195,7 @@ void add_worker_drain(CLI::App& worker, int& exit_code) {
 }
 
 void add_cluster(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ClusterArguments>();
   CLI::App* command = new_verb(app, "cluster", "Look at a cluster of nodes, and operate it");
   command->require_subcommand(1);
   add_local_cluster(*command, exit_code);
@@ -246,7 +239,7 @@ void add_cluster(CLI::App& app, int& exit_code) {
     wire::AdminRequest request;
     request.mutable_leave();
     if (given->node.empty()) {
-      exit_code = refuse("which node shall leave? Name it: --node HOST:PORT");
+      exit_code = refuse("cluster", "which node shall leave? Name it: --node HOST:PORT");
       return;
     }
     exit_code = question(*given, request);

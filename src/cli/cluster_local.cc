@@ -26,10 +26,9 @@ using Json = nlohmann::ordered_json;
 using local_cluster::Sight;
 using runtime::task;
 
-constexpr int kExitNo = 1;
 constexpr int kExitInterrupted = 105;
 
-struct Given {
+struct LocalClusterArguments {
   local_cluster::UpOptions up;
   local_cluster::DownOptions down;
   std::string folder;
@@ -46,13 +45,17 @@ std::string usual_folder() {
   return std::string(home == nullptr || *home == '\0' ? "." : home) + "/.local/state/bellwether/cluster";
 }
 
-std::string folder_of(const Given& given) { return given.folder.empty() ? usual_folder() : given.folder; }
+std::string folder_of(const LocalClusterArguments& given) {
+  return given.folder.empty() ? usual_folder() : given.folder;
+}
 
 // What is to be said so that the next command finds the same folder.
-std::string dir_option(const Given& given) { return given.folder.empty() ? "" : " --dir " + printable(given.folder); }
+std::string dir_option(const LocalClusterArguments& given) {
+  return given.folder.empty() ? "" : " --dir " + printable(given.folder);
+}
 
 // On standard error, so that the answer stands alone.
-class Progress final : public local_cluster::Listener {
+class LocalClusterProgress final : public local_cluster::Listener {
  public:
   void on_progress(const std::string& text) override { std::fprintf(stderr, "%s\n", printable(text).c_str()); }
 };
@@ -77,7 +80,7 @@ std::string state_of(const Sight& sight, const std::string& name) {
   return sight.members.empty() ? "not known" : "no member";
 }
 
-std::string text_of(const Sight& sight) {
+std::string sight_text(const Sight& sight) {
   Table table({"NAME", "ROLE", "DATACENTER", "ADDRESS", "HTTP", "PROCESS", "MEMBER", ""});
   for (std::size_t i = 0; i < sight.layout.nodes.size(); ++i) {
     const local_cluster::LocalNode& node = sight.layout.nodes[i];
@@ -89,7 +92,7 @@ std::string text_of(const Sight& sight) {
   return table.text();
 }
 
-Json json_of(const Sight& sight) {
+Json sight_json(const Sight& sight) {
   Json nodes = Json::array();
   for (std::size_t i = 0; i < sight.layout.nodes.size(); ++i) {
     const local_cluster::LocalNode& node = sight.layout.nodes[i];
@@ -131,7 +134,7 @@ task<void> cancel_on_signal(runtime::Signals* signals, runtime::Cancellation* in
 }
 
 task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* signals,
-                             local_cluster::UpOptions options, Progress* progress) {
+                             local_cluster::UpOptions options, LocalClusterProgress* progress) {
   runtime::Cancellation interrupted;
   runtime::Scope scope;
   scope.spawn(cancel_on_signal(signals, &interrupted, scope.cancellation()));
@@ -141,7 +144,7 @@ task<Result<Sight>> bring_up(runtime::EpollRuntime* runtime, runtime::Signals* s
   co_return sight;
 }
 
-int up(Given& given) {
+int up(LocalClusterArguments& given) {
   auto runtime = make_runtime();
   if (!runtime) return complain(runtime.error());
   // Before there is a node: what arrives from here on takes all of them down again.
@@ -158,18 +161,18 @@ int up(Given& given) {
     if (!keys) return complain(keys.error());
     given.up.shape.trust_keys = std::filesystem::absolute(given.trust_keys).lexically_normal().string();
   }
-  Progress progress;
+  LocalClusterProgress progress;
   const auto sight = (*runtime)->run(bring_up(runtime->get(), signals->get(), given.up, &progress));
   if (!sight) return complain(sight.error());
   if (given.json) {
-    print(json_of(*sight));
+    print(sight_json(*sight));
     return kExitOk;
   }
-  std::fputs(text_of(*sight).c_str(), stdout);
+  std::fputs(sight_text(*sight).c_str(), stdout);
   const std::string folder = printable(sight->folder);
   std::printf(
       "\n%s run, %s leads. They go on when this command has ended.\n"
-      "  look at it:  bellwether cluster status%s\n"
+      "  look at it:  bellwether cluster local_status%s\n"
       "  operate it:  bellwether cluster members --config %s/client.yaml\n"
       "  its words:   %s/*.log\n"
       "  end it:      bellwether cluster down%s\n",
@@ -178,7 +181,8 @@ int up(Given& given) {
   return kExitOk;
 }
 
-// --- down, status ----------------------------------------------------------------------------------------------------
+// --- down, local_status
+// ----------------------------------------------------------------------------------------------------
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text;
@@ -186,11 +190,11 @@ std::string listed(const std::vector<std::string>& names) {
   return text;
 }
 
-int down(Given& given) {
+int down(LocalClusterArguments& given) {
   auto runtime = make_runtime();
   if (!runtime) return complain(runtime.error());
   given.down.folder = folder_of(given);
-  Progress progress;
+  LocalClusterProgress progress;
   const auto ended = (*runtime)->run(local_cluster::bring_down(**runtime, given.down, progress));
   if (!ended) return complain(ended.error());
   if (given.json) {
@@ -211,22 +215,22 @@ int down(Given& given) {
   return kExitOk;
 }
 
-int status(const Given& given) {
+int local_status(const LocalClusterArguments& given) {
   auto runtime = make_runtime();
   if (!runtime) return complain(runtime.error());
   const auto sight = (*runtime)->run(local_cluster::look_at(**runtime, folder_of(given)));
   if (!sight) return complain(sight.error());
   if (given.json) {
-    print(json_of(*sight));
+    print(sight_json(*sight));
   } else {
-    std::fputs(text_of(*sight).c_str(), stdout);
+    std::fputs(sight_text(*sight).c_str(), stdout);
     if (sight->leader.empty()) std::printf("nobody is known to lead\n");
     if (!sight->trouble.empty()) std::printf("%s\n", printable(sight->trouble).c_str());
   }
   return sight->well() ? kExitOk : kExitNo;
 }
 
-void add_common(CLI::App* command, Given& given) {
+void add_folder(CLI::App* command, LocalClusterArguments& given) {
   command->add_option("--dir", given.folder, "The cluster's folder (default ~/.local/state/bellwether/cluster)")
       ->type_name("DIR");
   command->add_flag("--json", given.json, "As JSON");
@@ -235,9 +239,9 @@ void add_common(CLI::App* command, Given& given) {
 }  // namespace
 
 void add_local_cluster(CLI::App& cluster, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<LocalClusterArguments>();
   CLI::App* start = new_verb(cluster, "up", "Start a whole cluster on this machine, with secrets and certificates");
-  add_common(start, *given);
+  add_folder(start, *given);
   local_cluster::WantedShape& shape = given->up.shape;
   start->add_option("--managers", shape.managers, "Managers, all of which vote (default 3)")->type_name("N");
   start->add_option("--workers", shape.workers, "Workers (default 2)")->type_name("N");
@@ -263,16 +267,16 @@ void add_local_cluster(CLI::App& cluster, int& exit_code) {
   start->callback([given, &exit_code] { exit_code = up(*given); });
 
   CLI::App* end = new_verb(cluster, "down", "End the cluster on this machine");
-  add_common(end, *given);
+  add_folder(end, *given);
   end->add_flag("--purge", given->down.purge, "Remove its folder too, with all data");
   add_duration(end, "--timeout", given->down.limit, "Kill what has not ended by then (default 20s)");
   end->footer("Exit codes: 0 nothing of it runs any more, 1 there is no such cluster, or it does not end.");
   end->callback([given, &exit_code] { exit_code = down(*given); });
 
   CLI::App* look = new_verb(cluster, "status", "The cluster on this machine: processes, members, leader");
-  add_common(look, *given);
+  add_folder(look, *given);
   look->footer("Exit codes: 0 all its nodes run, are members, and one leads; 1 not so, or there is no such cluster.");
-  look->callback([given, &exit_code] { exit_code = status(*given); });
+  look->callback([given, &exit_code] { exit_code = local_status(*given); });
 }
 
 }  // namespace bellwether::cli

@@ -15,12 +15,12 @@ namespace {
 using wire::AdminAnswer;
 using Json = nlohmann::ordered_json;
 
-std::string ago(uint64_t ms) { return format_duration(Duration::millis(static_cast<int64_t>(ms))); }
+std::string ms_text(uint64_t ms) { return format_duration(Duration::millis(static_cast<int64_t>(ms))); }
 
 std::string members_text(const AdminAnswer::Members& members) {
   Table table({"NAME", "STATE", "FOR", "ROLE", "DATACENTER", "ADDRESS", "INCARNATION", ""});
   for (const auto& one : members.members()) {
-    table.add({one.name(), one.state(), ago(one.since_ms()), one.role(), one.datacenter(), one.address(),
+    table.add({one.name(), one.state(), ms_text(one.since_ms()), one.role(), one.datacenter(), one.address(),
                std::to_string(one.incarnation()),
                std::string(one.leads() ? "leads" : "") + (one.self() ? (one.leads() ? ", answers" : "answers") : "")});
   }
@@ -31,9 +31,10 @@ std::string leader_text(const AdminAnswer::Leader& leader) {
   if (leader.name().empty())
     return "nobody leads, as " + leader.answered_by() + " sees it: " + leader.evidence() + "\n";
   std::string text = leader.name() + " leads, term " + std::to_string(leader.term()) + ", for " +
-                     ago(leader.since_ms()) + " as " + leader.answered_by() + " sees it: " + leader.evidence() + "\n";
+                     ms_text(leader.since_ms()) + " as " + leader.answered_by() + " sees it: " + leader.evidence() +
+                     "\n";
   if (leader.valid_for_ms() > 0) {
-    text += "its lease runs " + ago(static_cast<uint64_t>(leader.valid_for_ms())) + " more, and is renewed\n";
+    text += "its lease runs " + ms_text(static_cast<uint64_t>(leader.valid_for_ms())) + " more, and is renewed\n";
   }
   return text;
 }

@@ -2,6 +2,9 @@
 // leaves the process's exit code.
 #pragma once
 
+#include <string>
+#include <string_view>
+
 namespace CLI {
 class App;
 }
@@ -9,7 +12,11 @@ class App;
 namespace bellwether::cli {
 
 inline constexpr int kExitOk = 0;
+inline constexpr int kExitNo = 1;       // the answer is no: not there, not held, not done
 inline constexpr int kExitUsage = 104;  // wrong command line or scenario, as in k6
+
+// Says on stderr what is wrong with a command line of `bellwether VERB`, and gives `code` back.
+int refuse(std::string_view verb, const std::string& text, int code = kExitUsage);
 
 void add_run(CLI::App& app, int& exit_code);
 void add_agents(CLI::App& app, int& exit_code);

@@ -23,14 +23,13 @@ namespace {
 
 using context_lead::RequestId;
 
-constexpr int kExitNo = 1;
-constexpr int kExitFailed = 2;
+constexpr int kExitRequestFailed = 2;
 constexpr int kExitUnfinished = 3;
 constexpr Duration kAskAgain = Duration::millis(200);
 constexpr Duration kAnswerMost = Duration::seconds(15);  // longer than a leader waits for its majority
 
-struct Given {
-  Given() { how.timeout = Duration::seconds(60); }
+struct ContextArguments {
+  ContextArguments() { how.timeout = Duration::seconds(60); }
 
   OperatorOptions how;
   std::string payload = "-";
@@ -43,7 +42,7 @@ struct Given {
   bool json = false;
 };
 
-int refuse(const std::string& text) {
+int refuse_request(const std::string& text) {
   std::fprintf(stderr, "bellwether context: %s\n", printable(text).c_str());
   return kExitUsage;
 }
@@ -149,7 +148,7 @@ class Asking {
   std::map<std::string, HostPort> places_;
 };
 
-std::optional<Asking> open_asking(const Given& given) {
+std::optional<Asking> open_asking(const ContextArguments& given) {
   auto session = open_operator_session(given.how, "bellwether context");
   if (!session) return std::nullopt;
   return Asking(std::move(*session), given.how.timeout);
@@ -158,7 +157,7 @@ std::optional<Asking> open_asking(const Given& given) {
 // --- requests --------------------------------------------------------------------------------------------------------
 
 // One byte more than a request may have is enough to know that it is too large.
-Result<std::string> read_payload(const std::string& path) {
+Result<std::string> read_request_payload(const std::string& path) {
   std::ifstream file;
   if (path != "-") {
     file.open(path, std::ios::binary);
@@ -181,7 +180,7 @@ WallTime submitted_at(RequestId id, WallTime now) {
   return drawn && drawn->unix_ns <= now.unix_ns ? *drawn : now;
 }
 
-int show_outcome(const Given& given, const std::string& id, const cluster::OutcomeAnswer& outcome) {
+int show_outcome(const ContextArguments& given, const std::string& id, const cluster::OutcomeAnswer& outcome) {
   using Standing = cluster::OutcomeAnswer::Standing;
   if (given.json) {
     std::fputs(outcome_json(id, outcome).c_str(), stdout);
@@ -191,11 +190,11 @@ int show_outcome(const Given& given, const std::string& id, const cluster::Outco
     std::fputs(outcome_text(id, outcome).c_str(), stderr);
   }
   if (outcome.standing == Standing::kCompleted) return kExitOk;
-  if (outcome.standing == Standing::kFailed) return kExitFailed;
+  if (outcome.standing == Standing::kFailed) return kExitRequestFailed;
   return outcome.standing == Standing::kUnknown ? kExitNo : kExitUnfinished;
 }
 
-int outcome_of(const Given& given, Asking& asking, RequestId id) {
+int outcome_of(const ContextArguments& given, Asking& asking, RequestId id) {
   using Standing = cluster::OutcomeAnswer::Standing;
   while (true) {
     const auto answer = asking.ask_leader(cluster::AskOutcome{id});
@@ -208,15 +207,15 @@ int outcome_of(const Given& given, Asking& asking, RequestId id) {
   }
 }
 
-int submit(const Given& given) {
+int submit_request(const ContextArguments& given) {
   std::optional<RequestId> id;
   if (!given.id.empty()) {
     const auto parsed = cluster::parse_request_id(given.id);
-    if (!parsed) return refuse("--id: " + parsed.error().message);
+    if (!parsed) return refuse_request("--id: " + parsed.error().message);
     id = *parsed;
   }
-  auto payload = read_payload(given.payload);
-  if (!payload) return refuse(payload.error().message);
+  auto payload = read_request_payload(given.payload);
+  if (!payload) return refuse_request(payload.error().message);
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
   if (!id) {
@@ -239,9 +238,9 @@ int submit(const Given& given) {
   return outcome_of(given, *asking, *id);
 }
 
-int show_result(const Given& given) {
+int show_result(const ContextArguments& given) {
   const auto id = cluster::parse_request_id(given.id);
-  if (!id) return refuse(id.error().message);
+  if (!id) return refuse_request(id.error().message);
   auto asking = open_asking(given);
   return asking ? outcome_of(given, *asking, *id) : kExitUsage;
 }
@@ -260,7 +259,7 @@ std::optional<cluster::ContextView> view_of(Asking& asking, const HostPort& node
   return std::nullopt;
 }
 
-int status(const Given& given) {
+int context_status(const ContextArguments& given) {
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
   std::string trouble;
@@ -285,7 +284,7 @@ int status(const Given& given) {
   return kExitOk;
 }
 
-int transfer(const Given& given) {
+int transfer(const ContextArguments& given) {
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
   std::string trouble;
@@ -307,10 +306,11 @@ int transfer(const Given& given) {
     }
     asking->pause(kAskAgain);
   }
-  return told_no({Errc::kTimeout, "nobody has said in time how the transfer ended: `bellwether context status`"});
+  return told_no(
+      {Errc::kTimeout, "nobody has said in time how the transfer ended: `bellwether context context_status`"});
 }
 
-int generation(const Given& given, bool start) {
+int generation(const ContextArguments& given, bool start) {
   auto asking = open_asking(given);
   if (!asking) return kExitUsage;
   const auto answer = asking->ask_leader(cluster::AskGeneration{start, asking->by()});
@@ -321,7 +321,7 @@ int generation(const Given& given, bool start) {
   return kExitOk;
 }
 
-void add_requests(CLI::App& command, const std::shared_ptr<Given>& given, int& exit_code) {
+void add_requests(CLI::App& command, const std::shared_ptr<ContextArguments>& given, int& exit_code) {
   CLI::App* submitting = new_verb(command, "submit", "A request, from a file or from standard input; prints its id");
   add_operator(submitting, given->how);
   submitting->add_option("FILE", given->payload, "The payload, at most 64 KiB; - is standard input")
@@ -332,15 +332,16 @@ void add_requests(CLI::App& command, const std::shared_ptr<Given>& given, int& e
   submitting->add_flag("--json", given->json, "With --wait: the outcome as JSON");
   add_duration(submitting, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   submitting->footer(
-      "When it ends with 1, the request may have been kept all the same: submit it again with the id that was told.\n\n"
+      "When it ends with 1, the request may have been kept all the same: submit_request it again with the id that was "
+      "told.\n\n"
       "Exit codes: 0 kept by a majority (with --wait: completed), 1 refused, or nobody could be asked, 2 it has "
       "failed,\n"
       "  3 it has not ended in time, 104 wrong command line or payload.");
-  submitting->callback([given, &exit_code] { exit_code = submit(*given); });
+  submitting->callback([given, &exit_code] { exit_code = submit_request(*given); });
 
   CLI::App* result = new_verb(command, "result", "What has become of a request, and its result");
   add_operator(result, given->how);
-  result->add_option("ID", given->id, "As `submit` printed it")->required();
+  result->add_option("ID", given->id, "As `submit_request` printed it")->required();
   result->add_flag("--wait", given->wait, "Wait for the end");
   result->add_flag("--json", given->json, "As JSON");
   add_duration(result, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
@@ -349,12 +350,12 @@ void add_requests(CLI::App& command, const std::shared_ptr<Given>& given, int& e
   result->callback([given, &exit_code] { exit_code = show_result(*given); });
 }
 
-void add_leading(CLI::App& command, const std::shared_ptr<Given>& given, int& exit_code) {
+void add_leading(CLI::App& command, const std::shared_ptr<ContextArguments>& given, int& exit_code) {
   CLI::App* looking = new_verb(command, "status", "Who leads, what is queued and done, and how well all nodes are");
   add_operator(looking, given->how);
   looking->add_flag("--json", given->json, "As JSON");
   add_duration(looking, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
-  looking->callback([given, &exit_code] { exit_code = status(*given); });
+  looking->callback([given, &exit_code] { exit_code = context_status(*given); });
 
   CLI::App* moving = new_verb(command, "transfer", "The leader hands over to a node: what runs ends, nothing is lost");
   add_operator(moving, given->how);
@@ -377,7 +378,7 @@ void add_leading(CLI::App& command, const std::shared_ptr<Given>& given, int& ex
 }  // namespace
 
 void add_context(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ContextArguments>();
   CLI::App* command = new_verb(app, "context", "Requests for contexts, and the node that leads the making of them");
   command->require_subcommand(1);
   add_context_serve(*command, exit_code);
@@ -386,8 +387,8 @@ void add_context(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  bellwether context serve m1.yaml --manager './make-context'\n"
-      "  bellwether context submit request.json --config m1.yaml --priority 5 --wait\n"
-      "  bellwether context status --config m1.yaml\n"
+      "  bellwether context submit_request request.json --config m1.yaml --priority 5 --wait\n"
+      "  bellwether context context_status --config m1.yaml\n"
       "  bellwether context transfer m2 --config m1.yaml --reason maintenance\n\n"
       "What the command of --manager sees, and all settings: docs/leadership/context.md.");
 }

@@ -15,12 +15,6 @@ using Json = nlohmann::ordered_json;
 using cluster::ContextView;
 using cluster::OutcomeAnswer;
 
-std::string figure(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3f", value);
-  return text;
-}
-
 double milliseconds(Duration span) { return static_cast<double>(span.ns()) / 1e6; }
 
 std::string of_all(const std::vector<std::string>& texts) {
@@ -44,7 +38,7 @@ const ContextView::Node* health_of(const ContextView& view, const std::string& n
   return found == view.nodes.end() ? nullptr : &*found;
 }
 
-Json json_of(const ContextView::Failover& failover) {
+Json failover_json(const ContextView::Failover& failover) {
   Json steps = Json::array();
   for (const auto& one : failover.steps) steps.push_back({{"at_unix_ns", one.at.unix_ns}, {"step", one.text}});
   return {{"from", failover.from}, {"to", failover.to},   {"took_ms", milliseconds(failover.took)},
@@ -132,7 +126,7 @@ std::string context_json(const ContextView& view, const std::vector<ContextView>
               {"nodes", std::move(nodes)},
               {"jobs", std::move(jobs)},
               {"failovers", view.failovers}};
-  if (view.failover) out["last_failover"] = json_of(*view.failover);
+  if (view.failover) out["last_failover"] = failover_json(*view.failover);
   return dumped(out);
 }
 

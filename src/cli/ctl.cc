@@ -18,8 +18,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr int kExitNo = 1;
-constexpr Duration kPatience = Duration::seconds(10);
+constexpr Duration kSlowestAnswer = Duration::seconds(10);
 
 struct CtlArguments {
   std::string run;
@@ -59,7 +58,7 @@ std::string elapsed_text(const Json& state) {
 
 Result<Json> ask(const Running& run, const Json& request) {
   const std::string line = request.dump(-1, ' ', true, Json::error_handler_t::replace);
-  const auto text = node::ask_control(run.path, line, kPatience);
+  const auto text = node::ask_control(run.path, line, kSlowestAnswer);
   if (!text) return tl::unexpected(text.error());
   Json answer = Json::parse(*text, nullptr, false);
   if (!answer.is_object()) return fail(Errc::kProtocol, "the answer of run " + run.id + " is no JSON object");

@@ -202,13 +202,8 @@ void print_json(const Findings& findings) {
   std::printf("%s\n", out.dump(2, ' ', false, json::error_handler_t::replace).c_str());
 }
 
-int refuse(const std::string& why) {
-  std::fprintf(stderr, "bellwether doctor: %s\n", why.c_str());
-  return kExitUsage;
-}
-
 // A store without a key is that of the sheet, and tells nothing of the fleet.
-void complete(DoctorOptions& options) {
+void complete_options(DoctorOptions& options) {
   options.via = options.fleet.via;
   if (!options.policy.empty() && options.fleet.key.empty()) options.fleet.via.clear();
   options.fleet.complete();
@@ -216,25 +211,27 @@ void complete(DoctorOptions& options) {
 
 int run_doctor(const DoctorOptions& options) {
   const auto profile = lead::find_profile(options.profile);
-  if (!profile) return refuse("there is no profile '" + options.profile + "'");
+  if (!profile) return refuse("doctor", "there is no profile '" + options.profile + "'");
   const FleetPlaces& fleet = options.fleet;
   if (options.policy.empty() && fleet.via.empty() && fleet.registry.empty() && fleet.queue.empty() &&
       options.watch_state.empty() && options.cluster.settings.file.empty()) {
     return refuse(
+        "doctor",
         "what shall it look at? Give --config NODE.yaml, --policy FILE, --via URL --key K, --dir FLEET, --registry "
         "PATH, --queue PATH or "
         "--watch PATH");
   }
-  if (fleet.via.empty() != fleet.key.empty()) return refuse("--via and --key go together, or --via with --policy");
+  if (fleet.via.empty() != fleet.key.empty())
+    return refuse("doctor", "--via and --key go together, or --via with --policy");
   std::optional<lead::Policy> policy;
   if (!options.policy.empty()) {
     std::vector<yaml::Diagnostic> warnings;
     auto loaded = load_policy(options.policy, warnings);
-    if (!loaded) return refuse(loaded.error().message);
+    if (!loaded) return refuse("doctor", loaded.error().message);
     policy = std::move(*loaded);
   }
   auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("doctor", runtime.error().message);
   Doctor doctor(**runtime, options, {.stale_after = profile->stale_after, .dead_after = profile->dead_after});
   (*runtime)->run(doctor.examine(policy ? &*policy : nullptr));
   Findings findings = doctor.findings();
@@ -289,7 +286,7 @@ void add_doctor(CLI::App& app, int& exit_code) {
       "  bellwether doctor --config m1.yaml             the leader and the votes of a cluster of nodes\n\n"
       "Exit codes: 0 healthy, 1 warnings, 2 critical, 104 wrong sheet or command line.");
   command->callback([options, &exit_code] {
-    complete(*options);
+    complete_options(*options);
     exit_code = run_doctor(*options);
   });
 }

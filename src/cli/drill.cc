@@ -27,7 +27,7 @@ constexpr int kExitOver = 1;
 constexpr int kExitOverlap = 2;
 constexpr int kExitSignal = 105;
 
-struct Given {
+struct DrillArguments {
   lead::DrillOptions options;
   std::string loop;
   std::string via;
@@ -37,11 +37,6 @@ struct Given {
   bool yes = false;
   bool json = false;
 };
-
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether drill: %s\n", text.c_str());
-  return kExitUsage;
-}
 
 double seconds(Duration span) { return static_cast<double>(span.ns()) / 1e9; }
 std::string rounded(Duration span) { return format_duration(Duration::millis(span.ms())); }
@@ -58,7 +53,7 @@ int exit_code_of(const DrillReport& report) {
   return report.error.empty() ? kExitOk : kExitOver;
 }
 
-nlohmann::ordered_json as_json(const Given& given, const DrillReport& report) {
+nlohmann::ordered_json as_json(const DrillArguments& given, const DrillReport& report) {
   const lead::LoopPolicy& loop = given.options.loop;
   nlohmann::ordered_json out{{"format", "bellwether.drill/1"},
                              {"loop", loop.name},
@@ -99,7 +94,7 @@ nlohmann::ordered_json as_json(const Given& given, const DrillReport& report) {
   return out;
 }
 
-void print_report(const Given& given, const DrillReport& report) {
+void print_report(const DrillArguments& given, const DrillReport& report) {
   Table table({"ROUND", "OLD", "EPOCH", "NEW", "EPOCH", "FROM FAULT", "IDLE", ""});
   Duration longest;
   for (std::size_t i = 0; i < report.rounds.size(); ++i) {
@@ -129,7 +124,7 @@ void print_report(const Given& given, const DrillReport& report) {
 }
 
 // NAME=PID
-Status take_pids(Given& given) {
+Status take_pids(DrillArguments& given) {
   for (const std::string& text : given.pids) {
     const auto equals = text.rfind('=');
     const auto pid = equals == std::string::npos ? std::nullopt : parse_u64(std::string_view(text).substr(equals + 1));
@@ -140,7 +135,7 @@ Status take_pids(Given& given) {
 }
 
 // What goes with what.
-Status check_given(Given& given) {
+Status check_given(DrillArguments& given) {
   lead::DrillOptions& options = given.options;
   const bool commanded = !options.break_command.empty();
   if (commanded) options.fault = lead::DrillFault::kCommand;
@@ -166,23 +161,24 @@ Status check_given(Given& given) {
   return take_pids(given);
 }
 
-int run_drill_command(Given& given) {
+int run_drill_command(DrillArguments& given) {
   lead::DrillOptions& options = given.options;
   std::vector<yaml::Diagnostic> warnings;
   const auto policy = load_policy(options.policy_file, warnings);
-  if (!policy) return refuse(policy.error().message);
+  if (!policy) return refuse("drill", policy.error().message);
   const auto loop = std::find_if(policy->loops.begin(), policy->loops.end(),
                                  [&](const lead::LoopPolicy& one) { return one.name == given.loop; });
-  if (loop == policy->loops.end()) return refuse(options.policy_file + " has no loop '" + given.loop + "'");
+  if (loop == policy->loops.end()) return refuse("drill", options.policy_file + " has no loop '" + given.loop + "'");
   options.loop = *loop;
   if (!given.via.empty()) options.loop.store = given.via;
-  if (options.loop.store.empty()) return refuse("the loop has no store: name one in the sheet, or with --via URL");
+  if (options.loop.store.empty())
+    return refuse("drill", "the loop has no store: name one in the sheet, or with --via URL");
   options.fault = given.fault == "kill"    ? lead::DrillFault::kKill
                   : given.fault == "pause" ? lead::DrillFault::kPause
                                            : lead::DrillFault::kCut;
-  if (const auto fits = check_given(given); !fits) return refuse(fits.error().message);
+  if (const auto fits = check_given(given); !fits) return refuse("drill", fits.error().message);
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("drill", runtime.error().message);
   const DrillReport report = run_drill(**runtime, options);
   if (!report.error.empty()) std::fprintf(stderr, "bellwether drill: %s\n", report.error.c_str());
   if (!report.error.empty() && report.acts == 0) return kExitUsage;
@@ -190,7 +186,7 @@ int run_drill_command(Given& given) {
   if (!given.report_file.empty()) {
     const std::unique_ptr<FILE, int (*)(FILE*)> file(std::fopen(given.report_file.c_str(), "we"), &std::fclose);
     if (file == nullptr || std::fputs(text.c_str(), file.get()) < 0) {
-      return refuse("the report cannot be written to '" + given.report_file + "'");
+      return refuse("drill", "the report cannot be written to '" + given.report_file + "'");
     }
   }
   if (given.json) {
@@ -214,7 +210,7 @@ void add_drill_act(CLI::App& app, int& exit_code) {
   command->callback([act, &exit_code] { exit_code = lead::act_for(act->file, Duration::millis(act->ms)); });
 }
 
-void add_attach(CLI::App* command, Given& given) {
+void add_attach(CLI::App* command, DrillArguments& given) {
   lead::DrillOptions& options = given.options;
   command->add_flag("--attach", options.attach,
                     "Break the processes that run the loop now, instead of starting\n"
@@ -242,7 +238,7 @@ void add_attach(CLI::App* command, Given& given) {
 }  // namespace
 
 void add_drill(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<DrillArguments>();
   lead::DrillOptions& options = given->options;
   CLI::App* command = new_verb(app, "drill", "Break the leader of a loop, and measure the takeover");
   command->add_option("POLICY", options.policy_file, "Policy sheet (YAML)")->required();

@@ -18,9 +18,7 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr int kExitNo = 1;
-
-struct Given {
+struct JobArguments {
   ClusterOptions cluster;
   std::string job;
   std::string id;
@@ -53,7 +51,7 @@ int wrong(const std::string& text) {
 
 // What a manager answered, as it is wanted.
 template <class Answer>
-int show(const Given& given, const client::Outcome<Answer>& answer) {
+int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
   if (!answer) return refused(answer.error().message);
   std::fputs((given.json ? json_of(*answer) : text_of(*answer)).c_str(), stdout);
   return kExitOk;
@@ -61,7 +59,7 @@ int show(const Given& given, const client::Outcome<Answer>& answer) {
 
 // --- the verbs -------------------------------------------------------------------------------------------------------
 
-Result<plan::Bundled> bundle_of(const Given& given) {
+Result<plan::Bundled> bundle_of(const JobArguments& given) {
   auto sets = parse_sets(given.sets);
   if (!sets) return tl::unexpected(sets.error());
   const auto timeout = parse_timeout(given.timeout);
@@ -75,7 +73,7 @@ Result<plan::Bundled> bundle_of(const Given& given) {
   return load_scenario(scenario, *native);
 }
 
-int submit(const Given& given) {
+int submit_job(const JobArguments& given) {
   const auto bundled = bundle_of(given);
   if (!bundled) return wrong(bundled.error().message);
   const auto client = open_client(given.cluster, "job");
@@ -88,19 +86,19 @@ int submit(const Given& given) {
 }
 
 // With what was measured so far.
-int status_in_detail(const Given& given, client::Client& client) {
+int status_in_detail(const JobArguments& given, client::Client& client) {
   auto job = client.attach(given.job);
   if (!job) return refused(job.error().message);
-  const auto status = job->status();
-  if (!status) return refused(status.error().message);
+  const auto job_status = job->status();
+  if (!job_status) return refused(job_status.error().message);
   const auto history = job->history();
   if (!history) return refused(history.error().message);
   const Detail detail{&*history, given.steps, given.series};
-  std::fputs((given.json ? json_of(*status, detail) : text_of(*status, detail)).c_str(), stdout);
+  std::fputs((given.json ? json_of(*job_status, detail) : text_of(*job_status, detail)).c_str(), stdout);
   return kExitOk;
 }
 
-int status(const Given& given) {
+int job_status(const JobArguments& given) {
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
   if (given.steps || given.series) return status_in_detail(given, *client);
@@ -113,7 +111,7 @@ int status(const Given& given) {
 }
 
 // The reports to write, when all of them can be.
-Result<std::vector<Out>> outs_of(const Given& given) {
+Result<std::vector<Out>> outs_of(const JobArguments& given) {
   auto outs = parse_outs(given.outs);
   if (!outs) return outs;
   if (auto can = can_deliver(*outs); !can) return tl::unexpected(can.error());
@@ -121,12 +119,12 @@ Result<std::vector<Out>> outs_of(const Given& given) {
 }
 
 // Where a run may be that a client has begun and not ended; empty: nowhere.
-std::string store_of(const Given& given) {
+std::string store_of(const JobArguments& given) {
   if (is_store_off()) return {};
   return store_path(given.store).value_or("");
 }
 
-int watch(const Given& given) {
+int watch(const JobArguments& given) {
   const auto ui = ui_of(given.ui);
   if (!ui) return wrong(ui.error().message);
   auto outs = outs_of(given);
@@ -143,7 +141,7 @@ int watch(const Given& given) {
   return watch_job(*client, given.job, options);
 }
 
-int results(const Given& given) {
+int results(const JobArguments& given) {
   const auto outs = outs_of(given);
   if (!outs) return wrong(outs.error().message);
   const auto client = open_client(given.cluster, "job");
@@ -160,7 +158,7 @@ int results(const Given& given) {
   return refused(result.error().message + (waits ? "; `bellwether job watch` waits for it" : ""));
 }
 
-int cancel(const Given& given) {
+int cancel(const JobArguments& given) {
   const auto client = open_client(given.cluster, "job");
   if (!client) return kExitUsage;
   const auto done = client->cancel(given.job, {given.why, given.graceful, given.workflows});
@@ -171,22 +169,23 @@ int cancel(const Given& given) {
   return kExitOk;
 }
 
-int list(const Given& given) {
+int list_jobs(const JobArguments& given) {
   const auto client = open_client(given.cluster, "job");
   return client ? show(given, client->jobs()) : kExitUsage;
 }
 
-int workers(const Given& given) {
+int workers(const JobArguments& given) {
   const auto client = open_client(given.cluster, "job");
   return client ? show(given, client->workers()) : kExitUsage;
 }
 
-int datacenters(const Given& given) {
+int datacenters(const JobArguments& given) {
   const auto client = open_client(given.cluster, "job");
   return client ? show(given, client->datacenters()) : kExitUsage;
 }
 
-CLI::App* verb(CLI::App* job, const std::shared_ptr<Given>& given, const char* name, const char* help, bool of_a_job) {
+CLI::App* verb(CLI::App* job, const std::shared_ptr<JobArguments>& given, const char* name, const char* help,
+               bool of_a_job) {
   CLI::App* command = new_verb(*job, name, help);
   if (of_a_job) command->add_option("JOB", given->job, "Its id")->required();
   add_cluster_options(command, given->cluster);
@@ -196,7 +195,7 @@ CLI::App* verb(CLI::App* job, const std::shared_ptr<Given>& given, const char* n
 }  // namespace
 
 void add_job(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<JobArguments>();
   CLI::App* job = new_verb(app, "job", "Load tests that a cluster runs");
   job->require_subcommand(1);
 
@@ -210,13 +209,13 @@ void add_job(CLI::App& app, int& exit_code) {
   submitting->add_option("--id", given->id, "The job's id: giving the same twice starts it once (usual: drawn)");
   submitting->add_option("--seed", given->seed, "Seed of everything random (default: from the system)");
   submitting->add_flag("--json", given->json, "As JSON");
-  submitting->callback([given, &exit_code] { exit_code = submit(*given); });
+  submitting->callback([given, &exit_code] { exit_code = submit_job(*given); });
 
   CLI::App* showing = verb(job, given, "status", "How it stands: its workflows, workers, losses", true);
   showing->add_flag("--json", given->json, "As JSON, with its events");
   showing->add_flag("--steps", given->steps, "With each step, as measured so far");
   showing->add_flag("--series", given->series, "With each past second");
-  showing->callback([given, &exit_code] { exit_code = status(*given); });
+  showing->callback([given, &exit_code] { exit_code = job_status(*given); });
 
   CLI::App* watching = verb(job, given, "watch", "Follow it to its end, as `run` does; Ctrl-C leaves it alone", true);
   add_out_option(watching, given->outs);
@@ -240,7 +239,7 @@ void add_job(CLI::App& app, int& exit_code) {
 
   CLI::App* listing = verb(job, given, "list", "All jobs that the managers know, the newest first", false);
   listing->add_flag("--json", given->json, "As JSON");
-  listing->callback([given, &exit_code] { exit_code = list(*given); });
+  listing->callback([given, &exit_code] { exit_code = list_jobs(*given); });
 
   CLI::App* showing_workers = verb(job, given, "workers", "The workers, and what of their cores is free", false);
   showing_workers->add_flag("--json", given->json, "As JSON");
@@ -254,9 +253,9 @@ void add_job(CLI::App& app, int& exit_code) {
   job->footer(
       "Any manager answers; --cluster-config says the cluster's name and how to prove that one belongs to it.\n\n"
       "Examples:\n"
-      "  bellwether job submit scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
+      "  bellwether job submit_job scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
       "  bellwether job watch 5f0c2a9e11d04b7a --cluster-config client.yaml\n"
-      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
+      "  bellwether job job_status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
       "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster-config client.yaml\n"
       "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json --cluster-config client.yaml\n\n"
       "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"

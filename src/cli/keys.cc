@@ -26,7 +26,6 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr int kExitNo = 1;
 constexpr std::size_t kDrawnBytes = 32;
 
 using secret::SecretBytes;

@@ -27,7 +27,7 @@ constexpr std::array kOfStores{
     "--store-timeout", "--ttl-min",  "--ttl-max",        "--region",       "--cross-region-wait",
     "--trust-empty",   "--back-off", "--flap-damping",   "--no-minted-id", "--close"};
 
-struct Given {
+struct LeadArguments {
   lead::LeadOptions options;
   std::optional<Duration> ttl;
   LeaseBounds bounds;
@@ -43,13 +43,8 @@ struct Given {
   GroupGiven group;
 };
 
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether lead: %s\n", text.c_str());
-  return kExitUsage;
-}
-
 // A lease that follows the store keeps the proportions that it has by default.
-Status let_lease_follow(Given& given) {
+Status let_lease_follow(LeadArguments& given) {
   if (!given.bounds.least && !given.bounds.most) return {};
   lead::LeadOptions& options = given.options;
   if (given.renew || given.deadline || given.grace || given.retry || given.store_timeout) {
@@ -63,7 +58,7 @@ Status let_lease_follow(Given& given) {
   return {};
 }
 
-Status set_times(Given& given) {
+Status set_lease_times(LeadArguments& given) {
   lead::LeadOptions& options = given.options;
   options.timing = election::LeaseTiming::of(given.ttl.value_or(store::usual_lease(options.via)));
   if (given.renew) options.timing.renew_every = *given.renew;
@@ -75,33 +70,34 @@ Status set_times(Given& given) {
   return let_lease_follow(given);
 }
 
-int run_lead(Given& given) {
+int run_lead(LeadArguments& given) {
   lead::LeadOptions& options = given.options;
   const bool in_group = is_group(options.via);
   if (!in_group) {
-    if (options.key.empty()) return refuse("--key KEY is missing: what shall be led? Any text will do");
+    if (options.key.empty()) return refuse("lead", "--key KEY is missing: what shall be led? Any text will do");
     if (given.group.first_start)
-      return refuse("--first-start is for vote: and quorum:, where nodes vote: leave it out");
-    if (const Status good = set_times(given); !good) return refuse(good.error().message);
+      return refuse("lead", "--first-start is for vote: and quorum:, where nodes vote: leave it out");
+    if (const Status good = set_lease_times(given); !good) return refuse("lead", good.error().message);
   }
   if (!given.shell.empty()) {
-    if (!options.command.empty()) return refuse("give either --command TEXT or -- COMMAND, not both");
+    if (!options.command.empty()) return refuse("lead", "give either --command TEXT or -- COMMAND, not both");
     options.command = {"/bin/sh", "-c", given.shell};
   }
   if (options.observe) {
-    if (!options.command.empty()) return refuse("--observe only tells who leads: it runs no command");
+    if (!options.command.empty()) return refuse("lead", "--observe only tells who leads: it runs no command");
   } else if (options.command.empty()) {
-    return refuse("what shall run while leading? Give it behind '--':  bellwether lead --via " +
-                  (options.via.empty() ? std::string("URL") : options.via) + " --key K -- COMMAND ARGUMENTS");
+    return refuse("lead", "what shall run while leading? Give it behind '--':  bellwether lead --via " +
+                              (options.via.empty() ? std::string("URL") : options.via) +
+                              " --key K -- COMMAND ARGUMENTS");
   }
   options.verbosity = given.quiet ? 0 : 1 + given.verbose;
   if (in_group) return run_lead_in_group(options, given.group);
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("lead", runtime.error().message);
   return run_leader(**runtime, options);
 }
 
-void add_election_options(CLI::App* command, Given& given) {
+void add_election_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
   command->add_option("--via", options.via, "Who decides who leads (see below)")->required()->type_name("URL");
   command->add_option("-k,--key", options.key, "What to lead; any text. Of vote: and quorum: the name of the cluster")
@@ -132,7 +128,7 @@ void add_election_options(CLI::App* command, Given& given) {
                     "Without --id and a name in the environment: refuse to start (profile nip-le: lead unelected)");
 }
 
-void add_command_options(CLI::App* command, Given& given) {
+void add_command_options(CLI::App* command, LeadArguments& given) {
   lead::LeadOptions& options = given.options;
   command->add_flag("-n,--nonblock,--try", options.nonblock, "Do not wait when somebody else leads: end with -E");
   add_duration(command, "-w,--wait,--timeout", options.wait_most, "Wait at most so long for the leadership");
@@ -173,7 +169,7 @@ void add_command_options(CLI::App* command, Given& given) {
 }  // namespace
 
 void add_lead(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<LeadArguments>();
   CLI::App* command = new_verb(app, "lead", "Run a command only while leading a key; one leader at a time");
   add_election_options(command, *given);
   add_command_options(command, *given);

@@ -33,8 +33,6 @@ using lead::ago;
 using lead::left_text;
 using lead::status_of;
 
-constexpr int kExitNo = 1;
-
 struct LeaseOptions {
   std::string via;
   std::string key;

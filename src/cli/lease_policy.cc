@@ -29,11 +29,6 @@ using nlohmann::ordered_json;
 
 constexpr int kExitPart = 1;
 
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether lease: %s\n", text.c_str());
-  return kExitUsage;
-}
-
 // One page of metrics.
 struct Scrape {
   std::string at;
@@ -152,18 +147,18 @@ ordered_json to_json(const LoopRow& row, const LockPressure& pressure, WallTime 
 int list_policy(const PolicyListing& options) {
   std::vector<yaml::Diagnostic> warnings;
   auto policy = load_policy(options.policy, warnings);
-  if (!policy) return refuse(policy.error().message);
+  if (!policy) return refuse("lease", policy.error().message);
   std::vector<LoopRow> rows;
   for (lead::LoopPolicy& loop : policy->loops) {
     if (!options.via.empty()) loop.store = options.via;
     if (loop.store.empty())
-      return refuse("loop " + loop.name + " has no store: name one in the sheet, or with --via URL");
+      return refuse("lease", "loop " + loop.name + " has no store: name one in the sheet, or with --via URL");
     rows.push_back({.loop = std::move(loop), .idle = {}});
   }
   std::vector<Scrape> pages;
   for (const std::string& at : options.metrics) pages.push_back({.at = at});
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("lease", runtime.error().message);
   (*runtime)->run(look(**runtime, rows, pages, options.timeout));
   std::vector<std::vector<lead::MetricSample>> read;
   for (Scrape& page : pages) {

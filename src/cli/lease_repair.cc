@@ -20,9 +20,7 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr int kExitNo = 1;
-
-struct Given {
+struct LeaseRepairArguments {
   std::string via;
   std::string key;
   std::string by;
@@ -33,13 +31,13 @@ struct Given {
   bool yes = false;
 };
 
-std::string who(const Given& given) {
+std::string who(const LeaseRepairArguments& given) {
   if (!given.by.empty()) return given.by;
   const char* user = std::getenv("USER");  // NOLINT(concurrency-mt-unsafe): one thread
   return user == nullptr || *user == '\0' ? "an operator" : user;
 }
 
-int refuse(int code, const Error& error) {
+int end_with(int code, const Error& error) {
   std::fprintf(stderr, "bellwether lease: %s\n", printable(error.message).c_str());
   return code;
 }
@@ -51,19 +49,19 @@ std::string accepting_loss(const std::string& url) {
   return url + (url.find('?') == std::string::npos ? "?" : "&") + "accept_epoch_loss=true";
 }
 
-runtime::task<int> repair(runtime::Runtime& runtime, const Given& given, Journal& journal) {
+runtime::task<int> repair(runtime::Runtime& runtime, const LeaseRepairArguments& given, Journal& journal) {
   const auto store = co_await store::open_store(runtime, accepting_loss(given.via));
-  if (!store) co_return refuse(kExitUsage, store.error());
+  if (!store) co_return end_with(kExitUsage, store.error());
   const std::string folder = lead::default_epoch_folder();
   if (given.forget && folder.empty()) {
-    co_return refuse(kExitUsage, {Errc::kInvalid,
-                                  "nobody knows where this machine remembers epochs: set HOME or "
-                                  "XDG_STATE_HOME as it is for the candidates, and --forget again"});
+    co_return end_with(kExitUsage, {Errc::kInvalid,
+                                    "nobody knows where this machine remembers epochs: set HOME or "
+                                    "XDG_STATE_HOME as it is for the candidates, and --forget again"});
   }
   lead::EpochMemory memory(runtime, folder, (*store)->describe(), given.key);
   if (given.forget) {
     const auto forgotten = co_await memory.forget();
-    if (!forgotten) co_return refuse(kExitNo, forgotten.error());
+    if (!forgotten) co_return end_with(kExitNo, forgotten.error());
     const std::string text = who(given) + ": this machine has forgotten the epochs that it saw of '" + given.key + "'";
     journal.transition(runtime.wall_now(), "epochs-forgotten", text, {{"key", given.key}, {"by", who(given)}});
     std::printf("%s\n", printable(text).c_str());
@@ -72,15 +70,15 @@ runtime::task<int> repair(runtime::Runtime& runtime, const Given& given, Journal
   election::Epoch floor(given.floor);
   if (!folder.empty()) {
     const auto known = co_await memory.load();
-    if (!known) co_return refuse(kExitNo, known.error());
+    if (!known) co_return end_with(kExitNo, known.error());
     floor = std::max(floor, *known);
   }
   lead::LeaseTools tools(runtime, **store, who(given), given.timeout);
   const auto epoch = co_await tools.repair(given.key, floor);
-  if (!epoch) co_return refuse(kExitNo, epoch.error());
+  if (!epoch) co_return end_with(kExitNo, epoch.error());
   if (!folder.empty()) {
     const auto kept = co_await memory.save(*epoch);
-    if (!kept) co_return refuse(kExitNo, kept.error());
+    if (!kept) co_return end_with(kExitNo, kept.error());
   }
   const std::string text =
       who(given) + ": '" + given.key + "' is free, and its epochs go on above " + std::to_string(epoch->value());
@@ -90,7 +88,7 @@ runtime::task<int> repair(runtime::Runtime& runtime, const Given& given, Journal
   co_return kExitOk;
 }
 
-int run_repair(const Given& given) {
+int run_repair(const LeaseRepairArguments& given) {
   if (!given.yes) {
     std::fprintf(stderr,
                  "bellwether lease: a repair says that no resource remembers a higher epoch of this key than the one "
@@ -100,7 +98,7 @@ int run_repair(const Given& given) {
     return kExitUsage;
   }
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(kExitNo, runtime.error());
+  if (!runtime) return end_with(kExitNo, runtime.error());
   Journal journal(0, false, "lease repair");
   if (!journal.open_audit((*runtime)->wall_now(), given.audit)) return kExitUsage;
   return (*runtime)->run(repair(**runtime, given, journal));
@@ -109,7 +107,7 @@ int run_repair(const Given& given) {
 }  // namespace
 
 void add_lease_repair(CLI::App* lease, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<LeaseRepairArguments>();
   CLI::App* verb = new_verb(*lease, "repair", "Let a key go on whose epochs were lost, or are in doubt");
   verb->add_option("--via", given->via, "Where the leases are kept")->required()->type_name("URL");
   verb->add_option("KEY,-k,--key", given->key, "Which one")->required();

@@ -17,33 +17,28 @@ namespace {
 
 constexpr uint64_t kSecretBytesMax = 4096;
 
-struct Given {
+struct LeaseServeArguments {
   lead::LeaseWebOptions options;
   std::string secret_file;
 };
 
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether lease: %s\n", text.c_str());
-  return kExitUsage;
-}
-
-int serve(Given& given) {
+int serve(LeaseServeArguments& given) {
   if (!given.secret_file.empty()) {
     auto secret = read_whole_file(given.secret_file, kSecretBytesMax);
-    if (!secret) return refuse(secret.error().message);
+    if (!secret) return refuse("lease", secret.error().message);
     while (secret->ends_with('\n') || secret->ends_with('\r')) secret->pop_back();
-    if (secret->empty()) return refuse("'" + given.secret_file + "' is empty");
+    if (secret->empty()) return refuse("lease", "'" + given.secret_file + "' is empty");
     given.options.bearer = *secret;
   }
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("lease", runtime.error().message);
   return lead::serve_leases(**runtime, given.options);
 }
 
 }  // namespace
 
 void add_lease_serve(CLI::App* lease, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<LeaseServeArguments>();
   lead::LeaseWebOptions& options = given->options;
   CLI::App* verb = new_verb(*lease, "serve", "A web page of all keys: who holds them; hand over, take away");
   verb->add_option("--via", options.via, "Where the leases are kept")->required()->type_name("URL");

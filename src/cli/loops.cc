@@ -38,11 +38,6 @@ struct LoopOptions {
   int verbose = 0;
 };
 
-int refuse(const std::string& text) {
-  std::fprintf(stderr, "bellwether loops: %s\n", text.c_str());
-  return kExitUsage;
-}
-
 // The loops of the sheet that were asked for, each with a store.
 Result<std::vector<LoopPolicy>> choose(const LoopOptions& options) {
   std::vector<yaml::Diagnostic> warnings;
@@ -96,15 +91,15 @@ Status give_commands(const LoopOptions& options, std::vector<LoopPolicy>& loops)
 
 int run_these(LoopOptions& options) {
   auto loops = choose(options);
-  if (!loops) return refuse(loops.error().message);
-  if (const auto given = give_commands(options, *loops); !given) return refuse(given.error().message);
+  if (!loops) return refuse("loops", loops.error().message);
+  if (const auto given = give_commands(options, *loops); !given) return refuse("loops", given.error().message);
   for (LoopPolicy& loop : *loops) {
     loop.lock_key += options.key_suffix;
     options.host.loops.push_back({loop, loop.command});
   }
   options.host.verbosity = options.quiet ? 0 : 1 + options.verbose;
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("loops", runtime.error().message);
   return lead::run_loops(**runtime, options.host);
 }
 
@@ -179,11 +174,11 @@ void print_json(const std::vector<LoopRow>& rows, WallTime now) {
 
 int list_loops(const LoopOptions& options) {
   if (options.file.empty())
-    return refuse("give the policy sheet whose loops are to be shown:  bellwether loops POLICY");
+    return refuse("loops", "give the policy sheet whose loops are to be shown:  bellwether loops POLICY");
   auto loops = choose(options);
-  if (!loops) return refuse(loops.error().message);
+  if (!loops) return refuse("loops", loops.error().message);
   auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message);
+  if (!runtime) return refuse("loops", runtime.error().message);
   std::vector<LoopRow> rows;
   for (LoopPolicy& loop : *loops) rows.push_back({.loop = std::move(loop), .idle = {}});
   (*runtime)->run(look_at_loops(**runtime, rows, options.timeout));

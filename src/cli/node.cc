@@ -6,17 +6,18 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/commands.h"
+#include "cli/node_process.h"
 #include "cli/node_settings.h"
 #include "cli/table.h"
 #include "cli/verb.h"
-#include "node/cluster/cluster_node.h"
 
 namespace bellwether::cli {
 namespace {
 
-struct Given {
+struct NodeArguments {
   NodeSettings settings;
   node::NodeOptions options;
+  std::string audit_file;
   bool quiet = false;
   int verbose = 0;
   bool json = false;
@@ -24,19 +25,19 @@ struct Given {
   std::string manager;            // of contexts, for /bin/sh -c; empty: as the settings have it
 };
 
-int run_node_command(Given& given) {
+int run_node_command(NodeArguments& given) {
   auto read = read_node_settings(given.settings, given.over);
   if (!read.config) return kExitUsage;
   given.options.config = std::move(*read.config);
   if (!given.manager.empty()) given.options.config.context.manager = {"/bin/sh", "-c", given.manager};
-  given.options.verbosity = given.quiet ? 0 : 1 + given.verbose;
-  given.options.json = given.json;
   auto runtime = runtime::EpollRuntime::create({});
   if (!runtime) {
     std::fprintf(stderr, "bellwether node: %s\n", runtime.error().message.c_str());
     return kExitUsage;
   }
-  return node::run_node(**runtime, given.options);
+  Journal journal(given.quiet ? 0 : 1 + given.verbose, given.json, "node");
+  if (!journal.open_audit((*runtime)->wall_now(), given.audit_file)) return node::kExitNotStarted;
+  return run_node(**runtime, given.options, journal);
 }
 
 std::string joined(const std::vector<std::string>& texts) {
@@ -45,7 +46,7 @@ std::string joined(const std::vector<std::string>& texts) {
   return out;
 }
 
-int show_config(const Given& given) {
+int show_config(const NodeArguments& given) {
   const auto read = read_node_settings(given.settings);
   if (given.json) {
     nlohmann::ordered_json out;
@@ -72,12 +73,11 @@ int show_config(const Given& given) {
 
 namespace {
 
-CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<Given>& given, const char* name, const char* help,
+CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<NodeArguments>& given, const char* name, const char* help,
                         int& exit_code) {
   CLI::App* command = new_verb(app, name, help);
   add_node_settings(command, given->settings);
-  command->add_option("--audit", given->options.audit_file, "Append every event to this file, as JSON")
-      ->type_name("FILE");
+  command->add_option("--audit", given->audit_file, "Append every event to this file, as JSON")->type_name("FILE");
   command->add_flag("--json", given->json, "Messages as JSON, one object a line");
   command->add_flag("-q,--quiet", given->quiet, "Say nothing but errors");
   command->add_flag("-v,--verbose", given->verbose, "Tell every decision and its evidence");
@@ -87,7 +87,7 @@ CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<Given>& given, cons
   return command;
 }
 
-void add_voter_flags(CLI::App* command, const std::shared_ptr<Given>& given) {
+void add_voter_flags(CLI::App* command, const std::shared_ptr<NodeArguments>& given) {
   command->add_flag("--first-start", given->options.first_start,
                     "This voter has never voted in this cluster: needed once, at its very first start");
   command->add_flag("--found", given->options.found,
@@ -102,7 +102,7 @@ constexpr const char* kLeaving =
 }  // namespace
 
 void add_node(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<NodeArguments>();
   CLI::App* command =
       add_node_verb(app, given, "node", "Be a node of a cluster: member, voter, gate, manager or worker", exit_code);
   add_voter_flags(command, given);
@@ -123,7 +123,7 @@ void add_node(CLI::App& app, int& exit_code) {
 }
 
 void add_manager(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<NodeArguments>();
   given->over = {"role=manager"};
   CLI::App* command =
       add_node_verb(app, given, "manager", "Be a manager: take jobs, and hand them out to workers", exit_code);
@@ -139,7 +139,7 @@ void add_manager(CLI::App& app, int& exit_code) {
 }
 
 void add_worker(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<NodeArguments>();
   given->over = {"role=worker"};
   CLI::App* command = add_node_verb(app, given, "worker", "Be a worker: make load for the jobs of managers", exit_code);
   command->require_subcommand(0, 1);
@@ -162,7 +162,7 @@ void add_worker(CLI::App& app, int& exit_code) {
 }
 
 void add_context_serve(CLI::App& context, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<NodeArguments>();
   given->over = {"role=manager", "context.serve=true"};
   CLI::App* command =
       add_node_verb(context, given, "serve", "Be a manager that leads contexts when it leads its cluster", exit_code);
@@ -181,7 +181,7 @@ void add_context_serve(CLI::App& context, int& exit_code) {
 }
 
 void add_config(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<NodeArguments>();
   CLI::App* command = new_verb(app, "config", "The settings of a node");
   command->require_subcommand(1);
   CLI::App* show = new_verb(*command, "show", "Each setting, its value, and where it comes from");

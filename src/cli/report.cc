@@ -13,35 +13,30 @@
 namespace bellwether::cli {
 namespace {
 
-struct Given {
+struct ReportArguments {
   std::string run;
   std::vector<std::string> to;
   std::string store;
 };
 
-int wrong(const std::string& message) {
-  std::fprintf(stderr, "bellwether report: %s\n", message.c_str());
-  return kExitUsage;
-}
-
-int report_command(const Given& given) {
+int report_command(const ReportArguments& given) {
   auto outs = parse_outs(given.to, "--to");
-  if (!outs) return wrong(outs.error().message);
+  if (!outs) return refuse("report", outs.error().message);
   const auto document = document_of(given.run, given.store);
-  if (!document) return wrong(document.error().message);
+  if (!document) return refuse("report", document.error().message);
   const auto run = report::read_result(*document);
-  if (!run) return wrong("'" + given.run + "': " + run.error().message);
+  if (!run) return refuse("report", "'" + given.run + "': " + run.error().message);
   std::vector<std::string_view> steps;
   for (const report::ResultStep& step : run->steps) steps.emplace_back(step.name);
-  if (auto has = has_steps(*outs, steps); !has) return wrong(has.error().message);
-  if (auto can = can_deliver(*outs); !can) return wrong(can.error().message);
+  if (auto has = has_steps(*outs, steps); !has) return refuse("report", has.error().message);
+  if (auto can = can_deliver(*outs); !can) return refuse("report", can.error().message);
   return write_outs(*document, *outs, "report") ? kExitOk : kExitUsage;
 }
 
 }  // namespace
 
 void add_report(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ReportArguments>();
   CLI::App* command = new_verb(app, "report", "Make reports of a run that is over");
   command->add_option("RUN|FILE", given->run, "A stored run (its id, last, last~1), or a result file")->required();
   command->add_option("--to", given->to, std::string(kOutHelp))->required()->take_all()->allow_extra_args(false);

@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr std::string_view kRunHelp = "The id of a run or the beginning of it, last, last~1 …, or an exported file";
 
-struct Given {
+struct ResultsArguments {
   std::vector<std::string> runs;
   std::string run;
   std::string file;
@@ -44,13 +44,13 @@ int put(const std::string& text) {
   return std::fflush(stdout) == 0 ? kExitOk : kExitUsage;
 }
 
-Result<Store> open_store(const Given& given, Store::Use use) {
+Result<Store> open_store(const ResultsArguments& given, Store::Use use) {
   const auto path = store_path(given.store);
   if (!path) return tl::unexpected(path.error());
   return Store::open(*path, use);
 }
 
-int list(const Given& given) {
+int list_runs(const ResultsArguments& given) {
   auto store = open_store(given, Store::Use::kRead);
   std::vector<Run> runs;
   if (store) {
@@ -81,7 +81,7 @@ int list(const Given& given) {
   return put(text);
 }
 
-int show(const Given& given) {
+int show(const ResultsArguments& given) {
   const auto document = document_of(given.run, given.store);
   if (!document) return wrong("show", document.error().message);
   if (given.json) return put(*document);
@@ -90,7 +90,7 @@ int show(const Given& given) {
   return put(text_of(*run));
 }
 
-int remove(const Given& given) {
+int remove(const ResultsArguments& given) {
   auto store = open_store(given, Store::Use::kWrite);
   if (!store) return wrong("delete", store.error().message);
   std::vector<Run> runs;
@@ -109,7 +109,7 @@ int remove(const Given& given) {
   return given.json ? put(Json{{"deleted", gone}}.dump(1) + "\n") : kExitOk;
 }
 
-int export_run(const Given& given) {
+int export_run(const ResultsArguments& given) {
   auto found = open_run(given.run, given.store);
   if (!found) return wrong("export", found.error().message);
   if (found->run.state == results::State::kRunning) return wrong("export", "run " + found->run.id + " goes on");
@@ -128,7 +128,7 @@ int export_run(const Given& given) {
   return kExitOk;
 }
 
-CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::shared_ptr<Given>& given) {
+CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::shared_ptr<ResultsArguments>& given) {
   CLI::App* made = new_verb(parent, name, help);
   add_store_option(made, given->store);
   made->add_flag("--json", given->json, "As JSON");
@@ -138,14 +138,14 @@ CLI::App* verb(CLI::App& parent, const char* name, const char* help, const std::
 }  // namespace
 
 void add_results(CLI::App& app, int& exit_code) {
-  auto given = std::make_shared<Given>();
-  CLI::App* command = new_verb(app, "results", "Runs that are stored: list, show, compare, delete, export");
+  auto given = std::make_shared<ResultsArguments>();
+  CLI::App* command = new_verb(app, "results", "Runs that are stored: list_runs, show, compare, delete, export");
   command->require_subcommand(1);
   command->footer(
       "Every `bellwether run` of this machine is stored, with --managers too,\n"
       "unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
       "Examples:\n"
-      "  bellwether results list\n"
+      "  bellwether results list_runs\n"
       "  bellwether results show last\n"
       "  bellwether results compare last~1 last --tolerance 5%\n"
       "  bellwether results export last baseline.db");
@@ -155,8 +155,9 @@ void add_results(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   of_list->add_flag("--all", given->all, "All of them");
-  of_list->footer("Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list --json");
-  of_list->callback([given, &exit_code] { exit_code = list(*given); });
+  of_list->footer(
+      "Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list_runs --json");
+  of_list->callback([given, &exit_code] { exit_code = list_runs(*given); });
 
   CLI::App* of_show = verb(*command, "show", "What a run came to; --json: its result file", given);
   of_show->add_option("RUN", given->run, std::string(kRunHelp))->required();

@@ -27,18 +27,13 @@ using results::Figure;
 using results::Judgement;
 using Json = nlohmann::ordered_json;
 
-struct Given {
+struct ResultsCompareArguments {
   std::vector<std::string> runs;
   std::string tolerance = "5%";
   std::string errors = "0.1%";
   std::string store;
   bool json = false;
 };
-
-int wrong(const std::string& message) {
-  std::fprintf(stderr, "bellwether results compare: %s\n", message.c_str());
-  return kExitUsage;
-}
 
 // "5%" or "0.05".
 Result<double> share_of(const std::string& option, const std::string& text) {
@@ -80,7 +75,7 @@ struct Opened {
   std::string id() const { return run.run.id; }
 };
 
-Result<std::vector<Opened>> open_all(const Given& given) {
+Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
   std::vector<Opened> all;
   for (const std::string& name : given.runs) {
     auto run = open_run(name, given.store);
@@ -185,7 +180,7 @@ struct Said {
   int exit_code = 0;
 };
 
-Said verdict_of(const Comparison& of, const Given& given) {
+Said verdict_of(const Comparison& of, const ResultsCompareArguments& given) {
   if (of.judged == 0) {
     return {"not judged",
             "Nothing can be said: a run of at least " + std::to_string(results::kLeastBatches) +
@@ -203,19 +198,19 @@ Said verdict_of(const Comparison& of, const Given& given) {
           aggregate::kExitPass};
 }
 
-int compare_command(const Given& given) {
+int compare_command(const ResultsCompareArguments& given) {
   const auto tolerance = share_of("--tolerance", given.tolerance);
-  if (!tolerance) return wrong(tolerance.error().message);
+  if (!tolerance) return refuse("results compare", tolerance.error().message);
   const auto errors = share_of("--errors", given.errors);
-  if (!errors) return wrong(errors.error().message);
+  if (!errors) return refuse("results compare", errors.error().message);
   auto runs = open_all(given);
-  if (!runs) return wrong(runs.error().message);
+  if (!runs) return refuse("results compare", runs.error().message);
   const std::vector<std::string> names = common_steps(*runs);
-  if (names.empty()) return wrong("the runs have no step in common");
+  if (names.empty()) return refuse("results compare", "the runs have no step in common");
   Batches before;
   for (std::size_t r = 0; r + 1 < runs->size(); ++r) {
     auto batches = batches_of((*runs)[r], names);
-    if (!batches) return wrong(batches.error().message);
+    if (!batches) return refuse("results compare", batches.error().message);
     if (r == 0) {
       before = std::move(*batches);
     } else {
@@ -223,7 +218,7 @@ int compare_command(const Given& given) {
     }
   }
   const auto after = batches_of(runs->back(), names);
-  if (!after) return wrong(after.error().message);
+  if (!after) return refuse("results compare", after.error().message);
   const Comparison compared = compare(before, *after, {.relative = *tolerance, .errors = *errors});
   const Said said = verdict_of(compared, given);
   std::size_t skipped = 0;
@@ -253,7 +248,7 @@ int compare_command(const Given& given) {
 }  // namespace
 
 void add_results_compare(CLI::App& results, int& exit_code) {
-  auto given = std::make_shared<Given>();
+  auto given = std::make_shared<ResultsCompareArguments>();
   CLI::App* command = new_verb(results, "compare", "Whether a run is worse than others before it");
   command->add_option("RUN", given->runs, "One baseline or several, and then the run to judge")
       ->required()

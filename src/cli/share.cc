@@ -14,7 +14,7 @@
 namespace bellwether::cli {
 namespace {
 
-constexpr uint64_t kDescriptors = 1 << 20;
+constexpr uint64_t kShareDescriptors = 1 << 20;
 constexpr int kExitFailed = 1;
 
 Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
@@ -32,7 +32,7 @@ int run_share(int socket) {
         stderr);
     return kExitUsage;
   }
-  raise_descriptors(kDescriptors);
+  raise_descriptors(kShareDescriptors);
   const Status ended = node::share_main(socket, &plan_of_bytes);
   if (ended) return kExitOk;
   std::fprintf(stderr, "bellwether share: %s\n", ended.error().message.c_str());

@@ -1,6 +1,7 @@
 #include "cli/table.h"
 
 #include <algorithm>
+#include <cstdio>
 
 #include "base/printable.h"
 
@@ -30,6 +31,12 @@ std::string Table::text() const {
     out += line + "\n";
   }
   return out;
+}
+
+std::string figure(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.3f", value);
+  return text;
 }
 
 }  // namespace bellwether::cli

@@ -18,4 +18,7 @@ class Table {
   std::vector<std::vector<std::string>> rows_;
 };
 
+// With three digits after the point.
+std::string figure(double value);
+
 }  // namespace bellwether::cli

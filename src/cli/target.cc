@@ -24,7 +24,7 @@ struct TargetArguments {
   bool quiet = false;
 };
 
-constexpr uint64_t kDescriptors = 1'000'000;  // who will come is not known: as many as may be
+constexpr uint64_t kTargetDescriptors = 1'000'000;  // who will come is not known: as many as may be
 
 constexpr const char* kFooter =
     "Paths:\n"
@@ -127,7 +127,7 @@ int run_command(const TargetArguments& arguments) {
     std::fprintf(stderr, "bellwether target: %s\n", options.error().message.c_str());
     return kExitUsage;
   }
-  raise_descriptors(kDescriptors);
+  raise_descriptors(kTargetDescriptors);
   auto totals = target::run_target(*options, arguments.quiet ? [](const std::string&) {} : &say_listening);
   if (!totals) {
     std::fprintf(stderr, "bellwether target: %s\n", totals.error().message.c_str());

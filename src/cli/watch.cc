@@ -32,7 +32,6 @@ using runtime::Child;
 using runtime::EpollRuntime;
 using runtime::task;
 
-constexpr int kExitNo = 1;
 constexpr Duration kStoreTimeout = Duration::seconds(5);
 
 struct WatchOptions {
@@ -229,33 +228,33 @@ task<bool> ask_running_watchdog(EpollRuntime& runtime, std::string path) {
   co_return ::kill(static_cast<pid_t>(pid), SIGHUP) == 0;
 }
 
-int refuse(const std::string& why, int code = kExitUsage) {
+int refuse_watch(const std::string& why, int code = kExitUsage) {
   say(why);
   return code;
 }
 
 int run_watch(const WatchOptions& options) {
   const auto profile = lead::find_profile(options.profile);
-  if (!profile) return refuse("there is no profile '" + options.profile + "'");
+  if (!profile) return refuse_watch("there is no profile '" + options.profile + "'");
   const lead::WatchdogSettings settings{.stale_after = options.stale_after.value_or(profile->stale_after)};
   const Duration interval = options.interval.value_or(profile->watchdog);
   if (interval <= Duration::zero() || settings.stale_after <= Duration::zero()) {
-    return refuse("--interval and --stale-after must be longer than 0");
+    return refuse_watch("--interval and --stale-after must be longer than 0");
   }
   auto runtime = EpollRuntime::create({});
-  if (!runtime) return refuse(runtime.error().message, kExitNo);
+  if (!runtime) return refuse_watch(runtime.error().message, kExitNo);
   if (options.restart && !options.state.empty() && (*runtime)->run(ask_running_watchdog(**runtime, options.state))) {
     say("asked the watchdog that runs already for a restart");
     return kExitOk;
   }
   if (options.command.empty()) {
-    return refuse("what shall it keep alive? Give it behind '--':  bellwether watch … -- COMMAND ARGUMENTS");
+    return refuse_watch("what shall it keep alive? Give it behind '--':  bellwether watch … -- COMMAND ARGUMENTS");
   }
   if (options.via.empty() == options.registry.empty()) {
-    return refuse("where does the heartbeat show? Give either --via URL --key K or --registry PATH --id NAME");
+    return refuse_watch("where does the heartbeat show? Give either --via URL --key K or --registry PATH --id NAME");
   }
   auto signals = runtime::Signals::collect(**runtime, {SIGHUP, SIGINT, SIGTERM});
-  if (!signals) return refuse(signals.error().message, kExitNo);
+  if (!signals) return refuse_watch(signals.error().message, kExitNo);
   Watch watch(**runtime, options, settings, interval);
   return (*runtime)->run(watch.run(signals->get()));
 }

@@ -21,8 +21,6 @@ struct ContextChoice {
 
 inline constexpr Duration kLongestJob = Duration::hours(24);
 
-// As the settings have it, unchecked.
-ContextChoice context_choice(const Settings& settings);
 // kInvalid, with what was expected.
 Status check_context(const ContextChoice& choice);
 

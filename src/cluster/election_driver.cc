@@ -109,9 +109,14 @@ void ElectionDriver::on_message(link::Connection& connection, const wire::Inboun
   if (scope_ == nullptr) return;
   auto message = decode_message(as_text(inbound.body));
   const std::string& sender = connection.peer().identity.node;
-  if (!message || message->from != member_id(sender)) {
+  if (!message) {
     ++refused_;
     return;
+  }
+  if (message->from != member_id(sender)) {
+    ++refused_;
+    return switchboard_.refuse(connection, wire::Refusal::kName,
+                               "a message of an election in the name of another node");
   }
   learn(sender);
   step(quorum::Received{std::move(*message)});

@@ -3,9 +3,10 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/time_testing.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/letters_codec.h"
-#include "runtime/stream_testing.h"
+#include "sim/machine_testing.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -16,7 +17,6 @@ using resilience::Urgency;
 using testing::HasSubstr;
 using wire::Role;
 
-Instant at(double seconds) { return Instant() + Duration::from_seconds_f(seconds); }
 wire::Identity who(std::string name, Role role) { return {.node = std::move(name), .role = role}; }
 
 class FrontDeskTest : public testing::Test, public FrontDesk::Listener {
@@ -26,16 +26,17 @@ class FrontDeskTest : public testing::Test, public FrontDesk::Listener {
   }
   std::optional<wire::Busy> ask(double when, const std::string& name, Role role, const dispatch::Letter& letter) {
     const std::string body = dispatch::encode(letter);
-    return desk_.turns_away(at(when), who(name, role), message_type::kDispatch, as_bytes(body));
+    return desk_.turns_away(at_seconds(when), who(name, role), message_type::kDispatch, as_bytes(body));
   }
   void fill(double queue) {
     desk_.on_queue(queue);
     for (int i = 0; i < 2; ++i) desk_.on_loop_lag(0);
   }
 
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   std::vector<std::string> changes;
-  FrontDesk desk_{*runtime_, *this};
+  FrontDesk desk_{runtime_, *this};
 };
 
 TEST_F(FrontDeskTest, a_healthy_node_takes_in_what_stays_within_its_limits) {
@@ -134,15 +135,17 @@ TEST_F(FrontDeskTest, what_the_node_computes_is_measured_against_the_one_core_it
 
 RC_GTEST_FIXTURE_PROP(FrontDeskTest, nothing_critical_is_ever_turned_away, (uint64_t seed)) {
   Prng random(seed);
-  const std::vector<dispatch::Letter> critical = {dispatch::WindowLetter(), dispatch::EndLetter(),
-                                                  dispatch::BeginLetter(),  dispatch::StopLetter(),
-                                                  dispatch::AdoptLetter(),  dispatch::Cancel()};
+  const std::vector<std::pair<Role, dispatch::Letter>> critical = {
+      {Role::kWorker, dispatch::WindowLetter()}, {Role::kWorker, dispatch::EndLetter()},
+      {Role::kManager, dispatch::BeginLetter()}, {Role::kManager, dispatch::StopLetter()},
+      {Role::kManager, dispatch::AdoptLetter()}, {Role::kManager, dispatch::Cancel()}};
   double now = 0;
   for (int i = 0; i < 300; ++i) {
     now += random.unit() * 0.1;
     if (random.chance(0.1)) fill(random.unit() * 2);
     if (random.chance(0.5)) ask(now, "n", Role::kManager, dispatch::Offer());
-    RC_ASSERT(!ask(now, "n", Role::kManager, critical[random.below(critical.size())]));
+    const auto& [role, letter] = critical[random.below(critical.size())];
+    RC_ASSERT(!ask(now, "n", role, letter));
   }
 }
 

@@ -1,235 +1,155 @@
 #include "cluster/leadership_codec.h"
 
 #include <algorithm>
-#include <type_traits>
+#include <functional>
 
 #include "election/quorum/quorum_timing.h"
-#include "proto/leadership.pb.h"
+#include "message/describe.h"
 
 namespace bellwether::cluster {
 namespace {
 
+constexpr std::size_t kBytesMost = 4096;
+
+std::string_view wrong_members(const quorum::Configuration& of) {
+  for (const auto* list : {&of.voters, &of.next}) {
+    const bool ascends = std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) == list->end();
+    if (!ascends || (!list->empty() && list->front() == quorum::kNobody)) return "members that are no set";
+  }
+  return "";
+}
+std::string_view wrong_configure(const quorum::Configure& of) { return wrong_members(of.members); }
+
+}  // namespace
+}  // namespace bellwether::cluster
+
+namespace bellwether::message {
+
 using namespace quorum;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
 
-constexpr std::size_t kBytesMost = 4096;
-constexpr uint32_t kRefusals = static_cast<uint32_t>(Refusal::kDisk) + 1;
+namespace {
 
-// --- writing ---------------------------------------------------------------------------------------------------------
-
-void put(const ConfigurationStamp& from, wire::QuorumStamp& to) {
-  to.set_term(from.term.value());
-  to.set_number(from.number);
-}
-
-void put(const Configuration& from, wire::QuorumMembers& to) {
-  put(from.stamp, *to.mutable_stamp());
-  for (const MemberId one : from.voters) to.add_voters(one.value());
-  for (const MemberId one : from.next) to.add_next(one.value());
-}
-
-void put(const Standing& from, wire::QuorumStanding& to) {
-  to.set_health(from.health);
-  to.set_priority(from.priority);
-  to.set_electable(from.electable);
-  to.set_active(from.active);
-  to.set_state(from.state);
-}
-
-template <class Answer>
-void put_answer(const Answer& from, wire::QuorumMessage::VoteAnswer& to) {
-  to.set_number(from.number);
-  to.set_refusal(static_cast<uint32_t>(from.refusal));
-  to.set_again_after_ns(from.again_after.ns());
-}
-
-struct Writer {
-  wire::QuorumMessage& to;
-
-  void operator()(const Greeting& from) const { to.mutable_greeting()->set_challenge(from.challenge); }
-  void operator()(const GreetingAnswer& from) const {
-    auto& answer = *to.mutable_greeting_answer();
-    answer.set_life(from.life);
-    answer.set_challenge(from.challenge);
-    answer.set_newest_record(from.newest_record);
-  }
-  void operator()(const Superseded& from) const { to.mutable_superseded()->set_life(from.life); }
-  void operator()(const WhoAreYou&) const { to.mutable_who_are_you(); }
-  void operator()(const PreVote& from) const {
-    auto& ask = *to.mutable_pre_vote();
-    ask.set_number(from.number);
-    ask.set_proposed(from.proposed.value());
-    put(from.members, *ask.mutable_members());
-    put(from.standing, *ask.mutable_standing());
-  }
-  void operator()(const PreVoteAnswer& from) const { put_answer(from, *to.mutable_pre_vote_answer()); }
-  void operator()(const Vote& from) const {
-    auto& ask = *to.mutable_vote();
-    ask.set_number(from.number);
-    put(from.members, *ask.mutable_members());
-    put(from.standing, *ask.mutable_standing());
-    if (!from.permission) return;
-    ask.mutable_permission()->set_leader(from.permission->leader.value());
-    ask.mutable_permission()->set_term(from.permission->term.value());
-  }
-  void operator()(const VoteAnswer& from) const { put_answer(from, *to.mutable_vote_answer()); }
-  void operator()(const Heartbeat& from) const {
-    auto& beat = *to.mutable_heartbeat();
-    beat.set_round(from.round);
-    beat.set_lease_ns(from.lease.ns());
-    put(from.members, *beat.mutable_members());
-  }
-  void operator()(const HeartbeatAnswer& from) const {
-    auto& answer = *to.mutable_heartbeat_answer();
-    answer.set_round(from.round);
-    answer.set_leader_life(from.leader_life);
-    answer.set_promised(from.promised);
-    put(from.members, *answer.mutable_members());
-    put(from.standing, *answer.mutable_standing());
-  }
-  void operator()(const StandNow&) const { to.mutable_stand_now(); }
-  void operator()(const Resigned&) const { to.mutable_resigned(); }
-  void operator()(const Configure& from) const { put(from.members, *to.mutable_configure()); }
-};
-
-// --- reading ---------------------------------------------------------------------------------------------------------
-
-// Reads what is not plainly a number, and remembers what was wrong with it.
-class Reader {
- public:
-  const char* wrong = nullptr;
-
-  ConfigurationStamp stamp(const wire::QuorumStamp& from) { return {Term(from.term()), from.number()}; }
-  Standing standing(const wire::QuorumStanding& from) {
-    if (from.health() > 8 || from.priority() > 255) wrong = "a standing out of its bounds";
-    return {.health = static_cast<uint8_t>(from.health()),
-            .priority = static_cast<uint8_t>(from.priority()),
-            .electable = from.electable(),
-            .active = from.active(),
-            .state = from.state()};
-  }
-  Duration span(int64_t ns) {
-    if (ns < 0 || ns > kLongestLease.ns()) wrong = "a span out of its bounds";
-    return Duration::nanos(wrong != nullptr ? 0 : ns);
-  }
-  Configuration members(const wire::QuorumMembers& from) {
-    Configuration out;
-    out.stamp = stamp(from.stamp());
-    if (from.voters_size() > static_cast<int>(kMostMembers) || from.next_size() > static_cast<int>(kMostMembers)) {
-      wrong = "too many members";
-      return out;
-    }
-    for (const uint64_t one : from.voters()) out.voters.emplace_back(one);
-    for (const uint64_t one : from.next()) out.next.emplace_back(one);
-    for (const auto* list : {&out.voters, &out.next}) {
-      const bool ascends = std::adjacent_find(list->begin(), list->end(), std::greater_equal<>()) == list->end();
-      if (!ascends || (!list->empty() && list->front() == kNobody)) wrong = "members that are no set";
-    }
-    return out;
-  }
-  template <class Answer>
-  Answer answer(const wire::QuorumMessage::VoteAnswer& from) {
-    // A refusal of a newer version is one all the same.
-    const auto refusal = from.refusal() < kRefusals ? static_cast<Refusal>(from.refusal()) : Refusal::kVoted;
-    return {.number = from.number(), .refusal = refusal, .again_after = span(from.again_after_ns())};
-  }
-  Vote vote(const wire::QuorumMessage::Vote& from) {
-    Vote out{.number = from.number(),
-             .members = stamp(from.members()),
-             .standing = standing(from.standing()),
-             .permission = std::nullopt};
-    if (from.has_permission()) {
-      out.permission = Permission{MemberId(from.permission().leader()), Term(from.permission().term())};
-    }
-    return out;
-  }
-  std::optional<Body> body(const wire::QuorumMessage& from);
-};
-
-std::optional<Body> Reader::body(const wire::QuorumMessage& from) {
-  using Case = wire::QuorumMessage::BodyCase;
-  switch (from.body_case()) {
-    case Case::kGreeting: return Greeting{from.greeting().challenge()};
-    case Case::kGreetingAnswer:
-      return GreetingAnswer{from.greeting_answer().life(), from.greeting_answer().challenge(),
-                            from.greeting_answer().newest_record()};
-    case Case::kSuperseded: return Superseded{from.superseded().life()};
-    case Case::kWhoAreYou: return WhoAreYou{};
-    case Case::kPreVote:
-      return PreVote{from.pre_vote().number(), Term(from.pre_vote().proposed()), stamp(from.pre_vote().members()),
-                     standing(from.pre_vote().standing())};
-    case Case::kPreVoteAnswer: return answer<PreVoteAnswer>(from.pre_vote_answer());
-    case Case::kVote: return vote(from.vote());
-    case Case::kVoteAnswer: return answer<VoteAnswer>(from.vote_answer());
-    case Case::kHeartbeat:
-      return Heartbeat{from.heartbeat().round(), span(from.heartbeat().lease_ns()), stamp(from.heartbeat().members())};
-    case Case::kHeartbeatAnswer: {
-      const auto& told = from.heartbeat_answer();
-      return HeartbeatAnswer{told.round(), told.leader_life(), told.promised(), stamp(told.members()),
-                             standing(told.standing())};
-    }
-    case Case::kStandNow: return StandNow{};
-    case Case::kResigned: return Resigned{};
-    case Case::kConfigure: return Configure{members(from.configure())};
-    case Case::BODY_NOT_SET: break;
-  }
-  return std::nullopt;
-}
+// A refusal of a newer version is one all the same.
+constexpr Rule kRefusal = one_of(static_cast<std::size_t>(Refusal::kDisk) + 1, Refusal::kVoted);
+constexpr Rule kLease = at_most(kLongestLease);
 
 }  // namespace
 
-std::string encode_message(const quorum::Message& message) {
-  wire::QuorumMessage out;
-  out.set_from(message.from.value());
-  out.set_term(message.term.value());
-  out.set_life(message.life);
-  out.set_record(message.record);
-  std::visit(Writer{out}, message.body);
-  return out.SerializeAsString();
+template <>
+constexpr auto kDescription<ConfigurationStamp> = describe<ConfigurationStamp>(
+    "a stamp of a configuration", field<&ConfigurationStamp::term>(1), field<&ConfigurationStamp::number>(2));
+
+template <>
+constexpr auto kDescription<Configuration> = describe<Configuration, &cluster::wrong_members>(
+    "a configuration", field<&Configuration::stamp>(1), field<&Configuration::voters>(2, list(kMostMembers, fixed())),
+    field<&Configuration::next>(3, list(kMostMembers, fixed())));
+
+template <>
+constexpr auto kDescription<Standing> =
+    describe<Standing>("a standing", field<&Standing::health>(1, at_most(8)), field<&Standing::priority>(2),
+                       field<&Standing::electable>(3), field<&Standing::active>(4), field<&Standing::state>(5));
+
+template <>
+constexpr auto kDescription<Permission> =
+    describe<Permission>("a permission", field<&Permission::leader>(1, fixed()), field<&Permission::term>(2));
+
+template <>
+constexpr auto kDescription<Greeting> = describe<Greeting>("a greeting", field<&Greeting::challenge>(1, fixed()));
+
+template <>
+constexpr auto kDescription<GreetingAnswer> =
+    describe<GreetingAnswer>("an answer to a greeting", field<&GreetingAnswer::life>(1, fixed()),
+                             field<&GreetingAnswer::challenge>(2, fixed()), field<&GreetingAnswer::newest_record>(3));
+
+template <>
+constexpr auto kDescription<Superseded> =
+    describe<Superseded>("an end of a life", field<&Superseded::life>(1, fixed()));
+
+template <>
+constexpr auto kDescription<WhoAreYou> = describe<WhoAreYou>("a question for a greeting");
+
+template <>
+constexpr auto kDescription<PreVote> =
+    describe<PreVote>("a pre-vote", field<&PreVote::number>(1), field<&PreVote::proposed>(2),
+                      field<&PreVote::members>(3), field<&PreVote::standing>(4));
+
+template <>
+constexpr auto kDescription<PreVoteAnswer> =
+    describe<PreVoteAnswer>("an answer to a pre-vote", field<&PreVoteAnswer::number>(1),
+                            field<&PreVoteAnswer::refusal>(2, kRefusal), field<&PreVoteAnswer::again_after>(3, kLease));
+
+template <>
+constexpr auto kDescription<Vote> =
+    describe<Vote>("a request for a vote", field<&Vote::number>(1), field<&Vote::members>(2), field<&Vote::standing>(3),
+                   field<&Vote::permission>(4));
+
+template <>
+constexpr auto kDescription<VoteAnswer> =
+    describe<VoteAnswer>("a vote", field<&VoteAnswer::number>(1), field<&VoteAnswer::refusal>(2, kRefusal),
+                         field<&VoteAnswer::again_after>(3, kLease));
+
+template <>
+constexpr auto kDescription<Heartbeat> = describe<Heartbeat>(
+    "a heartbeat", field<&Heartbeat::round>(1), field<&Heartbeat::lease>(2, kLease), field<&Heartbeat::members>(3));
+
+template <>
+constexpr auto kDescription<HeartbeatAnswer> = describe<HeartbeatAnswer>(
+    "an answer to a heartbeat", field<&HeartbeatAnswer::round>(1), field<&HeartbeatAnswer::leader_life>(2, fixed()),
+    field<&HeartbeatAnswer::promised>(3), field<&HeartbeatAnswer::members>(4), field<&HeartbeatAnswer::standing>(5));
+
+template <>
+constexpr auto kDescription<StandNow> = describe<StandNow>("a hand-over");
+template <>
+constexpr auto kDescription<Resigned> = describe<Resigned>("a resignation");
+template <>
+constexpr auto kDescription<Configure> = describe<Configure, &cluster::wrong_configure>(
+    "a configuration", field<&Configure::members, &Configuration::stamp>(1),
+    field<&Configure::members, &Configuration::voters>(2, list(kMostMembers, fixed())),
+    field<&Configure::members, &Configuration::next>(3, list(kMostMembers, fixed())));
+
+template <>
+constexpr auto kDescription<quorum::Message> =
+    describe<quorum::Message>("a message of the election", field<&quorum::Message::from>(1, fixed(kSome)),
+                              field<&quorum::Message::term>(2), field<&quorum::Message::life>(3, fixed()),
+                              field<&quorum::Message::record>(4),
+                              alternative<Greeting, &quorum::Message::body>(5, "greeting"),
+                              alternative<GreetingAnswer, &quorum::Message::body>(6, "greeting_answer"),
+                              alternative<Superseded, &quorum::Message::body>(7, "superseded"),
+                              alternative<WhoAreYou, &quorum::Message::body>(8, "who_are_you"),
+                              alternative<PreVote, &quorum::Message::body>(9, "pre_vote"),
+                              alternative<PreVoteAnswer, &quorum::Message::body>(10, "pre_vote_answer"),
+                              alternative<Vote, &quorum::Message::body>(11, "vote"),
+                              alternative<VoteAnswer, &quorum::Message::body>(12, "vote_answer"),
+                              alternative<Heartbeat, &quorum::Message::body>(13, "heartbeat"),
+                              alternative<HeartbeatAnswer, &quorum::Message::body>(14, "heartbeat_answer"),
+                              alternative<StandNow, &quorum::Message::body>(15, "stand_now"),
+                              alternative<Resigned, &quorum::Message::body>(16, "resigned"),
+                              alternative<Configure, &quorum::Message::body>(17, "configure"))
+        .within(cluster::kBytesMost);
+
+template <>
+constexpr auto kDescription<Record> =
+    describe<Record>("a record of votes", field<&Record::version>(1, kSome), field<&Record::term>(2),
+                     field<&Record::vote>(3, fixed()), field<&Record::longest_lease>(4, kLease),
+                     field<&Record::members>(5), field<&Record::lost>(6))
+        .within(cluster::kBytesMost, Errc::kInvalid);
+
+template <>
+const Message& message_of<quorum::Message>() {
+  return described<quorum::Message>();
+}
+template <>
+const Message& message_of<Record>() {
+  return described<Record>();
 }
 
-Result<quorum::Message> decode_message(std::string_view bytes) {
-  wire::QuorumMessage in;
-  if (bytes.size() > kBytesMost || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "a message of the election that cannot be read");
-  }
-  Reader reader;
-  auto body = reader.body(in);
-  if (in.from() == 0) reader.wrong = "nobody as the sender";
-  if (reader.wrong != nullptr)
-    return fail(Errc::kProtocol, std::string("a message of the election with ") + reader.wrong);
-  if (!body) return fail(Errc::kUnsupported, "a message of the election of a kind that is not known");
-  return quorum::Message{MemberId(in.from()), Term(in.term()), in.life(), in.record(), std::move(*body)};
-}
+}  // namespace bellwether::message
 
-std::string encode_record(const quorum::Record& record) {
-  // By name and whole: a part that is added to the record and forgotten here does not compile.
-  const auto& [version, term, vote, longest_lease, members, lost] = record;
-  wire::QuorumRecord out;
-  out.set_version(version);
-  out.set_term(term.value());
-  out.set_vote(vote.value());
-  out.set_longest_lease_ns(longest_lease.ns());
-  put(members, *out.mutable_members());
-  out.set_lost(lost);
-  return out.SerializeAsString();
-}
+namespace bellwether::cluster {
 
-Result<quorum::Record> decode_record(std::string_view bytes) {
-  wire::QuorumRecord in;
-  Reader reader;
-  if (bytes.size() > kBytesMost || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kInvalid, "a record of votes that cannot be read");
-  }
-  quorum::Record out;
-  out.version = in.version();
-  out.term = Term(in.term());
-  out.vote = MemberId(in.vote());
-  out.longest_lease = reader.span(in.longest_lease_ns());
-  out.members = reader.members(in.members());
-  out.lost = in.lost();
-  if (in.version() == 0) reader.wrong = "no version";
-  if (reader.wrong != nullptr) return fail(Errc::kInvalid, std::string("a record of votes with ") + reader.wrong);
-  return out;
-}
+std::string encode_message(const quorum::Message& message) { return message::encode(message); }
+Result<quorum::Message> decode_message(std::string_view bytes) { return message::decode<quorum::Message>(bytes); }
+std::string encode_record(const quorum::Record& record) { return message::encode(record); }
+Result<quorum::Record> decode_record(std::string_view bytes) { return message::decode<quorum::Record>(bytes); }
 
 }  // namespace bellwether::cluster

@@ -1,4 +1,4 @@
-// The messages of an elected group, and the record that its members keep, as bytes (proto/leadership.proto).
+// The messages of an elected group, and the record that its members keep, as bytes (message/describe.h).
 #pragma once
 
 #include <string>
@@ -7,12 +7,20 @@
 #include "base/result.h"
 #include "election/quorum/quorum_events.h"
 #include "election/quorum/quorum_messages.h"
+#include "message/message.h"
+
+namespace bellwether::message {
+template <>
+const Message& message_of<quorum::Message>();
+template <>
+const Message& message_of<quorum::Record>();
+}  // namespace bellwether::message
 
 namespace bellwether::cluster {
 
 std::string encode_message(const quorum::Message& message);
 // kProtocol, with what is missing or out of its bounds: a span that is negative or longer than any lease, more members
-// than there may be, members out of order. Fields that are not known are ignored.
+// than there may be, members out of order.
 Result<quorum::Message> decode_message(std::string_view bytes);
 
 std::string encode_record(const quorum::Record& record);

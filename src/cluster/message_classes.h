@@ -1,9 +1,12 @@
-// What a message is to those who decide what is taken in (front_desk.h) and what is held back (peer_links.h): how
-// urgent, and which limit it counts against. One table for all types of messages, and for all letters about jobs.
+// What a message is to those who decide what is taken in (switchboard.h, front_desk.h) and what is held back
+// (peer_links.h): who may send it, how urgent it is, and which limit it counts against. One table of the types of
+// messages (message_classes.cc); what letters about jobs are stands in their descriptions
+// (dispatch/codec/letters_codec.cc).
 #pragma once
 
 #include <cstdint>
 #include <optional>
+#include <string>
 
 #include "base/bytes.h"
 #include "resilience/request_limiter.h"
@@ -18,13 +21,15 @@ struct MessageClass {
   bool operator==(const MessageClass&) const = default;
 };
 
-// `body` is looked at only where the type alone does not tell, and only at its outermost fields. A message of a type
-// that is not known, and one that whoever sends it has no business to send, are of the lowest class: it costs little to
-// find out what is wrong with them, but that is no reason to let them pass before others.
+// Whether a role may send it; nothing: there is no such message. What is not allowed here is refused. `body` is looked
+// at only where the type alone does not tell, and only at its outermost fields.
+std::optional<bool> may_send(uint16_t type, Bytes body, wire::Role sender);
+
+// A message of a type that is not known, and one that whoever sends it has no business to send, are of the lowest
+// class: it costs little to find out what is wrong with them, but that is no reason to let them pass before others.
 MessageClass class_of(uint16_t type, Bytes body, wire::Role sender);
 
-// The field of a DispatchLetter (proto/dispatch.proto) that says which letter it is; nothing when there is none, or
-// more than one of which a parser would take the last.
-std::optional<uint32_t> letter_field(Bytes letter);
+// For people: "message 200 (leadership)", "message 500 (stop)", "message 9999".
+std::string message_name(uint16_t type, Bytes body);
 
 }  // namespace bellwether::cluster

@@ -6,18 +6,20 @@
 #include "base/check.h"
 #include "cluster/message_classes.h"
 #include "cluster/message_types.h"
-#include "proto/dispatch.pb.h"
+#include "dispatch/codec/letters_codec.h"
+#include "message/description.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   using namespace bellwether;
   const Bytes bytes(reinterpret_cast<const std::byte*>(data), size);
-  const auto field = cluster::letter_field(bytes);
-  wire::DispatchLetter letter;
-  if (letter.ParseFromArray(data, static_cast<int>(size)) && field) {
-    check(letter.body_case() == static_cast<int>(*field), "what a letter is taken for, it is");
+  const message::Field* const taken_for =
+      message::alternative_in(message::message_of<dispatch::Letter>(), as_text(bytes));
+  auto letter = dispatch::decode_letter(as_text(bytes));
+  if (letter && taken_for != nullptr) {
+    check(taken_for->locate(&*letter) != nullptr, "what a letter is taken for, it is");
   }
   const auto is = cluster::class_of(cluster::message_type::kDispatch, bytes, wire::Role::kClient);
-  check(is.urgency != resilience::Urgency::kCritical || field == wire::DispatchLetter::kCancel,
+  check(is.urgency != resilience::Urgency::kCritical || (taken_for != nullptr && taken_for->name == "cancel"),
         "a client has one critical letter");
   return 0;
 }

@@ -24,7 +24,9 @@ MessageClass class_of_letter(const dispatch::Letter& letter, Role sender) {
 template <std::size_t kAt = 0>
 void expect_all_known() {
   if constexpr (kAt < std::variant_size_v<dispatch::Letter>) {
-    EXPECT_NE(class_of_letter(dispatch::Letter(std::in_place_index<kAt>), Role::kManager), kLowest) << kAt;
+    const dispatch::Letter letter(std::in_place_index<kAt>);
+    EXPECT_TRUE(class_of_letter(letter, Role::kManager) != kLowest || class_of_letter(letter, Role::kWorker) != kLowest)
+        << kAt;
     expect_all_known<kAt + 1>();
   }
 }
@@ -47,9 +49,11 @@ TEST(MessageClasses, every_type_of_message_has_one) {
 
 TEST(MessageClasses, what_ends_work_or_carries_results_or_keeps_the_cluster_together_is_critical) {
   using namespace dispatch;
-  for (const Letter& letter :
-       {Letter(WindowLetter()), Letter(EndLetter()), Letter(WorkerReport()), Letter(BeginLetter()),
-        Letter(StopLetter()), Letter(AdoptLetter()), Letter(RetireLetter()), Letter(dispatch::Cancel())}) {
+  for (const Letter& letter : {Letter(WindowLetter()), Letter(EndLetter()), Letter(WorkerReport())}) {
+    EXPECT_EQ(class_of_letter(letter, Role::kWorker).urgency, Urgency::kCritical) << letter.index();
+  }
+  for (const Letter& letter : {Letter(BeginLetter()), Letter(StopLetter()), Letter(AdoptLetter()),
+                               Letter(RetireLetter()), Letter(dispatch::Cancel())}) {
     EXPECT_EQ(class_of_letter(letter, Role::kManager).urgency, Urgency::kCritical) << letter.index();
   }
   for (const uint16_t type : {message_type::kMembershipStream, message_type::kLeadership, message_type::kJobs,

@@ -1,8 +1,5 @@
 #include "cluster/parcels.h"
 
-#include <algorithm>
-
-#include "base/check.h"
 #include "wire/big_endian.h"
 
 namespace bellwether::cluster {
@@ -15,11 +12,6 @@ constexpr std::size_t kFetchBytes = 8 + 4;
 MutableBytes writable(std::string& text) { return {reinterpret_cast<std::byte*>(text.data()), text.size()}; }
 
 }  // namespace
-
-std::string_view parcel_piece(std::string_view body, uint32_t index) {
-  check(index < pieces_of_parcel(body.size()), "a piece of a parcel");
-  return body.substr(std::size_t{index} * kParcelPieceBytes, kParcelPieceBytes);
-}
 
 std::string encode(const ParcelPiece& piece) {
   std::string out(kPieceHead + piece.bytes.size(), '\0');
@@ -41,12 +33,11 @@ Result<ParcelPiece> decode_parcel_piece(Bytes bytes) {
   piece.index = reader.get<uint32_t>();
   piece.type = reader.get<uint16_t>();
   piece.bytes = bytes.subspan(kPieceHead);
-  if (piece.size > kMostParcelBytes) {
+  if (piece.size > wire::kMostBytesInPieces) {
     return fail(Errc::kTooLarge, "a parcel of " + std::to_string(piece.size) + " bytes is above the limit of " +
-                                     std::to_string(kMostParcelBytes));
+                                     std::to_string(wire::kMostBytesInPieces));
   }
-  const uint64_t from = uint64_t{piece.index} * kParcelPieceBytes;
-  if (from >= piece.size || piece.bytes.size() != std::min<uint64_t>(kParcelPieceBytes, piece.size - from)) {
+  if (piece.bytes.empty() || piece.bytes.size() != wire::piece_bytes(piece.size, piece.index)) {
     return fail(Errc::kProtocol, "a piece of a parcel that is no piece of it");
   }
   return piece;
@@ -66,7 +57,8 @@ Result<ParcelSlip> decode_parcel_slip(Bytes bytes) {
   ParcelSlip slip;
   slip.id = reader.get<uint64_t>();
   slip.size = reader.get<uint64_t>();
-  if (slip.size == 0 || slip.size > kMostParcelBytes) return fail(Errc::kTooLarge, "a parcel of a size that is none");
+  if (slip.size == 0 || slip.size > wire::kMostBytesInPieces)
+    return fail(Errc::kTooLarge, "a parcel of a size that is none");
   return slip;
 }
 
@@ -127,7 +119,7 @@ Result<std::optional<std::string>> Parcels::add(Instant now, const void* connect
   }
   Parcel& parcel = at->second;
   const bool fits = parcel.size == piece.size && parcel.type == piece.type &&
-                    parcel.bytes.size() == std::size_t{piece.index} * kParcelPieceBytes;
+                    parcel.bytes.size() == std::size_t{piece.index} * wire::kPieceBytes;
   if (!fits) {
     bytes_ -= parcel.size;
     coming_.erase(at);
@@ -142,7 +134,7 @@ Result<std::optional<std::string>> Parcels::add(Instant now, const void* connect
 }
 
 Result<ParcelSlip> Parcels::keep(Instant now, const void* connection, std::string body) {
-  if (body.size() > kMostParcelBytes) return fail(Errc::kTooLarge, "an answer above the limit of a parcel");
+  if (body.size() > wire::kMostBytesInPieces) return fail(Errc::kTooLarge, "an answer above the limit of a parcel");
   if (const Status room = make_room(now, waiting_, connection, body.size()); !room) {
     return tl::unexpected(room.error());
   }
@@ -154,11 +146,11 @@ Result<ParcelSlip> Parcels::keep(Instant now, const void* connection, std::strin
 
 Result<std::string> Parcels::fetch(const void* connection, const ParcelFetch& fetch) {
   const auto at = waiting_.find({connection, fetch.id});
-  if (at == waiting_.end() || fetch.index >= pieces_of_parcel(at->second.size)) {
+  if (at == waiting_.end() || fetch.index >= wire::pieces_of(at->second.size)) {
     return fail(Errc::kNotFound, "there is no such parcel any more");
   }
-  std::string piece(parcel_piece(at->second.bytes, fetch.index));
-  if (fetch.index + 1 == pieces_of_parcel(at->second.size)) {
+  std::string piece(wire::piece_of(at->second.bytes, fetch.index));
+  if (fetch.index + 1 == wire::pieces_of(at->second.size)) {
     bytes_ -= at->second.size;
     waiting_.erase(at);
   }

@@ -17,17 +17,12 @@
 #include "base/bytes.h"
 #include "base/result.h"
 #include "base/time.h"
+#include "wire/pieces.h"
 
 namespace bellwether::cluster {
 
-inline constexpr std::size_t kParcelPieceBytes = std::size_t{512} << 10;
-inline constexpr std::size_t kMostParcelBytes = std::size_t{64} << 20;
-
 // What does not fit into a message even when it does not compress.
-constexpr bool needs_parcel(std::size_t bytes) { return bytes > kParcelPieceBytes; }
-constexpr uint32_t pieces_of_parcel(uint64_t bytes) {
-  return static_cast<uint32_t>((bytes + kParcelPieceBytes - 1) / kParcelPieceBytes);
-}
+constexpr bool needs_parcel(std::size_t bytes) { return bytes > wire::kPieceBytes; }
 
 struct ParcelPiece {
   uint64_t id = 0;  // of the parcel, given by its sender, once in a connection
@@ -39,8 +34,6 @@ struct ParcelPiece {
 std::string encode(const ParcelPiece& piece);
 // kProtocol: no such bytes, or numbers that do not go together.
 Result<ParcelPiece> decode_parcel_piece(Bytes bytes);
-// REQUIRES index < pieces_of_parcel(body.size()).
-std::string_view parcel_piece(std::string_view body, uint32_t index);
 
 // An answer that is to be fetched, and the question for one of its pieces.
 struct ParcelSlip {

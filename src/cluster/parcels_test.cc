@@ -20,21 +20,21 @@ std::string body_of(std::size_t size) {
 }
 
 ParcelPiece piece_of(const std::string& body, uint64_t id, uint32_t index, uint16_t type = 7) {
-  return {id, body.size(), index, type, as_bytes(parcel_piece(body, index))};
+  return {id, body.size(), index, type, as_bytes(wire::piece_of(body, index))};
 }
 
 TEST(Parcels, ARequestArrivesWholeWhateverItsSize) {
   Parcels parcels;
   for (const std::size_t size :
-       {std::size_t{1}, kParcelPieceBytes - 1, kParcelPieceBytes, kParcelPieceBytes + 1, 3 * kParcelPieceBytes + 17}) {
+       {std::size_t{1}, wire::kPieceBytes - 1, wire::kPieceBytes, wire::kPieceBytes + 1, 3 * wire::kPieceBytes + 17}) {
     const std::string body = body_of(size);
-    for (uint32_t i = 0; i < pieces_of_parcel(size); ++i) {
+    for (uint32_t i = 0; i < wire::pieces_of(size); ++i) {
       const std::string bytes = encode(piece_of(body, 9, i));
       const auto piece = decode_parcel_piece(as_bytes(bytes));
       ASSERT_TRUE(piece) << piece.error().message;
       const auto whole = parcels.add(kNow, &kOne, *piece);
       ASSERT_TRUE(whole);
-      ASSERT_EQ(whole->has_value(), i + 1 == pieces_of_parcel(size));
+      ASSERT_EQ(whole->has_value(), i + 1 == wire::pieces_of(size));
       if (whole->has_value()) EXPECT_EQ(**whole, body);
     }
   }
@@ -42,14 +42,14 @@ TEST(Parcels, ARequestArrivesWholeWhateverItsSize) {
 
 TEST(Parcels, AnAnswerIsFetchedOnceByWhoeverAsked) {
   Parcels parcels;
-  const std::string body = body_of(2 * kParcelPieceBytes + 5);
+  const std::string body = body_of(2 * wire::kPieceBytes + 5);
   const auto slip = parcels.keep(kNow, &kOne, body);
   ASSERT_TRUE(slip);
   const auto read = decode_parcel_slip(as_bytes(encode(*slip)));
   ASSERT_TRUE(read);
   EXPECT_FALSE(parcels.fetch(&kOther, {slip->id, 0})) << "it is for another connection";
   std::string got;
-  for (uint32_t i = 0; i < pieces_of_parcel(read->size); ++i) {
+  for (uint32_t i = 0; i < wire::pieces_of(read->size); ++i) {
     const auto fetch = decode_parcel_fetch(as_bytes(encode(ParcelFetch{slip->id, i})));
     const auto piece = parcels.fetch(&kOne, *fetch);
     ASSERT_TRUE(piece);
@@ -61,7 +61,7 @@ TEST(Parcels, AnAnswerIsFetchedOnceByWhoeverAsked) {
 
 TEST(Parcels, PiecesThatDoNotGoTogetherAreRefusedAndNothingStays) {
   Parcels parcels;
-  const std::string body = body_of(3 * kParcelPieceBytes);
+  const std::string body = body_of(3 * wire::kPieceBytes);
   EXPECT_FALSE(parcels.add(kNow, &kOne, piece_of(body, 1, 1))) << "the first is missing";
   ASSERT_TRUE(parcels.add(kNow, &kOne, piece_of(body, 1, 0)));
   EXPECT_FALSE(parcels.add(kNow, &kOne, piece_of(body, 1, 2))) << "the second is missing";
@@ -71,7 +71,7 @@ TEST(Parcels, PiecesThatDoNotGoTogetherAreRefusedAndNothingStays) {
 }
 
 TEST(Parcels, WhatIsNoPieceIsRefused) {
-  const std::string body = body_of(kParcelPieceBytes + 5);
+  const std::string body = body_of(wire::kPieceBytes + 5);
   std::string bytes = encode(piece_of(body, 1, 1));
   EXPECT_TRUE(decode_parcel_piece(as_bytes(bytes)));
   EXPECT_FALSE(decode_parcel_piece(as_bytes(bytes.substr(0, bytes.size() - 1))));
@@ -79,13 +79,13 @@ TEST(Parcels, WhatIsNoPieceIsRefused) {
   ParcelPiece piece = piece_of(body, 1, 1);
   piece.index = 2;
   EXPECT_FALSE(decode_parcel_piece(as_bytes(encode(piece))));
-  piece.size = kMostParcelBytes + 1;
+  piece.size = wire::kMostBytesInPieces + 1;
   EXPECT_EQ(decode_parcel_piece(as_bytes(encode(piece))).error().code, Errc::kTooLarge);
 }
 
 TEST(Parcels, AreBoundedAndForgotten) {
   Parcels parcels;
-  const std::string body = body_of(2 * kParcelPieceBytes);
+  const std::string body = body_of(2 * wire::kPieceBytes);
   for (uint64_t id = 1; id <= Parcels::kMostOfOne; ++id) {
     ASSERT_TRUE(parcels.add(kNow, &kOne, piece_of(body, id, 0)));
   }
@@ -117,13 +117,13 @@ TEST_F(ParcelLinksTest, ALargeQuestionAndItsAnswerArriveWhole) {
   LargeEcho echo(theirs_);
   theirs_.disconnect(kQuestion);
   theirs_.connect(kQuestion, echo);
-  for (const std::size_t size : {std::size_t{100}, kParcelPieceBytes, kParcelPieceBytes + 1, std::size_t{9} << 20}) {
+  for (const std::size_t size : {std::size_t{100}, wire::kPieceBytes, wire::kPieceBytes + 1, std::size_t{9} << 20}) {
     const std::string body = body_of(size);
     const auto answer = ask(body);
     ASSERT_TRUE(answer) << answer.error().message;
     EXPECT_TRUE(*answer == body) << size;
   }
-  const auto too_large = ask(std::string(kMostParcelBytes + 1, 'x'));
+  const auto too_large = ask(std::string(wire::kMostBytesInPieces + 1, 'x'));
   ASSERT_FALSE(too_large);
   EXPECT_EQ(too_large.error().code, Errc::kTooLarge);
   theirs_.disconnect(kQuestion);

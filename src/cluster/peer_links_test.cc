@@ -59,7 +59,7 @@ TEST_F(PeerLinksTest, a_peer_whose_port_is_gone_is_told_of_once) {
 TEST_F(PeerLinksTest, one_that_drops_connections_without_a_word_is_there_until_its_port_is_gone) {
   stop_m2();
   wire::Keyring changed = link::test_keyring();
-  server_ = *link::Server::listen(*runtime_, at_, serving_, changed, theirs_, refusals_);
+  server_ = *link::Server::listen(runtime_, at_, serving_, changed, theirs_, refusals_);
   server_scope_ = std::make_unique<runtime::Scope>();
   serve();
   ASSERT_EQ(ask("one"), "one");
@@ -105,8 +105,8 @@ TEST_F(PeerLinksTest, whoever_is_at_an_address_can_be_asked) { EXPECT_EQ(ask("on
 TEST_F(PeerLinksTest, certificates_are_for_the_name_of_a_peer_and_for_the_address_of_one_without_a_name) {
   const runtime::TemporaryFolder folder;
   const runtime::TestAuthority authority(folder);
-  const auto own = authority.issue("m1", "URI:bellwether://flock/test/*/role/manager");
-  const auto theirs = authority.issue("m2", "DNS:m2,IP:127.0.0.1,URI:bellwether://flock/test/*/role/manager");
+  const auto own = authority.issue("m1", "URI:bellwether://flock/test/*/role/operator/node/m1");
+  const auto theirs = authority.issue("m2", "DNS:m2,IP:127.0.0.1,URI:bellwether://flock/test/*/role/manager/node/m2");
   stop_m2();
   serving_.tls = *runtime::TlsContext::server({theirs.certificate, theirs.key, {}, authority.ca_file()});
   runtime::TlsClientOptions options;
@@ -121,8 +121,8 @@ TEST_F(PeerLinksTest, certificates_are_for_the_name_of_a_peer_and_for_the_addres
 }
 
 TEST_F(PeerLinksTest, a_connection_that_nobody_uses_is_closed_and_made_again_when_it_is_needed) {
-  runtime_->run(links_->close(Duration::seconds(5)));
-  links_ = std::make_unique<PeerLinks>(*runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::millis(40));
+  machine_.run(links_->close(Duration::seconds(5)));
+  links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::millis(40));
   ASSERT_EQ(ask("one"), "one");
   until([&] { return links_->open_connections() == 0; });
   EXPECT_EQ(ask("two"), "two");
@@ -148,7 +148,7 @@ TEST_F(PeerLinksTest, a_connection_that_is_renewed_ends_its_work_while_a_new_one
   EXPECT_EQ(*slow, "slow");
   EXPECT_EQ(links_->connections().front()->agreement().key, next);
   EXPECT_THAT(refused, ElementsAre());
-  runtime_->run(joining(scope));
+  machine_.run(joining(scope));
 }
 
 TEST_F(PeerLinksTest, what_is_asked_after_the_goodbye_of_the_peer_goes_over_a_new_connection) {
@@ -163,7 +163,7 @@ TEST_F(PeerLinksTest, what_is_asked_after_the_goodbye_of_the_peer_goes_over_a_ne
   echo_.slow_one->respond(echo_.slow_id, wire::ReplyStatus::kOk, as_bytes("slow"));
   until([&] { return slow.has_value() && links_->open_connections() == 1; });
   EXPECT_EQ(*slow, "slow");
-  runtime_->run(joining(scope));
+  machine_.run(joining(scope));
 }
 
 TEST_F(PeerLinksTest, news_that_nobody_took_in_time_is_lost_and_holds_up_nothing) {

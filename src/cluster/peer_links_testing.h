@@ -1,17 +1,19 @@
-// Two nodes over real sockets for tests of links between peers: m1, which asks, and m2, which may be stopped and
+// Two nodes on a simulated machine, for tests of links between peers: m1, which asks, and m2, which may be stopped and
 // started.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include "cluster/message_types.h"
 #include "cluster/peer_links.h"
-#include "runtime/stream_testing.h"
+#include "sim/machine_testing.h"
 #include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
 
-inline constexpr uint16_t kQuestion = 7;
-inline constexpr uint16_t kNews = 8;
+// Of an operator neither is urgent.
+inline constexpr uint16_t kQuestion = message_type::kContext;
+inline constexpr uint16_t kNews = kQuestion;
 
 // Answers with what it was asked, but "wrong", and "slow" only when it is told to; writes down what it is told.
 class Echo final : public Service {
@@ -33,17 +35,16 @@ class Echo final : public Service {
   }
 };
 
-// m1, which talks, and m2, which listens and may be stopped.
+// m1, an operator, which talks, and m2, which listens and may be stopped.
 class PeerLinksTest : public testing::Test, public PeerLinks::Listener {
  protected:
   PeerLinksTest() {
-    dialling_.handshake = link::test_node("m1", wire::Role::kManager);
+    dialling_.handshake = link::test_node("m1", wire::Role::kOperator);
     dialling_.connect_timeout = Duration::seconds(1);
     serving_.handshake = link::test_node("m2", wire::Role::kManager);
     theirs_.connect(kQuestion, echo_);
-    theirs_.connect(kNews, echo_);
     auto made =
-        link::Server::listen(*runtime_, {runtime::IpAddress::loopback(), 0}, serving_, keys_, theirs_, refusals_);
+        link::Server::listen(runtime_, {runtime::IpAddress::loopback(), 0}, serving_, keys_, theirs_, refusals_);
     at_ = (*made)->local();
     server_ = std::move(*made);
     serve();
@@ -57,23 +58,22 @@ class PeerLinksTest : public testing::Test, public PeerLinks::Listener {
     co_await server_scope_->join();
   }
   void stop_m2() {
-    runtime_->run(stopping());
+    machine_.run(stopping());
     server_.reset();
   }
   void start_m2() {
-    auto made = link::Server::listen(*runtime_, at_, serving_, keys_, theirs_, refusals_);
+    auto made = link::Server::listen(runtime_, at_, serving_, keys_, theirs_, refusals_);
     ASSERT_TRUE(made) << made.error().message;
     server_ = std::move(*made);
     server_scope_ = std::make_unique<runtime::Scope>();
     serve();
   }
   Result<std::string> ask(std::string text, PeerAddress peer, Duration timeout = Duration::seconds(20)) {
-    return runtime_->run(
+    return machine_.run(
         links_->request(std::move(peer), kQuestion, wire::Priority::kNormal, std::move(text), timeout, nullptr));
   }
   Result<std::string> ask(std::string text) { return ask(std::move(text), m2()); }
   PeerAddress m2() const { return {"m2", at_}; }
-  runtime::task<void> waiting(Duration step) { co_await runtime_->sleep(step); }
   static runtime::task<void> joining(runtime::Scope& scope) { co_await scope.join(); }
   static runtime::task<void> ask_slowly(PeerLinks& links, PeerAddress peer, std::optional<Result<std::string>>& out) {
     auto answer = co_await links.request(std::move(peer), kQuestion, wire::Priority::kNormal, std::string("slow"),
@@ -82,15 +82,15 @@ class PeerLinksTest : public testing::Test, public PeerLinks::Listener {
   }
   template <class Holds>
   void until(Holds holds) {
-    for (int i = 0; i < 10'000 && !holds(); ++i) runtime_->run(waiting(Duration::millis(1)));
-    ASSERT_TRUE(holds());
+    ASSERT_TRUE(machine_.until(holds));
   }
   void TearDown() override {
-    runtime_->run(links_->close(Duration::seconds(5)));
+    machine_.run(links_->close(Duration::seconds(5)));
     if (server_ != nullptr) stop_m2();
   }
 
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   wire::Keyring keys_ = link::test_keyring();
   link::RefusalWatch refusals_{nullptr};
   link::DialSettings dialling_;
@@ -103,7 +103,7 @@ class PeerLinksTest : public testing::Test, public PeerLinks::Listener {
   std::unique_ptr<runtime::Scope> server_scope_ = std::make_unique<runtime::Scope>();
   std::vector<std::string> refused;
   std::vector<std::string> troubles;
-  std::unique_ptr<PeerLinks> links_ = std::make_unique<PeerLinks>(*runtime_, dialling_, keys_, ours_, refusals_, *this);
+  std::unique_ptr<PeerLinks> links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this);
 };
 
 }  // namespace bellwether::cluster

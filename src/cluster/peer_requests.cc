@@ -134,15 +134,15 @@ task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection
     const auto status = co_await connection->request(message, deadline, *answer, cancel);
     co_return status;
   }
-  if (body->size() > kMostParcelBytes) {
+  if (body->size() > wire::kMostBytesInPieces) {
     co_return fail(Errc::kTooLarge, "a message of " + std::to_string(body->size()) + " bytes is above the limit of " +
-                                        std::to_string(kMostParcelBytes));
+                                        std::to_string(wire::kMostBytesInPieces));
   }
   const uint64_t id = ++parcel_;
-  const uint32_t pieces = pieces_of_parcel(body->size());
+  const std::size_t pieces = wire::pieces_of(body->size());
   for (uint32_t i = 0;; ++i) {
     if (i > 0 && !is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
-    const std::string piece = encode(ParcelPiece{id, body->size(), i, type, as_bytes(parcel_piece(*body, i))});
+    const std::string piece = encode(ParcelPiece{id, body->size(), i, type, as_bytes(wire::piece_of(*body, i))});
     const wire::Outgoing message{.type = message_type::kParcelPiece, .priority = priority, .body = as_bytes(piece)};
     const auto status = co_await connection->request(message, deadline, *answer, cancel);
     if (!status || *status != wire::ReplyStatus::kOk || i + 1 == pieces) co_return status;
@@ -155,7 +155,7 @@ task<Result<std::string>> PeerLinks::fetch(std::string key, link::Connection* co
   const auto slip = decode_parcel_slip(*answer);
   if (!slip) co_return tl::unexpected(slip.error());
   std::string whole;
-  for (uint32_t i = 0; i < pieces_of_parcel(slip->size); ++i) {
+  for (uint32_t i = 0; i < wire::pieces_of(slip->size); ++i) {
     if (!is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
     const std::string question = encode(ParcelFetch{slip->id, i});
     const wire::Outgoing message{.type = message_type::kParcelFetch, .priority = priority, .body = as_bytes(question)};

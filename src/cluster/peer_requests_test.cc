@@ -16,7 +16,7 @@ class Turnstile final : public Switchboard::Doorman {
   int turned_away = 0;
   Duration again_after = Duration::millis(1);
   std::optional<wire::Busy> turns_away(const link::Connection&, const wire::Inbound& inbound) override {
-    if (left == 0 || inbound.type == message_type::kJobs) return std::nullopt;
+    if (left == 0 || inbound.type == message_type::kAdmin) return std::nullopt;
     --left;
     ++turned_away;
     return wire::Busy{again_after, "the house is full"};
@@ -27,21 +27,21 @@ class PeerRequestsTest : public PeerLinksTest {
  protected:
   PeerRequestsTest() {
     theirs_.guard(&turnstile_);
-    theirs_.connect(message_type::kJobs, echo_);
+    theirs_.connect(message_type::kAdmin, echo_);
   }
   ~PeerRequestsTest() override { theirs_.guard(nullptr); }
   void leave_alone_for(Duration span) {
-    runtime_->run(links_->close(Duration::seconds(5)));
-    links_ = std::make_unique<PeerLinks>(*runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::seconds(60),
+    machine_.run(links_->close(Duration::seconds(5)));
+    links_ = std::make_unique<PeerLinks>(runtime_, dialling_, keys_, ours_, refusals_, *this, Duration::seconds(60),
                                          resilience::BreakerSettings{.open_for = span});
   }
   Result<std::string> ask_what_must_go(std::string text) {
-    return runtime_->run(links_->request(m2(), message_type::kJobs, wire::Priority::kNormal, std::move(text),
-                                         Duration::seconds(20), nullptr));
+    return machine_.run(links_->request(m2(), message_type::kAdmin, wire::Priority::kNormal, std::move(text),
+                                        Duration::seconds(20), nullptr));
   }
   Result<std::string> ask_with_an_eye(Duration& again_after) {
-    return runtime_->run(links_->request(m2(), kQuestion, wire::Priority::kNormal, std::string("x"),
-                                         Duration::seconds(20), nullptr, &again_after));
+    return machine_.run(links_->request(m2(), kQuestion, wire::Priority::kNormal, std::string("x"),
+                                        Duration::seconds(20), nullptr, &again_after));
   }
   static runtime::task<void> take(PeerLinks& links, PeerAddress peer, runtime::Cancellation* cancel,
                                   std::optional<Result<std::string>>& out) {
@@ -97,10 +97,10 @@ TEST_F(PeerRequestsTest, one_that_waits_for_its_turn_can_be_taken_back_and_ends_
   until([&] { return first.has_value(); });
   EXPECT_EQ(first->error().code, Errc::kCancelled);
   EXPECT_FALSE(second);
-  runtime_->run(links_->close(Duration::seconds(5)));
+  machine_.run(links_->close(Duration::seconds(5)));
   until([&] { return second.has_value(); });
   EXPECT_EQ(second->error().code, Errc::kCancelled);
-  runtime_->run(joining(scope));
+  machine_.run(joining(scope));
 }
 
 TEST_F(PeerRequestsTest, news_that_is_turned_away_is_dropped) {
@@ -119,7 +119,7 @@ TEST_F(PeerRequestsTest, one_that_fails_three_times_is_left_alone_and_tried_late
   ASSERT_FALSE(alone);
   EXPECT_EQ(alone.error().code, Errc::kUnreachable);
   EXPECT_THAT(alone.error().message, HasSubstr("failed 3 times within 30s and is left alone: it is tried again in "));
-  EXPECT_THAT(alone.error().message, HasSubstr("Connection refused")) << "what it was the last time";
+  EXPECT_THAT(alone.error().message, HasSubstr(": refused")) << "what it was the last time";
   ASSERT_EQ(links_->breakers().size(), 1);
   EXPECT_EQ(links_->breakers().front().peer, "m2");
   EXPECT_EQ(links_->breakers().front().times_opened, 1);
@@ -130,7 +130,7 @@ TEST_F(PeerRequestsTest, one_that_fails_three_times_is_left_alone_and_tried_late
 
 TEST_F(PeerRequestsTest, one_that_takes_questions_and_answers_none_is_left_alone_too) {
   const auto in_vain = [this] {
-    return runtime_->run(
+    return machine_.run(
         links_->request(m2(), kQuestion, wire::Priority::kNormal, std::string("slow"), Duration::millis(20), nullptr));
   };
   ASSERT_EQ(ask("x"), "x");

@@ -15,11 +15,16 @@
 
 namespace bellwether::cluster {
 
+struct NodeConfig;
+class Settings;
+
 struct SettingSpec {
   enum class Kind : unsigned char { kText, kTexts, kPlace, kPlaces, kDuration, kNumber, kShare, kFlag, kChoice };
   std::string_view name;   // "tls.ca": the path of keys in the file, joined by dots
   std::string_view usual;  // its value when nobody says another one
   std::string_view help;   // one line
+  // Puts its value where it belongs, when all layers are read.
+  void (*land)(const Settings& settings, std::string_view name, NodeConfig& config) = nullptr;
   Kind kind = Kind::kText;
   std::string_view choices = {};   // kChoice: "lan|wan"; kNumber: "0..100"
   std::string_view variable = {};  // of the environment; empty: BELLWETHER_ and the name in capitals

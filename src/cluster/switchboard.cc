@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "cluster/message_classes.h"
 #include "cluster/message_types.h"
 
 namespace bellwether::cluster {
@@ -20,6 +21,30 @@ void Switchboard::connect(uint16_t type, Service& service) {
 
 void Switchboard::disconnect(uint16_t type) { services_.erase(type); }
 
+void Switchboard::refuse(const link::Connection& connection, wire::Refusal why, const std::string& what) {
+  ++(why == wire::Refusal::kUnknownMessage ? unknown_ : refused_);
+  const wire::Identity& sender = connection.peer().identity;
+  const std::string text = std::string(to_string(sender.role)) + " '" + sender.node + "': " + what;
+  if (refusals_ != nullptr) refusals_->note(why, connection.peer_endpoint(), text, connection.now());
+}
+
+// What a request is answered that its sender must not ask; nothing: it may.
+std::optional<wire::ReplyStatus> Switchboard::not_allowed(const link::Connection& connection,
+                                                          const wire::Inbound& inbound) {
+  const wire::Role role = connection.peer().identity.role;
+  const auto allowed = may_send(inbound.type, inbound.body, role);
+  if (allowed && *allowed) return std::nullopt;
+  const std::string what = message_name(inbound.type, inbound.body);
+  if (!allowed) {
+    refuse(connection, wire::Refusal::kUnknownMessage,
+           what + " is none that this version knows; it was not acted upon");
+    return wire::ReplyStatus::kUnknownType;
+  }
+  refuse(connection, wire::Refusal::kSender,
+         what + " is not for a " + std::string(to_string(role)) + " to send; it was not acted upon");
+  return wire::ReplyStatus::kNotPermitted;
+}
+
 // True: it was answered that there is too much to do.
 bool Switchboard::turned_away(link::Connection& connection, const wire::Inbound& request) {
   const auto busy = doorman_ == nullptr ? std::nullopt : doorman_->turns_away(connection, request);
@@ -31,6 +56,10 @@ bool Switchboard::turned_away(link::Connection& connection, const wire::Inbound&
 }
 
 void Switchboard::on_request(link::Connection& connection, const wire::Inbound& request) {
+  if (const auto status = not_allowed(connection, request)) {
+    connection.respond(request.id, *status, {});
+    return;
+  }
   if (turned_away(connection, request)) return;
   if (request.type == message_type::kParcelPiece) return take_piece(connection, request);
   if (request.type == message_type::kParcelFetch) return give_piece(connection, request);
@@ -60,7 +89,11 @@ void Switchboard::take_piece(link::Connection& connection, const wire::Inbound& 
     wire::Inbound all = request;
     all.type = piece->type;
     all.body = as_bytes(**whole);
-    if (!turned_away(connection, all)) deliver(connection, all);
+    if (const auto status = not_allowed(connection, all)) {
+      connection.respond(request.id, *status, {});
+    } else if (!turned_away(connection, all)) {
+      deliver(connection, all);
+    }
   }
 }
 
@@ -89,6 +122,7 @@ void Switchboard::respond(link::Connection& connection, wire::RequestId id, std:
 }
 
 void Switchboard::on_message(link::Connection& connection, const wire::Inbound& message) {
+  if (not_allowed(connection, message)) return;
   if (doorman_ != nullptr && doorman_->turns_away(connection, message)) return;
   const auto found = services_.find(message.type);
   if (found != services_.end()) {

@@ -1,5 +1,5 @@
-// Hands what comes in on connections to the part of the node that it is for, by the type of the message. One thread,
-// that of its runtime.
+// Hands what comes in on connections to the part of the node that it is for, by the type of the message. What the
+// sender's role may not send (message_classes.h) is handed to nobody. One thread, that of its runtime.
 #pragma once
 
 #include <map>
@@ -41,6 +41,11 @@ class Switchboard final : public link::ConnectionHandler {
   };
   void guard(Doorman* doorman) { doorman_ = doorman; }
 
+  // Where refusals of messages are counted and told of. It outlives this, or is taken off again by nullptr.
+  void report_refusals(link::RefusalWatch* refusals) { refusals_ = refusals; }
+  // Counts and tells that a message was not taken. For services too, who know more than a sender's role.
+  void refuse(const link::Connection& connection, wire::Refusal why, const std::string& what);
+
   // `service` gets all messages of this type until it is taken off again. REQUIRES that nobody else does.
   void connect(uint16_t type, Service& service);
   void disconnect(uint16_t type);
@@ -53,10 +58,13 @@ class Switchboard final : public link::ConnectionHandler {
   void on_closed(link::Connection& connection, const Error& why) override;
   // As connection.respond() with kOk; an answer that is too large for a message is kept to be fetched.
   void respond(link::Connection& connection, wire::RequestId id, std::string body);
-  // Messages of a type that nobody here is for.
+  // Messages that there are not, or that nobody here is for.
   uint64_t unknown() const { return unknown_; }
+  // Messages that were not for their sender to send.
+  uint64_t refused() const { return refused_; }
 
  private:
+  std::optional<wire::ReplyStatus> not_allowed(const link::Connection& connection, const wire::Inbound& inbound);
   bool turned_away(link::Connection& connection, const wire::Inbound& request);
   void deliver(link::Connection& connection, const wire::Inbound& request);
   void take_piece(link::Connection& connection, const wire::Inbound& request);
@@ -66,7 +74,9 @@ class Switchboard final : public link::ConnectionHandler {
   Parcels parcels_;
   Doorkeeper* doorkeeper_ = nullptr;
   Doorman* doorman_ = nullptr;
+  link::RefusalWatch* refusals_ = nullptr;
   uint64_t unknown_ = 0;
+  uint64_t refused_ = 0;
 };
 
 }  // namespace bellwether::cluster

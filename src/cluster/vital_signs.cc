@@ -94,7 +94,7 @@ task<std::string> read_small(runtime::Runtime& runtime, std::string path) {
   co_return text;
 }
 
-task<void> VitalMeter::measure() {
+task<VitalSigns> ProcessVitals::measure() {
   const std::string stat = co_await read_small(runtime_, "/proc/self/stat");
   const Instant now = runtime_.read_clock();
   const auto cpu = cpu_time_of(stat, ::sysconf(_SC_CLK_TCK));
@@ -140,9 +140,10 @@ task<void> VitalMeter::measure() {
   }
   cpu_before_ = cpu;
   measured_ = now;
+  co_return signs_;
 }
 
-void VitalMeter::count_descriptors() {
+void ProcessVitals::count_descriptors() {
   if (signs_.descriptors > kManyDescriptors && ++uncounted_ < kMeasuresACount) return;
   uncounted_ = 0;
   rlimit limit{};
@@ -160,10 +161,11 @@ task<void> VitalMeter::run(runtime::Cancellation* cancel) {
     worst_lag_ = std::max(worst_lag_, lag);
     listener_.on_loop_lag(lag);
     if (beat % kBeatsAMeasure != 0) continue;
-    co_await measure();
+    VitalSigns signs;
+    if (source_ != nullptr) signs = co_await source_->measure();
     if (cancel != nullptr && cancel->cancelled()) co_return;
-    signs_.loop_lag = std::exchange(worst_lag_, 0);
-    listener_.on_vital_signs(signs_);
+    signs.loop_lag = std::exchange(worst_lag_, 0);
+    listener_.on_vital_signs(signs);
   }
 }
 

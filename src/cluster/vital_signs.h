@@ -30,6 +30,32 @@ struct VitalSigns {
   double loop_lag = 0;  // how late a timer fired, over its period; the worst of the last interval
 };
 
+// Who knows these figures of a process.
+class VitalSource {
+ public:
+  virtual ~VitalSource() = default;
+  // All of them but the lag of the loop, which is seen from within it.
+  virtual runtime::task<VitalSigns> measure() = 0;
+};
+
+// Of this very process, as the system says them.
+class ProcessVitals final : public VitalSource {
+ public:
+  // The runtime must outlive it, and is that of the thread whose waits for a processor count.
+  explicit ProcessVitals(runtime::Runtime& runtime) : runtime_(runtime) {}
+  runtime::task<VitalSigns> measure() override;
+
+ private:
+  void count_descriptors();
+
+  runtime::Runtime& runtime_;
+  VitalSigns signs_;
+  std::optional<Duration> cpu_before_;
+  std::optional<Duration> waited_before_;
+  int uncounted_ = 0;  // measures since descriptors were counted
+  Instant measured_;
+};
+
 inline constexpr Duration kLoopBeat = Duration::millis(100);
 
 class VitalMeter {
@@ -42,25 +68,19 @@ class VitalMeter {
     // Every second.
     virtual void on_vital_signs(const VitalSigns& signs) = 0;
   };
-  // Both must outlive it.
-  VitalMeter(runtime::Runtime& runtime, Listener& listener) : runtime_(runtime), listener_(listener) {}
+  // All must outlive it. `source` may be nullptr: then only the lag of the loop is known.
+  VitalMeter(runtime::Runtime& runtime, VitalSource* source, Listener& listener)
+      : runtime_(runtime), source_(source), listener_(listener) {}
   VitalMeter(const VitalMeter&) = delete;
   VitalMeter& operator=(const VitalMeter&) = delete;
 
   runtime::task<void> run(runtime::Cancellation* cancel);
 
  private:
-  runtime::task<void> measure();
-  void count_descriptors();
-
   runtime::Runtime& runtime_;
+  VitalSource* source_;
   Listener& listener_;
-  VitalSigns signs_;
   double worst_lag_ = 0;
-  std::optional<Duration> cpu_before_;
-  std::optional<Duration> waited_before_;
-  int uncounted_ = 0;  // measures since descriptors were counted
-  Instant measured_;
 };
 
 // A small file of the kernel, as it is now; empty when it cannot be read.

@@ -53,7 +53,8 @@ TEST(VitalSigns, of_this_process_are_measured) {
   runtime::Cancellation cancel;
   Noting noting;
   noting.cancel = &cancel;
-  VitalMeter meter(*runtime, noting);
+  ProcessVitals process(*runtime);
+  VitalMeter meter(*runtime, &process, noting);
   std::vector<int> open;
   for (int i = 0; i < 100; ++i) open.push_back(::dup(STDERR_FILENO));
   runtime->run(meter.run(&cancel));

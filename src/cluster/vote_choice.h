@@ -27,7 +27,4 @@ struct VoteChoice {
   std::vector<std::string> key_command;  // works with that key; empty: nobody does
 };
 
-// As the settings have it, unchecked; times that are not given are those of the profile ("local", "lan", "wan").
-VoteChoice vote_choice(const Settings& settings, std::string_view profile);
-
 }  // namespace bellwether::cluster

@@ -11,7 +11,7 @@ namespace bellwether::console {
 namespace {
 
 constexpr int kLabel = 7;  // columns for the scale
-constexpr std::array<Style, 3> kStyles{Style::kLow, Style::kMid, Style::kHigh};
+constexpr std::array<Style, 3> kLevelStyles{Style::kLow, Style::kMid, Style::kHigh};
 
 // A cell's dots, by column and by row from the top.
 constexpr std::array<std::array<uint8_t, 4>, 2> kDots{{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}};
@@ -69,7 +69,7 @@ void put_braille(Grid& grid, const Box& box, Canvas& canvas) {
           highest = std::max(highest, line);
         }
       }
-      if (dots != 0) grid.put(box.row + row, box.column + column, 0x2800U + dots, kStyles[highest - 1U]);
+      if (dots != 0) grid.put(box.row + row, box.column + column, 0x2800U + dots, kLevelStyles[highest - 1U]);
     }
   }
 }
@@ -78,7 +78,7 @@ void put_characters(Grid& grid, const Box& box, Canvas& canvas) {
   for (int row = 0; row < box.rows; ++row) {
     for (int column = 0; column < box.columns; ++column) {
       const uint8_t line = canvas.at(row, column);
-      if (line != 0) grid.put(box.row + row, box.column + column, U".+*"[line - 1], kStyles[line - 1U]);
+      if (line != 0) grid.put(box.row + row, box.column + column, U".+*"[line - 1], kLevelStyles[line - 1U]);
     }
   }
 }

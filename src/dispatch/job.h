@@ -302,8 +302,9 @@ class Job {
   std::vector<ShareId> followers_of(ShareId from) const;
   bool is_leaving(const ShareSheet& share) const;
   bool is_moving() const;
-  // Somebody who has handed over runs a part of it until then.
+  // Until then somebody who has handed over runs a part of it, or one that is gone has told of it.
   Instant runs_elsewhere_until(const ShareSheet& share) const;
+  Instant told_until(const ShareSheet& gone) const;
   void begin_postponed(Instant now, JobEffects& out);
   // Of the run, on this clock.
   Instant moment(uint64_t second) const { return *zero_ + Duration::seconds(static_cast<int64_t>(second)); }

@@ -10,8 +10,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::HasSubstr;
 
-constexpr Duration kMinute = Duration::seconds(60);
-
 ShareId live_on(const JobWorld& world, const std::string& worker) {
   for (const ShareSheet& share : world.sheet().shares) {
     if (share.worker == worker && is_live(share)) return share.id;

@@ -7,8 +7,6 @@
 namespace bellwether::dispatch {
 namespace {
 
-constexpr Duration kMinute = Duration::seconds(60);
-
 TEST(JobLastOwner, AStopIsNotSentBeforeAQuorumKnowsOfIt) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.add("w1", 2);
@@ -72,6 +70,76 @@ TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
   EXPECT_TRUE(std::any_of(out.begin(), out.end(),
                           [](const JobEffect& one) { return std::holds_alternative<job_effect::Conclude>(one); }));
   EXPECT_TRUE(job.sheet().losses.empty());
+}
+
+// The owner died before a quorum knew that it had begun on this worker, and then the worker died.
+TEST(JobLastOwner, WhatAShareOfWhichNoBeginIsKnownDidNotTellIsALoss) {
+  JobSheet sheet;
+  sheet.id = "job";
+  sheet.state = JobState::kRunning;
+  sheet.started = WallTime{1'000'000'000};
+  sheet.workflows.resize(1);
+  sheet.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = 2, .base_second = 0, .begun = true};
+  sheet.last_share = 2;
+  ShareSheet& ran = sheet.shares.emplace_back();
+  ran.id = ShareId(1);
+  ran.worker = "w1";
+  ran.life = 1;
+  ran.parts = {0, 1, 2};
+  ran.state = ShareState::kRunning;
+  ran.streams = true;
+  ran.end = ShareEnd{ShareOutcome::kCompleted, {}, 10, Duration::seconds(10)};
+  ShareSheet gone;
+  gone.id = ShareId(2);
+  gone.worker = "w2";
+  gone.life = 1;
+  gone.parts = {1, 1, 2};
+  gone.state = ShareState::kGone;
+  sheet.shares.push_back(gone);
+  Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
+  JobEffects out;
+  job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{ShareId(1), 10}}, out);
+  EXPECT_EQ(job.sheet().workflows[0].state, WorkflowState::kCompleted);
+  ASSERT_EQ(job.sheet().losses.size(), 1u);
+  EXPECT_EQ(job.sheet().losses[0].from, Duration::zero());
+  EXPECT_EQ(job.sheet().losses[0].to, Duration::seconds(10));
+  EXPECT_DOUBLE_EQ(job.sheet().losses[0].share, 0.5);
+}
+
+// The wall clock of the new owner is behind, and nobody who runs is there to tell it better.
+TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
+  JobSheet sheet;
+  sheet.id = "job";
+  sheet.state = JobState::kRunning;
+  sheet.started = WallTime{1'000'000'000};
+  sheet.workflows.resize(1);
+  sheet.workflows[0] = {.state = WorkflowState::kAssigned, .why = {}, .parts = 1, .base_second = 0, .begun = true};
+  sheet.last_share = 2;
+  ShareSheet left;
+  left.id = ShareId(1);
+  left.worker = "w1";
+  left.life = 1;
+  left.state = ShareState::kGone;
+  left.streams = true;
+  left.end = ShareEnd{ShareOutcome::kLeft, {}, 30, Duration::seconds(30)};
+  ShareSheet next;
+  next.id = ShareId(2);
+  next.worker = "w2";
+  next.life = 1;
+  next.state = ShareState::kReady;
+  sheet.shares = {left, next};
+  Job job({load_spec("browse", kMinute)}, JobRules(), sheet, Prng(1));
+  const Instant adopted = Instant::from_ns(100'000'000'000);
+  const auto begun_by = [&](Duration elapsed) {
+    JobEffects out;
+    job.tick(adopted - Duration::seconds(5) + elapsed, out);
+    return job.find(ShareId(2))->state == ShareState::kRunning;
+  };
+  JobEffects out;
+  job.adopt(adopted, Duration::seconds(5), {{ShareId(1), 30}}, out);
+  EXPECT_FALSE(begun_by(Duration::millis(29'900)));
+  EXPECT_TRUE(begun_by(Duration::seconds(30)));
+  EXPECT_EQ(job.find(ShareId(2))->from, 30u);
 }
 
 }  // namespace

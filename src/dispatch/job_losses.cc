@@ -9,7 +9,7 @@
 namespace bellwether::dispatch {
 namespace {
 
-Duration seconds(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
+Duration seconds_of(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
 
 }  // namespace
 
@@ -25,8 +25,11 @@ void Job::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
   add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec_[workflow].length - *zero_);
 }
 
-// What nobody measured of these parts from when their last share was lost until now.
+// What nobody measured of these parts from when their last share was lost until now; from the workflow's begin where no
+// share of theirs is known to have begun. What runs once begins whenever somebody runs it.
 void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+  const bool once = spec_[workflow].length == Duration::zero();
+  const Duration begin = Duration::seconds(static_cast<int64_t>(sheet_.workflows[workflow].base_second));
   std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom
   for (const uint32_t part : parts) {
     const ShareSheet* last = nullptr;
@@ -36,10 +39,10 @@ void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Du
                          part < share.parts.first + share.parts.count;
       if (holds && (last == nullptr || share.lost_from >= last->lost_from)) last = &share;
     }
-    if (last == nullptr) continue;
-    auto& [count, who] = lost[last->lost_from];
+    if (last == nullptr && once) continue;
+    auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
     ++count;
-    who = how_lost(*last);
+    who = last == nullptr ? "nobody had begun with it" : how_lost(*last);
   }
   for (const auto& [since, what] : lost) add_loss(workflow, what.second, what.first, since, std::max(since, until));
 }
@@ -63,12 +66,12 @@ void Job::follow_account(Instant now) {
   for (ShareSheet& share : sheet_.shares) {
     const uint64_t counted = applied_[share.id];
     if (!share.streams || has_all_of(share)) continue;
-    const Duration until = seconds(share.from + counted);
+    const Duration until = seconds_of(share.from + counted);
     if (share.state == ShareState::kEnded) {
-      BW_PROBE("dispatch: a share has ended whose last seconds the account lacks");
+      BW_PROBE("dispatch: a share has ended whose last seconds_of the account lacks");
       set(now, share, ShareState::kStopping);
     } else if (share.state == ShareState::kGone && until < share.lost_from) {
-      BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
+      BW_PROBE("dispatch: a share is gone whose last seconds_of the account lacks");
       // Of parts that nobody has gone on with, the loss is not written yet.
       const uint32_t written = is_final(sheet_.workflows[share.workflow].state) ? share.parts.count : succeeded(share);
       if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);

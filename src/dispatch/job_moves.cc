@@ -274,10 +274,19 @@ Instant Job::runs_elsewhere_until(const ShareSheet& share) const {
   for (const ShareSheet& other : sheet_.shares) {
     const bool overlaps = other.parts.first < share.parts.first + share.parts.count &&
                           share.parts.first < other.parts.first + other.parts.count;
-    if (!other.handed_over || !is_live(other) || other.workflow != share.workflow || !overlaps) continue;
-    until = std::max(until, moment(other.until));
+    if (other.id == share.id || other.workflow != share.workflow || !overlaps) continue;
+    if (other.handed_over && is_live(other)) until = std::max(until, moment(other.until));
+    if (other.state == ShareState::kGone && other.streams) until = std::max(until, told_until(other));
   }
   return until;
+}
+
+// The clock of an owner that has taken over may be behind what was measured before: no second of a part counts twice.
+Instant Job::told_until(const ShareSheet& gone) const {
+  if (spec_[gone.workflow].length == Duration::zero()) return {};
+  if (gone.end) return moment(sheet_.workflows[gone.workflow].base_second) + gone.end->ran;
+  const auto known = applied_.find(gone.id);
+  return moment(gone.from + (known == applied_.end() ? 0 : known->second));
 }
 
 void Job::begin_postponed(Instant now, JobEffects& out) {

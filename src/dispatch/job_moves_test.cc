@@ -12,9 +12,6 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
 
-constexpr Duration kMinute = Duration::seconds(60);
-constexpr Duration kStep = Duration::millis(100);
-
 // Three workers of two cores each, of which one has nothing to do, and a minute of load on the other two.
 class Moves : public ::testing::Test {
  protected:

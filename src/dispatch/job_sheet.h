@@ -18,7 +18,7 @@
 namespace bellwether::dispatch {
 
 inline constexpr std::size_t kMostWorkflows = 1'000;
-inline constexpr std::size_t kMostShares = 4'096;   // of one job, those that have ended included
+inline constexpr std::size_t kMostShares = 16'384;  // of one job, those that have ended included
 inline constexpr std::size_t kMostJobEvents = 200;  // the newest are dropped, and counted
 inline constexpr std::size_t kMostLosses = 200;     // then neighbours are merged
 inline constexpr std::size_t kMostTextBytes = 200;  // of a detail, a cause, a name

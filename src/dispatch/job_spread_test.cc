@@ -9,9 +9,6 @@ namespace {
 using ::testing::Contains;
 using ::testing::IsEmpty;
 
-constexpr Duration kMinute = Duration::seconds(60);
-constexpr Duration kStep = Duration::millis(100);
-
 class Spreading : public ::testing::Test {
  protected:
   static WorkflowSpec spec() {

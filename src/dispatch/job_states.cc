@@ -1,5 +1,7 @@
 #include "dispatch/job_states.h"
 
+#include <array>
+#include <cstdint>
 #include <initializer_list>
 
 namespace bellwether::dispatch {
@@ -65,9 +67,6 @@ std::optional<State> named(const std::array<std::string_view, N>& names, std::st
 
 }  // namespace
 
-std::string_view to_string(JobState state) { return kJobNames.at(static_cast<std::size_t>(state)); }
-std::string_view to_string(WorkflowState state) { return kWorkflowNames.at(static_cast<std::size_t>(state)); }
-
 std::optional<JobState> job_state_named(std::string_view name) { return named<JobState>(kJobNames, name); }
 std::optional<WorkflowState> workflow_state_named(std::string_view name) {
   return named<WorkflowState>(kWorkflowNames, name);
@@ -76,7 +75,13 @@ std::optional<WorkflowState> workflow_state_named(std::string_view name) {
 bool may_become(JobState from, JobState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }
 bool may_become(WorkflowState from, WorkflowState to) { return (after(from) >> static_cast<unsigned>(to) & 1) != 0; }
 
-bool is_final(JobState state) { return after(state) == 0; }
-bool is_final(WorkflowState state) { return after(state) == 0; }
-
 }  // namespace bellwether::dispatch
+
+namespace bellwether::client {
+
+std::string_view to_string(JobState state) { return dispatch::kJobNames.at(static_cast<std::size_t>(state)); }
+std::string_view to_string(WorkflowState state) { return dispatch::kWorkflowNames.at(static_cast<std::size_t>(state)); }
+bool has_ended(JobState state) { return dispatch::after(state) == 0; }
+bool has_ended(WorkflowState state) { return dispatch::after(state) == 0; }
+
+}  // namespace bellwether::client

@@ -8,55 +8,29 @@
 // and loses against one that is.
 #pragma once
 
-#include <array>
-#include <cstdint>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
 
 #include "base/result.h"
+#include "bellwether/job_states.h"
 
 namespace bellwether::dispatch {
 
-enum class JobState : uint8_t {
-  kSubmitted,    // received, not looked at yet
-  kQueued,       // valid, and waits for cores
-  kDispatching,  // its first workflows are being given to workers
-  kRunning,
-  kCompleting,  // all workflows have ended; the last results are being collected
-  kCancelling,  // workers are being told to stop
-  kCompleted,
-  kPartial,  // has ended, and some of its workflows did not complete
-  kFailed,   // no test workflow has completed, or it never began
-  kCancelled,
-  kTimedOut,
-};
+using client::JobState;
+using client::WorkflowState;
 inline constexpr std::size_t kJobStates = 11;
-
-enum class WorkflowState : uint8_t {
-  kPending,   // what it depends on has not ended, or there is no room yet
-  kAssigned,  // offered to workers
-  kRunning,
-  kRetrying,  // a worker has refused its share, or is dead: it is to be assigned again
-  kCompleted,
-  kFailed,
-  kCancelled,
-  kTimedOut,
-  kSkipped,  // what it depends on did not complete
-};
 inline constexpr std::size_t kWorkflowStates = 9;
 
-std::string_view to_string(JobState state);
-std::string_view to_string(WorkflowState state);
 // The names that to_string() gives; nothing for others.
 std::optional<JobState> job_state_named(std::string_view name);
 std::optional<WorkflowState> workflow_state_named(std::string_view name);
 
 bool may_become(JobState from, JobState to);
 bool may_become(WorkflowState from, WorkflowState to);
-// Nothing follows it.
-bool is_final(JobState state);
-bool is_final(WorkflowState state);
+inline bool is_final(JobState state) { return has_ended(state); }
+inline bool is_final(WorkflowState state) { return has_ended(state); }
 
 // A state that only moves where it may.
 template <class State>

@@ -11,8 +11,6 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-constexpr Duration kMinute = Duration::seconds(60);
-
 TEST(Job, SpreadsAWorkflowOverAllCores) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.add("w1", 2);

@@ -401,4 +401,8 @@ inline uint64_t seconds_of(const JobWorld& world, uint16_t workflow = 0) {
   return sum;
 }
 
+inline constexpr Duration kMinute = Duration::seconds(60);
+
+inline constexpr Duration kStep = Duration::millis(100);
+
 }  // namespace bellwether::dispatch

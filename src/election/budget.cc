@@ -12,7 +12,7 @@ constexpr Duration kShortestLease = Duration::millis(100);
 constexpr Duration kShortestServerLease = Duration::seconds(2);
 constexpr Duration kServerEndsLate = Duration::seconds(1);
 
-Duration scaled(Duration span, double factor) {
+Duration budget_scaled(Duration span, double factor) {
   return Duration::nanos(static_cast<int64_t>(std::llround(static_cast<double>(span.ns()) * factor)));
 }
 
@@ -44,7 +44,7 @@ void add_lease(const BudgetInput& in, Sum& sum) {
     sum.add("TTL in whole seconds", whole_seconds(in.lease));
     sum.add("server's delay", kServerEndsLate);
   } else {
-    sum.add("TTL" + times(1 + in.drift), scaled(in.lease, 1 + in.drift));
+    sum.add("TTL" + times(1 + in.drift), budget_scaled(in.lease, 1 + in.drift));
   }
 }
 
@@ -151,7 +151,7 @@ std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, doub
   Duration high = promise.longest;
   const auto fits = [&](Duration poll) {
     tried.poll = round_down(poll);
-    tried.lease = round_down(scaled(tried.poll, ratio));
+    tried.lease = round_down(budget_scaled(tried.poll, ratio));
     if (like.mechanism.ends_leases) tried.lease = whole_seconds(tried.lease);
     if (tried.poll <= Duration::zero() || tried.lease < kShortestLease) return false;
     return worst_of(tried, promise.from_last_tick) <= promise.longest;
@@ -159,7 +159,8 @@ std::optional<Suggestion> suggest(const BudgetInput& like, Promise promise, doub
   for (int round = 0; round < 64 && high - low > Duration::micros(1); ++round) {
     const Duration middle = low + (high - low) / 2;
     // Too short a poll fails for another reason than too long a one: it has no lease that may be.
-    const bool too_short = round_down(middle) <= Duration::zero() || round_down(scaled(middle, ratio)) < kShortestLease;
+    const bool too_short =
+        round_down(middle) <= Duration::zero() || round_down(budget_scaled(middle, ratio)) < kShortestLease;
     (too_short || fits(middle) ? low : high) = middle;
   }
   if (!fits(low)) return std::nullopt;

@@ -3,14 +3,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::election {
 namespace {
 
 using Kind = Verdict::Kind;
 
 const LeaseTiming kTiming = LeaseTiming::of(Duration::seconds(15));
-
-Instant at(double seconds) { return Instant() + Duration::from_seconds_f(seconds); }
 
 Observation held_by(std::string holder, uint64_t epoch, uint64_t renewal) {
   Observation seen;
@@ -27,7 +27,7 @@ Observation held_by(std::string holder, uint64_t epoch, uint64_t renewal) {
 class Rule : public testing::Test {
  protected:
   Verdict judge(double seconds, const Observation& seen, uint64_t floor = 0) {
-    return rule.assess(at(seconds), seen, "my-token", Epoch(floor));
+    return rule.assess(at_seconds(seconds), seen, "my-token", Epoch(floor));
   }
   ClaimRule rule{{.holder = "me", .region = {}, .cross_region_wait = {}}, kTiming, false};
 };
@@ -36,14 +36,14 @@ TEST_F(Rule, a_key_that_nobody_has_held_is_free) { EXPECT_EQ(judge(0, Observatio
 
 TEST_F(Rule, a_lease_runs_from_when_its_record_was_first_seen_here) {
   const Observation seen = held_by("a", 1, 0);
-  EXPECT_EQ(judge(100, seen).free_at, at(115.15));
+  EXPECT_EQ(judge(100, seen).free_at, at_seconds(115.15));
   EXPECT_EQ(judge(115.1, seen).kind, Kind::kHeld);
   EXPECT_EQ(judge(115.15, seen).kind, Kind::kFree);
 }
 
 TEST_F(Rule, each_renewal_begins_it_anew) {
   judge(0, held_by("a", 1, 0));
-  EXPECT_EQ(judge(14, held_by("a", 1, 1)).free_at, at(29.15));
+  EXPECT_EQ(judge(14, held_by("a", 1, 1)).free_at, at_seconds(29.15));
 }
 
 TEST_F(Rule, time_stamps_in_the_record_mean_nothing) {
@@ -57,7 +57,7 @@ TEST_F(Rule, time_stamps_in_the_record_mean_nothing) {
 TEST_F(Rule, the_lease_in_the_record_counts_not_ours) {
   Observation seen = held_by("a", 1, 0);
   seen.record.lease = Duration::seconds(100);
-  EXPECT_EQ(judge(0, seen).free_at, at(101));
+  EXPECT_EQ(judge(0, seen).free_at, at_seconds(101));
 }
 
 TEST_F(Rule, proof_of_death_frees_at_once) {
@@ -116,15 +116,16 @@ TEST(RuleOfRegions, a_contender_elsewhere_waits_longer) {
   ClaimRule rule({.holder = "me", .region = "west", .cross_region_wait = Duration::seconds(30)}, kTiming, false);
   Observation seen = held_by("a", 1, 0);
   seen.record.region = "east";
-  EXPECT_EQ(rule.assess(at(0), seen, "t", Epoch()).free_at, at(45.15));
+  EXPECT_EQ(rule.assess(at_seconds(0), seen, "t", Epoch()).free_at, at_seconds(45.15));
   Observation released = held_by("", 2, 0);
   released.record.region = "east";
-  EXPECT_EQ(rule.assess(at(100), released, "t", Epoch()).kind, Kind::kHeld);
-  EXPECT_EQ(rule.assess(at(130), released, "t", Epoch()).kind, Kind::kFree);
+  EXPECT_EQ(rule.assess(at_seconds(100), released, "t", Epoch()).kind, Kind::kHeld);
+  EXPECT_EQ(rule.assess(at_seconds(130), released, "t", Epoch()).kind, Kind::kFree);
   Observation dead = held_by("a", 3, 0);
   dead.record.region = "east";
   dead.sight = HolderSight::kDead;
-  EXPECT_EQ(rule.assess(at(200), dead, "t", Epoch()).free_at, at(230)) << "those of its region see it too";
+  EXPECT_EQ(rule.assess(at_seconds(200), dead, "t", Epoch()).free_at, at_seconds(230))
+      << "those of its region see it too";
 }
 
 TEST(RuleOfTrust, an_empty_store_is_believed_when_told_so) {
@@ -132,16 +133,17 @@ TEST(RuleOfTrust, an_empty_store_is_believed_when_told_so) {
   Observation absent;
   absent.may_have_lost_data = true;
   absent.floor = Epoch(1'795'000'000'000);  // from the store's clock, since it does not know
-  EXPECT_EQ(rule.assess(at(0), absent, "t", Epoch()).kind, Kind::kFree);
-  EXPECT_EQ(rule.assess(at(0), absent, "t", Epoch(3)).kind, Kind::kLostData) << "what we saw ourselves stays seen";
+  EXPECT_EQ(rule.assess(at_seconds(0), absent, "t", Epoch()).kind, Kind::kFree);
+  EXPECT_EQ(rule.assess(at_seconds(0), absent, "t", Epoch(3)).kind, Kind::kLostData)
+      << "what we saw ourselves stays seen";
 }
 
 TEST(RuleOfQueues, a_store_that_gives_out_epochs_removes_what_is_released) {
   ClaimRule rule({.holder = "me", .region = {}, .cross_region_wait = {}}, kTiming, true);
   Observation absent;
   absent.floor = Epoch(101);
-  EXPECT_EQ(rule.assess(at(0), absent, "t", Epoch(100)).kind, Kind::kFree);
-  EXPECT_EQ(rule.assess(at(0), absent, "t", Epoch(101)).kind, Kind::kLostData) << "it would repeat an epoch";
+  EXPECT_EQ(rule.assess(at_seconds(0), absent, "t", Epoch(100)).kind, Kind::kFree);
+  EXPECT_EQ(rule.assess(at_seconds(0), absent, "t", Epoch(101)).kind, Kind::kLostData) << "it would repeat an epoch";
 }
 
 }  // namespace

@@ -2,10 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::election {
 namespace {
 
-Observation held_by(std::string holder, uint64_t epoch, uint64_t renewal) {
+Observation watch_table_held_by(std::string holder, uint64_t epoch, uint64_t renewal) {
   Observation seen;
   seen.present = true;
   seen.record.holder = std::move(holder);
@@ -15,18 +17,16 @@ Observation held_by(std::string holder, uint64_t epoch, uint64_t renewal) {
   return seen;
 }
 
-Instant at(int64_t seconds) { return Instant() + Duration::seconds(seconds); }
-
 TEST(WatchTable, tells_changes_of_holder_and_nothing_else) {
   WatchTable table;
   std::vector<WatchTable::Change> changes;
-  table.see(at(0), "k", held_by("a", 1, 0), changes);
+  table.see(at_seconds(0), "k", watch_table_held_by("a", 1, 0), changes);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].after, "a");
   changes.clear();
-  table.see(at(1), "k", held_by("a", 1, 1), changes);
+  table.see(at_seconds(1), "k", watch_table_held_by("a", 1, 1), changes);
   EXPECT_TRUE(changes.empty());
-  table.see(at(2), "k", held_by("b", 2, 0), changes);
+  table.see(at_seconds(2), "k", watch_table_held_by("b", 2, 0), changes);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].before, "a");
   EXPECT_EQ(changes[0].epoch, Epoch(2));
@@ -35,23 +35,23 @@ TEST(WatchTable, tells_changes_of_holder_and_nothing_else) {
 TEST(WatchTable, a_lease_runs_from_the_last_change_that_was_seen) {
   WatchTable table;
   std::vector<WatchTable::Change> changes;
-  table.see(at(0), "k", held_by("a", 1, 0), changes);
-  table.see(at(4), "k", held_by("a", 1, 1), changes);
-  table.see(at(9), "k", held_by("a", 1, 1), changes);
-  EXPECT_EQ(table.find("k")->since, at(0));
-  EXPECT_EQ(table.find("k")->left(at(9)), Duration::seconds(5));
+  table.see(at_seconds(0), "k", watch_table_held_by("a", 1, 0), changes);
+  table.see(at_seconds(4), "k", watch_table_held_by("a", 1, 1), changes);
+  table.see(at_seconds(9), "k", watch_table_held_by("a", 1, 1), changes);
+  EXPECT_EQ(table.find("k")->since, at_seconds(0));
+  EXPECT_EQ(table.find("k")->left(at_seconds(9)), Duration::seconds(5));
 }
 
 TEST(WatchTable, a_key_that_is_not_listed_any_more_is_gone) {
   WatchTable table;
   std::vector<WatchTable::Change> changes;
   table.begin_round();
-  table.see(at(0), "k", held_by("a", 1, 0), changes);
-  table.see(at(0), "l", held_by("a", 1, 0), changes);
+  table.see(at_seconds(0), "k", watch_table_held_by("a", 1, 0), changes);
+  table.see(at_seconds(0), "l", watch_table_held_by("a", 1, 0), changes);
   table.end_round(changes);
   changes.clear();
   table.begin_round();
-  table.see(at(1), "l", held_by("a", 1, 0), changes);
+  table.see(at_seconds(1), "l", watch_table_held_by("a", 1, 0), changes);
   table.end_round(changes);
   ASSERT_EQ(changes.size(), 1u);
   EXPECT_EQ(changes[0].key, "k");

@@ -2,15 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::health {
 namespace {
-
-Instant at(int64_t seconds) { return Instant() + Duration::seconds(seconds); }
 
 class DatacenterTest : public testing::Test {
  protected:
   DatacenterTest() {
-    for (int i = 0; i < 3; ++i) managers_.push_back({true, true, false, true, i == 0, at(10), {4, 4, 16, 8}});
+    for (int i = 0; i < 3; ++i) managers_.push_back({true, true, false, true, i == 0, at_seconds(10), {4, 4, 16, 8}});
   }
   void expect(DatacenterHealth health, std::string_view reason) {
     const auto verdict = judge(managers_);
@@ -79,7 +79,7 @@ TEST_F(DatacenterTest, it_is_busy_when_no_core_is_free_and_nothing_else_is_wrong
 
 TEST_F(DatacenterTest, workers_are_counted_as_the_leader_counts_them_or_whoever_was_heard_last) {
   managers_[1].workers.free_cores = 1;
-  managers_[1].heard = at(11);
+  managers_[1].heard = at_seconds(11);
   managers_[2].workers.free_cores = 2;
   EXPECT_EQ(judge(managers_).workers.free_cores, 8);
   managers_[0].alive = false;

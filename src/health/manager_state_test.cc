@@ -2,71 +2,71 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::health {
 namespace {
 
-constexpr Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
-
 TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
   ManagerStates states;
-  states.look(at(0), {});
-  states.look(at(500), {true, 4, 2});
+  states.look(at_ms(0), {});
+  states.look(at_ms(500), {true, 4, 2});
   EXPECT_FALSE(states.hands_out());
   EXPECT_EQ(states.reason(), "2 of 4 workers have not reported yet");
-  EXPECT_TRUE(states.look(at(900), {true, 4, 0}));
+  EXPECT_TRUE(states.look(at_ms(900), {true, 4, 0}));
   EXPECT_EQ(states.state(), ManagerState::kActive);
   EXPECT_EQ(states.reason(), "");
 }
 
 TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
   ManagerStates states;
-  states.look(at(0), {});
-  states.look(at(3'499), {true, 0, 0});
+  states.look(at_ms(0), {});
+  states.look(at_ms(3'499), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   EXPECT_EQ(states.reason(), "no worker is known yet");
-  states.look(at(3'500), {true, 0, 0});
+  states.look(at_ms(3'500), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kActive);
 }
 
 TEST(ManagerState, it_waits_a_moment_for_others_than_the_first) {
   ManagerStates states;
-  states.look(at(0), {});
-  states.look(at(499), {true, 1, 0});
+  states.look(at_ms(0), {});
+  states.look(at_ms(499), {true, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
-  states.look(at(500), {true, 1, 0});
+  states.look(at_ms(500), {true, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kActive);
 }
 
 TEST(ManagerState, unread_registers_hold_it_back) {
   ManagerStates states;
-  states.look(at(0), {});
-  states.look(at(2'000), {false, 1, 0});
+  states.look(at_ms(0), {});
+  states.look(at_ms(2'000), {false, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   EXPECT_EQ(states.reason(), "its registers of jobs are not read yet");
 }
 
 TEST(ManagerState, who_never_reports_stops_the_others_only_for_so_long) {
   ManagerStates states;
-  states.look(at(0), {});
-  states.look(at(3'499), {true, 3, 1});
+  states.look(at_ms(0), {});
+  states.look(at_ms(3'499), {true, 3, 1});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
-  states.look(at(3'500), {true, 3, 1});
+  states.look(at_ms(3'500), {true, 3, 1});
   EXPECT_EQ(states.state(), ManagerState::kActive);
   EXPECT_EQ(states.reason(), "1 of 3 workers have not reported yet");
 }
 
 TEST(ManagerState, a_worker_that_comes_later_does_not_make_it_sync_again) {
   ManagerStates states;
-  states.look(at(0), {});
-  states.look(at(500), {true, 1, 0});
-  EXPECT_FALSE(states.look(at(600), {true, 2, 1}));
+  states.look(at_ms(0), {});
+  states.look(at_ms(500), {true, 1, 0});
+  EXPECT_FALSE(states.look(at_ms(600), {true, 2, 1}));
   EXPECT_TRUE(states.hands_out());
 }
 
 TEST(ManagerState, leaving_is_for_good) {
   ManagerStates states;
   states.leave();
-  states.look(at(4'000), {true, 0, 0});
+  states.look(at_ms(4'000), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kDraining);
   EXPECT_FALSE(states.hands_out());
 }

@@ -2,22 +2,23 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::health {
 namespace {
 
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
-int64_t ms(Instant t) { return (t - at(0)).ms() + 1; }
+int64_t ms(Instant t) { return (t - at_ms(0)).ms() + 1; }
 
 // Looks at the next time and reports this; gives that time.
 int64_t look(Probe& probe, bool passed) {
   const int64_t now = ms(probe.next_deadline());
-  EXPECT_TRUE(probe.tick(at(now)));
+  EXPECT_TRUE(probe.tick(at_ms(now)));
   passed ? probe.passed() : probe.failed();
   return now;
 }
 
 TEST(Probe, it_looks_each_period_and_a_little) {
-  Probe probe(kLivenessProbe, true, at(0), Prng(1));
+  Probe probe(kLivenessProbe, true, at_ms(0), Prng(1));
   int64_t last = look(probe, true);
   for (int i = 0; i < 20; ++i) {
     const int64_t now = look(probe, true);
@@ -28,7 +29,7 @@ TEST(Probe, it_looks_each_period_and_a_little) {
 }
 
 TEST(Probe, three_failures_in_a_row_change_the_verdict_and_one_success_changes_it_back) {
-  Probe probe(kLivenessProbe, true, at(0), Prng(1));
+  Probe probe(kLivenessProbe, true, at_ms(0), Prng(1));
   for (const bool passed : {false, false, true, false, false}) look(probe, passed);
   EXPECT_TRUE(probe.passes());
   EXPECT_EQ(probe.against(), 2);
@@ -39,11 +40,11 @@ TEST(Probe, three_failures_in_a_row_change_the_verdict_and_one_success_changes_i
 }
 
 TEST(Probe, a_look_without_an_outcome_is_a_failure_and_what_comes_later_does_not_count) {
-  Probe probe(kLivenessProbe, true, at(0), Prng(1));
-  EXPECT_TRUE(probe.tick(at(0)));
-  EXPECT_FALSE(probe.tick(at(500))) << "one at a time";
-  EXPECT_EQ(probe.next_deadline(), at(1000));
-  EXPECT_FALSE(probe.tick(at(1000)));
+  Probe probe(kLivenessProbe, true, at_ms(0), Prng(1));
+  EXPECT_TRUE(probe.tick(at_ms(0)));
+  EXPECT_FALSE(probe.tick(at_ms(500))) << "one at a time";
+  EXPECT_EQ(probe.next_deadline(), at_ms(1000));
+  EXPECT_FALSE(probe.tick(at_ms(1000)));
   EXPECT_EQ(probe.against(), 1);
   probe.passed();
   EXPECT_EQ(probe.against(), 1);
@@ -51,18 +52,18 @@ TEST(Probe, a_look_without_an_outcome_is_a_failure_and_what_comes_later_does_not
 
 class ProbesTest : public testing::Test {
  protected:
-  Probes node_{Probes::Settings{}, at(0), Prng(1)};
+  Probes node_{Probes::Settings{}, at_ms(0), Prng(1)};
 };
 
 TEST_F(ProbesTest, a_node_that_starts_is_alive_and_not_ready) {
-  EXPECT_TRUE(node_.tick(at(0)).startup);
+  EXPECT_TRUE(node_.tick(at_ms(0)).startup);
   EXPECT_TRUE(node_.live());
   EXPECT_FALSE(node_.ready());
   EXPECT_FALSE(node_.started());
-  node_.startup_result(at(1), true);
+  node_.startup_result(at_ms(1), true);
   EXPECT_TRUE(node_.started());
   EXPECT_FALSE(node_.ready()) << "not before it was looked at";
-  const auto due = node_.tick(at(1));
+  const auto due = node_.tick(at_ms(1));
   EXPECT_TRUE(due.liveness && due.readiness);
   EXPECT_FALSE(due.startup);
   node_.liveness_result(true);
@@ -75,21 +76,21 @@ TEST_F(ProbesTest, thirty_failures_of_the_startup_probe_are_allowed_for_and_then
   for (int i = 0; i < 30; ++i) {
     EXPECT_TRUE(node_.live()) << i;
     now = ms(node_.next_deadline());
-    ASSERT_TRUE(node_.tick(at(now)).startup);
-    node_.startup_result(at(now), false);
+    ASSERT_TRUE(node_.tick(at_ms(now)).startup);
+    node_.startup_result(at_ms(now), false);
   }
   EXPECT_FALSE(node_.live());
   EXPECT_GE(now, 29 * 5000);
   node_.tick(node_.next_deadline());
-  node_.startup_result(at(now + 6000), true);
+  node_.startup_result(at_ms(now + 6000), true);
   EXPECT_TRUE(node_.live()) << "late, but there";
 }
 
 TEST_F(ProbesTest, one_that_is_dead_is_not_ready_whatever_its_readiness_says) {
-  node_.tick(at(0));
-  node_.startup_result(at(0), true);
+  node_.tick(at_ms(0));
+  node_.startup_result(at_ms(0), true);
   for (int i = 0; i < 3; ++i) {
-    const auto due = node_.tick(at(i * 12'000));
+    const auto due = node_.tick(at_ms(i * 12'000));
     ASSERT_TRUE(due.liveness && due.readiness);
     node_.liveness_result(false);
     node_.readiness_result(true);

@@ -5,11 +5,11 @@
 namespace bellwether::health {
 namespace {
 
-constexpr std::string_view kNames[] = {"registering", "healthy", "degraded", "draining", "offline"};
+constexpr std::string_view kWorkerStateNames[] = {"registering", "healthy", "degraded", "draining", "offline"};
 
 }  // namespace
 
-std::string_view to_string(WorkerState state) { return kNames[static_cast<std::size_t>(state)]; }
+std::string_view to_string(WorkerState state) { return kWorkerStateNames[static_cast<std::size_t>(state)]; }
 
 void WorkerStates::registered() {
   if (state_ == WorkerState::kRegistering) state_ = WorkerState::kHealthy;

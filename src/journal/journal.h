@@ -20,7 +20,13 @@ class Journal {
  public:
   using Value = std::variant<std::string, int64_t>;
   using Fields = std::vector<std::pair<std::string_view, Value>>;
-  // verbosity: 0 errors only, 1 transitions and warnings, 2 everything.
+  // Told every line as it comes, whatever the verbosity: a world of the simulator, a test.
+  class Reader {
+   public:
+    virtual ~Reader() = default;
+    virtual void on_line(std::string_view event, const std::string& text, const Fields& fields) = 0;
+  };
+  // verbosity: -1 nothing, 0 errors only, 1 transitions and warnings, 2 everything.
   // `command`: what lines for people begin with.
   Journal(int verbosity, bool json, std::string command);
   Journal(const Journal&) = delete;
@@ -29,6 +35,9 @@ class Journal {
 
   // Audits to this file from now on; false when it cannot be opened, which has been told. Empty: no audit.
   bool open_audit(WallTime now, const std::string& path);
+
+  // `reader` must outlive it.
+  void tell(Reader& reader) { reader_ = &reader; }
 
   // A transition: told from verbosity 1 on, and always audited. `text` is for people, `event` and `fields` for
   // programs.
@@ -47,6 +56,7 @@ class Journal {
   int verbosity_;
   bool json_;
   std::string command_;
+  Reader* reader_ = nullptr;
   class Audit;
   std::unique_ptr<Audit> audit_;
 };

@@ -8,11 +8,11 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr std::string_view kFirstWord = "epoch ";
+constexpr std::string_view kEpochMemoryFirstWord = "epoch ";
 
 // "epoch 12 <hash of that>": short enough to be read by people, and torn never.
 std::string text_of(election::Epoch epoch) {
-  const std::string line = std::string(kFirstWord) + std::to_string(epoch.value());
+  const std::string line = std::string(kEpochMemoryFirstWord) + std::to_string(epoch.value());
   return line + " " + store::sha256_hex(line).substr(0, 16) + "\n";
 }
 
@@ -29,9 +29,9 @@ runtime::task<Result<election::Epoch>> EpochMemory::load() {
   if (!file) co_return tl::unexpected(file.error());
   if (!file->present) co_return election::Epoch();
   std::string_view text = file->text;
-  if (text.starts_with(kFirstWord)) {
-    const auto number =
-        parse_u64(text.substr(kFirstWord.size(), text.find(' ', kFirstWord.size()) - kFirstWord.size()));
+  if (text.starts_with(kEpochMemoryFirstWord)) {
+    const auto number = parse_u64(text.substr(
+        kEpochMemoryFirstWord.size(), text.find(' ', kEpochMemoryFirstWord.size()) - kEpochMemoryFirstWord.size()));
     if (number && text == text_of(election::Epoch(*number))) co_return election::Epoch(*number);
   }
   co_return fail(Errc::kInvalid, path_ +

@@ -12,8 +12,6 @@ uint64_t mix(NodeId id, const Member& member) {
   return h ^ (h >> 32);
 }
 
-bool is_present(MemberState state) { return state == MemberState::kAlive || state == MemberState::kSuspect; }
-
 }  // namespace
 
 const char* to_string(MemberState state) {

@@ -17,6 +17,7 @@ namespace bellwether::membership {
 
 enum class MemberState : uint8_t { kUnknown, kAlive, kSuspect, kDead, kLeft };
 const char* to_string(MemberState state);
+constexpr bool is_present(MemberState state) { return state == MemberState::kAlive || state == MemberState::kSuspect; }
 
 struct Member {
   uint32_t incarnation = 0;

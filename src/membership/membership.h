@@ -189,6 +189,7 @@ class Membership {
   void joined(Effects& out);
   void compare_with(const Endpoint& peer, Effects& out);
   bool may_compare() const;
+  bool may_meet() const;
   std::string bucket_hashes() const;
   std::vector<uint32_t> differing(PacketReader& in) const;
   void write_records(std::string& bytes, const std::vector<uint32_t>* buckets) const;

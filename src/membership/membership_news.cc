@@ -4,11 +4,7 @@
 #include "membership/membership.h"
 
 namespace bellwether::membership {
-namespace {
-
-bool is_present(MemberState state) { return state == MemberState::kAlive || state == MemberState::kSuspect; }
-
-}  // namespace
+namespace {}  // namespace
 
 void Membership::apply(const Update& update, const Source& source, Effects& out) {
   if (update.node == id_) return about_self(update, source, out);

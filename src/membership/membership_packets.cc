@@ -109,7 +109,7 @@ void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& 
   send(ack, from, who, true, out);
   // Another process than the one that we know under this name: it must hear of that one.
   if (who && head.life != table_.at(*who).life) return correct(*who, from, out);
-  if (head.from != id_ && head.digest != table_.digest() && may_compare()) {
+  if (head.from != id_ && head.digest != table_.digest() && (who ? may_compare() : may_meet())) {
     // A proxy's or a stranger's question comes from where it may be asked back.
     compare_with(who ? table_.endpoint(*who) : from, out);
   }

@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::size_t kMostProbes = 32;
 
-bool is_present(MemberState state) { return state == MemberState::kAlive || state == MemberState::kSuspect; }
-
 }  // namespace
 
 // The alive member whose id follows ours on the circle of ids: each has exactly one such watcher.

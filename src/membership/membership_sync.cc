@@ -52,6 +52,12 @@ bool Membership::may_compare() const {
   return now_ - last_change_ >= figures.sync_settle || now_ - last_sync_ >= figures.sync_interval * 3;
 }
 
+// A stranger knows a group that we do not: one that has lived on while all who knew it were away, or the other way
+// round. Gossip does not bring the two together, and its question does not wait until our own view is quiet.
+bool Membership::may_meet() const {
+  return state_ == State::kMember && now_ - last_sync_ >= config_.figures.sync_interval / 4;
+}
+
 void Membership::compare_with(const Endpoint& peer, Effects& out) {
   last_sync_ = now_;
   ask(StreamKind::kBuckets, peer, bucket_hashes(), out);

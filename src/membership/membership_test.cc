@@ -299,6 +299,22 @@ TEST(Membership, islands_that_forgot_each_other_find_together_again) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group[i].table().present(), 5U) << i;
 }
 
+TEST(Membership, a_stranger_that_asks_is_met_before_the_view_is_quiet) {
+  Figures figures = lan();
+  figures.sync_settle = Duration::hours(1);
+  figures.island_interval = Duration::hours(1);
+  SmallGroup group = five(figures);
+  for (const std::size_t i : {0, 1, 2}) group.kill(i);
+  group.run(Duration::seconds(60));
+  ASSERT_EQ(group[3].table().present(), 2U);
+  // They begin anew, and know of each other only.
+  group.begin(0, {.seeds = {SmallGroup::where(1)}, .founds = true, .remembered = {}}, 2);
+  group.begin(1, {.seeds = {SmallGroup::where(0)}, .founds = false, .remembered = {}}, 2);
+  group.begin(2, {.seeds = {SmallGroup::where(0)}, .founds = false, .remembered = {}}, 2);
+  group.run(Duration::seconds(20));
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group[i].table().present(), 5U) << i;
+}
+
 TEST(Membership, who_founded_a_group_in_error_joins_the_one_that_its_seeds_are_in) {
   Figures figures = lan();
   figures.island_interval = Duration::seconds(10);

@@ -4,11 +4,10 @@
 #include <rapidcheck/gtest.h>
 
 #include "base/prng.h"
+#include "base/time_testing.h"
 
 namespace bellwether::metrics {
 namespace {
-
-constexpr Instant at(int64_t ms) { return Instant::from_ns(ms * 1'000'000); }
 
 // Another machine whose clock shows `ahead` more than this one, and letters of it that take at least 2 ms.
 struct Other {
@@ -20,11 +19,11 @@ struct Other {
   Duration worst;  // of all that were heard: how far from when it was written, without the shortest way
 
   void hear(int64_t ms, Duration delay) {
-    const Instant written = Instant::from_ns(static_cast<int64_t>(static_cast<double>(at(ms).ns()) * pace)) + ahead;
-    const Instant now = at(ms) + Duration::millis(2) + delay;
+    const Instant written = Instant::from_ns(static_cast<int64_t>(static_cast<double>(at_ms(ms).ns()) * pace)) + ahead;
+    const Instant now = at_ms(ms) + Duration::millis(2) + delay;
     const Instant said = offset.heard(now, written);
     EXPECT_LE(said, now) << "nothing is written after it came";
-    const Duration error = said - at(ms) - Duration::millis(2);
+    const Duration error = said - at_ms(ms) - Duration::millis(2);
     worst = std::max({worst, error, -error});
   }
   // Letters each 50 ms, of which one in four is not delayed.

@@ -8,7 +8,6 @@
 namespace bellwether::plan {
 
 using scenario::in_quotes;
-using Problem = scenario::Diagnostics::Problem;
 
 namespace {
 
@@ -70,11 +69,12 @@ void refuse_taken_names(const scenario::Scenario& source, scenario::Reading& rea
 }
 
 // `name`: the first of its parts.
-Problem unknown_field(const DataSource& data, std::string_view field, std::string_view name) {
+scenario::Diagnostics::Problem unknown_field(const DataSource& data, std::string_view field, std::string_view name) {
   const std::vector<std::string_view> names(data.rows->names().begin(), data.rows->names().end());
   const bool csv = data.rows->format() == Feeder::Format::kCsv;
-  Problem problem{.message = "the data " + in_quotes(data.source->name.text) + " has no " +
-                             (csv ? "column " : "such member in its first row: ") + in_quotes(field)};
+  scenario::Diagnostics::Problem problem{.message = "the data " + in_quotes(data.source->name.text) + " has no " +
+                                                    (csv ? "column " : "such member in its first row: ") +
+                                                    in_quotes(field)};
   if (std::find(names.begin(), names.end(), name) != names.end()) return problem;  // what is in it is missing
   if (!names.empty()) problem.expected = scenario::one_of(names);
   problem.hint = scenario::did_you_mean(name, names);
@@ -91,7 +91,7 @@ std::vector<DataSource> compile_data(const scenario::Scenario& source, const sce
   return out;
 }
 
-tl::expected<RowField, Problem> field_of(const DataSource& data, std::string_view part) {
+tl::expected<RowField, scenario::Diagnostics::Problem> field_of(const DataSource& data, std::string_view part) {
   RowField field;
   if (data.rows == nullptr) return field;
   if (data.rows->format() == Feeder::Format::kCsv) {
@@ -103,8 +103,8 @@ tl::expected<RowField, Problem> field_of(const DataSource& data, std::string_vie
   }
   auto path = parse_json_path((part.starts_with('[') ? "$" : "$.") + std::string(part));
   if (!path) {
-    return tl::unexpected(Problem{.message = in_quotes(part) + " is no path to a member",
-                                  .expected = "names such as address.city or items[0]"});
+    return tl::unexpected(scenario::Diagnostics::Problem{.message = in_quotes(part) + " is no path to a member",
+                                                         .expected = "names such as address.city or items[0]"});
   }
   field.path = std::move(*path);
   std::string value;
@@ -114,13 +114,15 @@ tl::expected<RowField, Problem> field_of(const DataSource& data, std::string_vie
   return field;
 }
 
-std::optional<Problem> too_few_rows(const DataSource& data, const std::string& workflow, uint32_t vus) {
+std::optional<scenario::Diagnostics::Problem> too_few_rows(const DataSource& data, const std::string& workflow,
+                                                           uint32_t vus) {
   const bool each_its_own = data.source->pick == scenario::RowPick::kUniquePerVu && !data.source->wrap;
   if (data.rows == nullptr || !each_its_own || vus <= data.rows->rows()) return std::nullopt;
-  return Problem{.message = "the data " + in_quotes(data.source->name.text) + " has " +
-                            format_count(data.rows->rows(), "row") + " for the up to " + format_count(vus, "user") +
-                            " of workflow " + in_quotes(workflow) + ", and 'pick: unique-per-vu'",
-                 .hint = "add rows, have fewer users, or let users share rows: wrap: true"};
+  return scenario::Diagnostics::Problem{.message = "the data " + in_quotes(data.source->name.text) + " has " +
+                                                   format_count(data.rows->rows(), "row") + " for the up to " +
+                                                   format_count(vus, "user") + " of workflow " + in_quotes(workflow) +
+                                                   ", and 'pick: unique-per-vu'",
+                                        .hint = "add rows, have fewer users, or let users share rows: wrap: true"};
 }
 
 }  // namespace bellwether::plan

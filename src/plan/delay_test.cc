@@ -10,8 +10,8 @@
 namespace bellwether::plan {
 namespace {
 
-// Of a think time as it is written.
-Delay written(const std::string& think) {
+// Of a think time as it is delay_written.
+Delay delay_written(const std::string& think) {
   TestSources sources("workflows: {w: {vus: 1, duration: 1s, steps: {a: {http: {get: 'http://h/'}, think: " + think +
                       "}}}}");
   const auto plan = sources.load();
@@ -30,7 +30,7 @@ struct Figures {
 // In seconds, of many drawn with a fixed seed.
 Figures drawn(const std::string& think) {
   constexpr std::size_t kTimes = 40'000;
-  const Delay delay = written(think);
+  const Delay delay = delay_written(think);
   Prng prng(20);
   std::vector<double> all(kTimes);
   for (double& one : all) one = draw(delay, prng).seconds_f();
@@ -48,8 +48,8 @@ Figures drawn(const std::string& think) {
 TEST(Delay, fixed_ones_draw_nothing) {
   Prng prng(1);
   Prng untouched(1);
-  EXPECT_EQ(draw(written("1500ms"), prng), Duration::millis(1500));
-  EXPECT_EQ(draw(written("2s..2s"), prng), Duration::seconds(2));
+  EXPECT_EQ(draw(delay_written("1500ms"), prng), Duration::millis(1500));
+  EXPECT_EQ(draw(delay_written("2s..2s"), prng), Duration::seconds(2));
   EXPECT_EQ(prng.next(), untouched.next());
 }
 
@@ -130,7 +130,7 @@ TEST(Delay, pacing_is_written_like_think_time) {
     if (const auto* constant = std::get_if<ConstantVus>(&made)) pacing = constant->pacing;
     if (const auto* ramping = std::get_if<RampingVus>(&made)) pacing = ramping->pacing;
     if (const auto* external = std::get_if<ExternallyControlled>(&made)) pacing = external->pacing;
-    EXPECT_EQ(pacing, written("{lognormal: {median: 1s, sigma: 0.5, max: 3s}}")) << executor;
+    EXPECT_EQ(pacing, delay_written("{lognormal: {median: 1s, sigma: 0.5, max: 3s}}")) << executor;
   }
 }
 

@@ -8,7 +8,7 @@
 namespace bellwether::plan {
 namespace {
 
-constexpr const char* kShop = R"yaml(
+constexpr const char* kLoadDataShop = R"yaml(
 data:
   users: {csv: data/users.csv, delimiter: ";", pick: unique-per-vu}
   people: {json: people.json}
@@ -35,7 +35,7 @@ workflows:
       one: {http: {get: "http://h/"}}
 )yaml";
 
-void fill(TestSources& shop) {
+void load_data_fill(TestSources& shop) {
   shop.world.files = {{"data/users.csv", "user name;pass\nann;1\nbob;2\n"},
                       {"people.json", "[{\"name\": \"cy\", \"address\": {\"city\": \"Bonn\"}, \"tags\": [\"x\"]}]"},
                       {"lines.jsonl", "{\"a\": 1}\n"}};
@@ -57,8 +57,8 @@ std::string shown(const Workflow& workflow, uint64_t row) {
 }
 
 TEST(LoadData, a_workflow_takes_the_fields_that_it_mentions_once_each) {
-  TestSources shop(kShop);
-  fill(shop);
+  TestSources shop(kLoadDataShop);
+  load_data_fill(shop);
   const auto plan = shop.load();
   ASSERT_TRUE(plan) << shop.errors();
   const auto& workflows = plan->workflows;
@@ -75,14 +75,14 @@ TEST(LoadData, a_workflow_takes_the_fields_that_it_mentions_once_each) {
 }
 
 TEST(LoadData, users_beyond_the_last_row_are_for_those_who_say_so) {
-  TestSources few(kShop);
-  fill(few);
+  TestSources few(kLoadDataShop);
+  load_data_fill(few);
   few.overrides.vus = 3;
   EXPECT_THAT(few.errors(), testing::HasSubstr("the data 'users' has 2 rows for the up to 3 users of workflow 'buy'"));
-  std::string text = kShop;
+  std::string text = kLoadDataShop;
   text.replace(text.find("unique-per-vu"), 13, "unique-per-vu, wrap: true");
   TestSources wrapping(text);
-  fill(wrapping);
+  load_data_fill(wrapping);
   wrapping.overrides.vus = 3;
   EXPECT_EQ(wrapping.errors(), "");
 }
@@ -100,8 +100,8 @@ class Mapped final : public FakeOutside {
 };
 
 TEST(LoadData, a_file_is_viewed_once_and_travels_in_the_bundle) {
-  TestSources shop(kShop);
-  fill(shop);
+  TestSources shop(kLoadDataShop);
+  load_data_fill(shop);
   Mapped world;
   world.files = shop.world.files;
   shop.outside = &world;

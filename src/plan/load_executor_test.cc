@@ -8,7 +8,7 @@
 namespace bellwether::plan {
 namespace {
 
-Plan plan_of(const std::vector<std::string>& executors, scenario::Overrides overrides = {}) {
+Plan plan_with(const std::vector<std::string>& executors, scenario::Overrides overrides = {}) {
   std::string yaml = "workflows:\n";
   for (std::size_t i = 0; i < executors.size(); ++i) {
     yaml += "  w" + std::to_string(i) + ": {" + executors[i] + ", steps: {a: {http: {get: 'http://h/'}}}}\n";
@@ -22,10 +22,10 @@ Plan plan_of(const std::vector<std::string>& executors, scenario::Overrides over
 
 TEST(LoadExecutor, a_course_of_users) {
   const Plan plan =
-      plan_of({"executor: ramping-vus, start_vus: 5, graceful_ramp_down: 3s, pacing: 1s, "
-               "stages: [{duration: 10s, target: 20}, {duration: 0s, target: 0}]",
-               "executor: ramping-vus, startVUs: 0, gracefulRampDown: 0s, "
-               "stages: [{duration: 1m, target: 1}]"});
+      plan_with({"executor: ramping-vus, start_vus: 5, graceful_ramp_down: 3s, pacing: 1s, "
+                 "stages: [{duration: 10s, target: 20}, {duration: 0s, target: 0}]",
+                 "executor: ramping-vus, startVUs: 0, gracefulRampDown: 0s, "
+                 "stages: [{duration: 1m, target: 1}]"});
   const auto& ours = std::get<RampingVus>(plan.workflows[0].executor);
   EXPECT_EQ(ours.start_vus, 5u);
   ASSERT_EQ(ours.stages.size(), 2u);
@@ -42,9 +42,9 @@ TEST(LoadExecutor, a_course_of_users) {
 
 TEST(LoadExecutor, a_course_of_a_rate_in_the_time_unit_of_the_workflow) {
   const Plan plan =
-      plan_of({"executor: ramping-arrival-rate, startRate: 60, timeUnit: 1m, preAllocatedVUs: 3, "
-               "maxVUs: 9, stages: [{duration: 10s, target: 600}, {duration: 5s, target: 0}]",
-               "start_rate: 10/s, vus: 2, stages: [{duration: 1s, target: 30/m}]"});
+      plan_with({"executor: ramping-arrival-rate, startRate: 60, timeUnit: 1m, preAllocatedVUs: 3, "
+                 "maxVUs: 9, stages: [{duration: 10s, target: 600}, {duration: 5s, target: 0}]",
+                 "start_rate: 10/s, vus: 2, stages: [{duration: 1s, target: 30/m}]"});
   const auto& k6 = std::get<ArrivalRate>(plan.workflows[0].executor);
   ASSERT_EQ(k6.stages.size(), 2u);
   EXPECT_DOUBLE_EQ(k6.stages[0].from_per_s, 1);
@@ -60,8 +60,8 @@ TEST(LoadExecutor, a_course_of_a_rate_in_the_time_unit_of_the_workflow) {
 }
 
 TEST(LoadExecutor, numbers_of_iterations) {
-  const Plan plan = plan_of({"executor: shared-iterations, vus: 3, iterations: 30, maxDuration: 5s",
-                             "executor: per-vu-iterations, vus: 3, iterations: 4", "executor: shared-iterations"});
+  const Plan plan = plan_with({"executor: shared-iterations, vus: 3, iterations: 30, maxDuration: 5s",
+                               "executor: per-vu-iterations, vus: 3, iterations: 4", "executor: shared-iterations"});
   const auto& shared = std::get<Iterations>(plan.workflows[0].executor);
   EXPECT_TRUE(shared.shared);
   EXPECT_EQ(shared.vus, 3u);
@@ -77,8 +77,8 @@ TEST(LoadExecutor, numbers_of_iterations) {
 
 TEST(LoadExecutor, without_a_name_its_keys_say_which_it_is) {
   const Plan plan =
-      plan_of({"vus: 1, duration: 1s", "stages: [{duration: 1s, target: 3}]", "vus: 2, iterations: 8",
-               "rate: 5/s, duration: 1s, vus: 1", "start_rate: 0, stages: [{duration: 1s, target: 3/s}], vus: 1"});
+      plan_with({"vus: 1, duration: 1s", "stages: [{duration: 1s, target: 3}]", "vus: 2, iterations: 8",
+                 "rate: 5/s, duration: 1s, vus: 1", "start_rate: 0, stages: [{duration: 1s, target: 3/s}], vus: 1"});
   std::vector<std::string_view> names;
   for (const Workflow& workflow : plan.workflows) names.push_back(facts_of(workflow.executor).name);
   EXPECT_THAT(names, testing::ElementsAre("constant-vus", "ramping-vus", "shared-iterations", "constant-arrival-rate",
@@ -86,9 +86,9 @@ TEST(LoadExecutor, without_a_name_its_keys_say_which_it_is) {
 }
 
 TEST(LoadExecutor, the_command_line_stretches_a_course_and_keeps_its_shape) {
-  const Plan plan = plan_of({"stages: [{duration: 10s, target: 3}, {duration: 30s, target: 0}]",
-                             "start_rate: 0, stages: [{duration: 10s, target: 3/s}], vus: 1", "iterations: 8"},
-                            {.vus = 6, .duration = Duration::seconds(4)});
+  const Plan plan = plan_with({"stages: [{duration: 10s, target: 3}, {duration: 30s, target: 0}]",
+                               "start_rate: 0, stages: [{duration: 10s, target: 3/s}], vus: 1", "iterations: 8"},
+                              {.vus = 6, .duration = Duration::seconds(4)});
   const auto& users = std::get<RampingVus>(plan.workflows[0].executor);
   EXPECT_EQ(users.stages[0].duration, Duration::seconds(1));
   EXPECT_EQ(users.stages[1].duration, Duration::seconds(3));
@@ -105,7 +105,7 @@ TEST(LoadExecutor, who_is_controlled_from_outside) {
   const std::vector<std::string> texts{
       "executor: externally-controlled, vus: 5, maxVUs: 50, duration: 10m, gracefulRampDown: 3s, pacing: 1s",
       "executor: externally-controlled", "executor: externally-controlled, vus: 0, duration: 0"};
-  const Plan plan = plan_of(texts);
+  const Plan plan = plan_with(texts);
   const auto& full = std::get<ExternallyControlled>(plan.workflows[0].executor);
   EXPECT_EQ(full.vus, 5u);
   EXPECT_EQ(full.vus_most, 50u);
@@ -120,7 +120,7 @@ TEST(LoadExecutor, who_is_controlled_from_outside) {
     EXPECT_FALSE(usual.duration);
     EXPECT_TRUE(facts_of(usual).endless);
   }
-  const Plan told = plan_of(texts, {.vus = 70, .duration = Duration::seconds(4)});
+  const Plan told = plan_with(texts, {.vus = 70, .duration = Duration::seconds(4)});
   for (const Workflow& workflow : told.workflows) {
     const auto& one = std::get<ExternallyControlled>(workflow.executor);
     EXPECT_EQ(one.vus, 70u);

@@ -11,7 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr const char* kShop = R"yaml(
+constexpr const char* kLoadIncludeShop = R"yaml(
 include: [common/base.yaml, checks.yaml]
 env: {CART: "${BASE}/cart"}
 defaults: {http: {headers: {X-Own: shop}}}
@@ -24,7 +24,7 @@ workflows:
 )yaml";
 
 struct Shop : TestSources {
-  explicit Shop(std::string text = kShop) : TestSources(std::move(text)) {
+  explicit Shop(std::string text = kLoadIncludeShop) : TestSources(std::move(text)) {
     file_name = "load/shop.yaml";
     world.files = {{"common/base.yaml",
                     "include: more/inner.yaml\n"

@@ -10,14 +10,14 @@ namespace bellwether::plan {
 namespace {
 
 // The plan of a scenario that must be right.
-Plan plan_of(TestSources& sources) {
+Plan plan_from(TestSources& sources) {
   auto plan = sources.load();
   EXPECT_EQ(sources.errors(), "");
   return plan ? std::move(*plan) : Plan{};
 }
-Plan plan_of(const std::string& yaml) {
+Plan plan_from(const std::string& yaml) {
   TestSources sources(yaml);
-  return plan_of(sources);
+  return plan_from(sources);
 }
 
 // A scenario of one workflow with these steps, which begin in column 7.
@@ -32,7 +32,7 @@ const HttpCall& call_of(const Plan& plan, std::size_t step) {
 }
 
 TEST(Load, a_minimal_scenario_is_a_plan) {
-  const Plan plan = plan_of("workflows: {w: {vus: 3, duration: 10s, steps: {home: {http: {get: 'http://host'}}}}}");
+  const Plan plan = plan_from("workflows: {w: {vus: 3, duration: 10s, steps: {home: {http: {get: 'http://host'}}}}}");
   EXPECT_EQ(plan.name, "shop");
   ASSERT_EQ(plan.workflows.size(), 1u);
   const auto& executor = std::get<ConstantVus>(plan.workflows[0].executor);
@@ -48,7 +48,7 @@ TEST(Load, a_minimal_scenario_is_a_plan) {
 }
 
 TEST(Load, steps_are_layered_by_what_they_come_after) {
-  const Plan plan = plan_of(with_steps(R"yaml(
+  const Plan plan = plan_from(with_steps(R"yaml(
       list: {http: {get: /items}}
       pay:  {after: [item, cart], http: {post: /pay}}
       item: {after: [list], http: {get: "/items/${list.json.$[0].id}"}}
@@ -58,7 +58,7 @@ TEST(Load, steps_are_layered_by_what_they_come_after) {
 }
 
 TEST(Load, a_mention_of_a_response_becomes_one_extract_of_its_step) {
-  const Plan plan = plan_of(with_steps(R"yaml(
+  const Plan plan = plan_from(with_steps(R"yaml(
       list: {http: {get: /items}}
       a: {after: [list], http: {get: "/items/${list.json.$[0].id}", headers: {X-Etag: "${list.header.ETag}"}}}
       b: {after: [list], http: {post: /b, body: "${list.json.$[0].id} ${list.status} ${ list.body }"}}
@@ -76,7 +76,7 @@ TEST(Load, a_mention_of_a_response_becomes_one_extract_of_its_step) {
 }
 
 TEST(Load, extracted_values_are_found_by_name_and_by_step) {
-  const Plan plan = plan_of(with_steps(R"yaml(
+  const Plan plan = plan_from(with_steps(R"yaml(
       login:
         http: {post: /login, json: {user: "u"}}
         extract:
@@ -114,7 +114,7 @@ TEST(Load, json_bodies_keep_types_and_escape_what_is_put_in) {
             list: [1, 2.5, true, null, "7", 007, {}]
             "${vu}": "line\nbreak"
 )yaml"));
-  const Plan plan = plan_of(sources);
+  const Plan plan = plan_from(sources);
   EXPECT_EQ(show(*call_of(plan, 1).body),
             R"json({"user":"a\"b","id":"{slot 0|json}","list":[1,2.5,true,null,"7","007",{}],)json"
             R"json("{vu|json}":"line\nbreak"})json");
@@ -124,7 +124,7 @@ TEST(Load, json_bodies_keep_types_and_escape_what_is_put_in) {
 }
 
 TEST(Load, queries_and_forms_are_percent_encoded) {
-  const Plan plan = plan_of(with_steps(R"yaml(
+  const Plan plan = plan_from(with_steps(R"yaml(
       search:
         http: {get: "/find me?lang=de#top", query: {q: "a b&c", tag: [x, "${vu}"]}}
       form: {http: {post: /form, form: {"full name": "Jo & Co", n: "${iteration}"}}}
@@ -140,7 +140,7 @@ TEST(Load, bodies_come_from_files) {
       filled: {http: {post: /, body: {file: pay.json, template: true}}}
 )yaml"));
   sources.world.files["pay.json"] = "{\"by\": \"${vu}\"}";
-  const Plan plan = plan_of(sources);
+  const Plan plan = plan_from(sources);
   EXPECT_EQ(call_of(plan, 0).body->text(), "{\"by\": \"${vu}\"}");
   EXPECT_EQ(show(*call_of(plan, 1).body), "{\"by\": \"{vu}\"}");
 }
@@ -167,7 +167,7 @@ workflows:
 )yaml");
   sources.file_name = "load/shop.yaml";
   sources.world.files["ca.pem"] = "-----BEGIN CERTIFICATE-----\n";
-  const Plan plan = plan_of(sources);
+  const Plan plan = plan_from(sources);
   const HttpCall& a = call_of(plan, 0);
   EXPECT_EQ(a.url.text(), "http://host/api/x");
   EXPECT_EQ(a.timeout, Duration::seconds(5));
@@ -195,7 +195,7 @@ workflows:
 }
 
 TEST(Load, checks_are_named_and_numbered) {
-  const Plan plan = plan_of(with_steps(R"yaml(
+  const Plan plan = plan_from(with_steps(R"yaml(
       a:
         http: {get: /}
         check:
@@ -227,7 +227,7 @@ TEST(Load, checks_are_named_and_numbered) {
 }
 
 TEST(Load, an_arrival_rate_is_read_in_our_words_and_in_those_of_k6) {
-  const Plan plan = plan_of(R"yaml(
+  const Plan plan = plan_from(R"yaml(
 workflows:
   ours: {executor: constant-arrival-rate, rate: 30/m, duration: 30s, vus: {preallocated: 50, max: 200}, max_wait: 1s,
          rebalance: true, start_time: 5s, graceful_stop: 0, steps: {a: {http: {get: "http://h/"}}}}
@@ -253,7 +253,7 @@ workflows:
 }
 
 TEST(Load, how_long_a_run_may_take_and_what_follows) {
-  const Plan plan = plan_of(R"yaml(
+  const Plan plan = plan_from(R"yaml(
 timeout: 2h
 workflows:
   a: {vus: 1, duration: 1s, on_overtime: pause, steps: {s: {http: {get: "http://h/"}}}}
@@ -264,12 +264,12 @@ workflows:
   EXPECT_EQ(plan.workflows[1].timeout, Duration::minutes(10));
   EXPECT_EQ(plan.workflows[0].on_overtime, OnOvertime::kPause);
   EXPECT_EQ(plan.workflows[1].on_overtime, OnOvertime::kKill);
-  EXPECT_EQ(plan_of("workflows: {a: {vus: 1, duration: 1s, steps: {s: {http: {get: \"http://h/\"}}}}}").timeout,
+  EXPECT_EQ(plan_from("workflows: {a: {vus: 1, duration: 1s, steps: {s: {http: {get: \"http://h/\"}}}}}").timeout,
             std::nullopt);
 }
 
 TEST(Load, a_workflow_without_a_test_step_runs_once) {
-  const Plan plan = plan_of("workflows: {warm: {steps: {prepare: {action: {set: {started: \"${now}\"}}}}}}");
+  const Plan plan = plan_from("workflows: {warm: {steps: {prepare: {action: {set: {started: \"${now}\"}}}}}}");
   EXPECT_TRUE(std::holds_alternative<Once>(plan.workflows[0].executor));
   const auto& action = std::get<SetAction>(plan.workflows[0].steps[0].work);
   ASSERT_EQ(action.assignments.size(), 1u);
@@ -279,7 +279,7 @@ TEST(Load, a_workflow_without_a_test_step_runs_once) {
 }
 
 TEST(Load, think_pacing_and_on_error_are_taken_over) {
-  const Plan plan = plan_of(R"yaml(
+  const Plan plan = plan_from(R"yaml(
 workflows:
   w:
     vus: 1
@@ -300,7 +300,7 @@ on_loss: fail
 }
 
 TEST(Load, thresholds_are_resolved) {
-  const Plan plan = plan_of(R"yaml(
+  const Plan plan = plan_from(R"yaml(
 workflows:
   browse: {vus: 1, duration: 1s, steps: {pay: {http: {get: "http://h/"}, check: {status: 200}}}}
   other: {vus: 1, duration: 1s, steps: {a: {http: {get: "http://h/"}, check: {status: 200}}}}
@@ -337,7 +337,7 @@ workflows:
 )yaml");
   sources.sets = {{"HOST", "set"}, {"LENGTH", "5s"}};
   sources.world.variables = {{"HOST", "environment"}, {"PATH_", "environment"}, {"TLD", "org"}, {"SECRET", "s"}};
-  const Plan plan = plan_of(sources);
+  const Plan plan = plan_from(sources);
   EXPECT_EQ(show(call_of(plan, 0).url), "http://set.environment.file.org/s");
   EXPECT_EQ(show(call_of(plan, 0).headers.at(0).value), "${HOST}");
   EXPECT_EQ(std::get<ConstantVus>(plan.workflows[0].executor).vus, 3u);
@@ -352,7 +352,7 @@ workflows:
   once: {steps: {a: {action: {set: {x: "1"}}}}}
 )yaml");
   sources.overrides = {.vus = 7, .duration = Duration::seconds(9), .rate_per_s = 100};
-  const Plan plan = plan_of(sources);
+  const Plan plan = plan_from(sources);
   const auto& open = std::get<ArrivalRate>(plan.workflows[0].executor);
   EXPECT_EQ(open.users.most, 7u);
   EXPECT_EQ(open.stages.at(0).duration, Duration::seconds(9));
@@ -379,7 +379,7 @@ TEST_P(Examples, are_valid) {
 INSTANTIATE_TEST_SUITE_P(All, Examples, testing::Values("first.yaml", "login.yaml", "arrival.yaml", "dag.yaml"));
 
 TEST(Load, aliases_are_copied) {
-  const Plan plan = plan_of(R"yaml(
+  const Plan plan = plan_from(R"yaml(
 workflows:
   w:
     vus: 1

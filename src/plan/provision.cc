@@ -7,12 +7,12 @@
 namespace bellwether::plan {
 namespace {
 
-struct Place {
+struct Seat {
   CoreGrant grant;
   uint32_t most = 1;
   int rank = 0;  // of the priority: the highest first
 };
-using Batch = std::vector<Place>;
+using Batch = std::vector<Seat>;
 
 int rank_of(Priority priority) {
   switch (priority) {
@@ -29,12 +29,12 @@ uint32_t quarters(uint32_t pool, uint32_t count) { return static_cast<uint32_t>(
 
 uint32_t cores_of(const Batch& batch) {
   uint32_t sum = 0;
-  for (const Place& one : batch) sum += one.grant.cores;
+  for (const Seat& one : batch) sum += one.grant.cores;
   return sum;
 }
 
 // Into the first batch that has room for the least it needs.
-void place(std::vector<Batch>& batches, const Place& one, uint32_t pool) {
+void place(std::vector<Batch>& batches, const Seat& one, uint32_t pool) {
   const auto room = std::find_if(batches.begin(), batches.end(),
                                  [&](const Batch& batch) { return cores_of(batch) + one.grant.cores <= pool; });
   if (room != batches.end()) {
@@ -46,8 +46,8 @@ void place(std::vector<Batch>& batches, const Place& one, uint32_t pool) {
 
 void hand_out_rest(Batch& batch, uint32_t pool) {
   for (uint32_t left = pool - cores_of(batch); left > 0; --left) {
-    Place* poorest = nullptr;
-    for (Place& one : batch) {
+    Seat* poorest = nullptr;
+    for (Seat& one : batch) {
       if (one.grant.cores == one.most) continue;
       if (poorest == nullptr || one.grant.cores < poorest->grant.cores) poorest = &one;
     }
@@ -72,7 +72,7 @@ CoreRange core_range(Priority priority, uint32_t pool) {
 
 std::vector<std::vector<CoreGrant>> core_batches(const std::vector<CoreDemand>& demands, uint32_t pool) {
   std::vector<Batch> alone;
-  std::vector<Place> tests;
+  std::vector<Seat> tests;
   for (const CoreDemand& demand : demands) {
     if (!demand.is_test) {
       place(alone, {{demand.workflow, 1}, 1, 0}, pool);
@@ -85,14 +85,14 @@ std::vector<std::vector<CoreGrant>> core_batches(const std::vector<CoreDemand>& 
                      std::min(range.most, useful),
                      rank_of(demand.priority)});
   }
-  std::stable_sort(tests.begin(), tests.end(), [](const Place& a, const Place& b) { return a.rank < b.rank; });
+  std::stable_sort(tests.begin(), tests.end(), [](const Seat& a, const Seat& b) { return a.rank < b.rank; });
   std::vector<Batch> together;
-  for (const Place& one : tests) place(together, one, pool);
+  for (const Seat& one : tests) place(together, one, pool);
 
   std::vector<std::vector<CoreGrant>> out;
   const auto write = [&out](const Batch& batch) {
     std::vector<CoreGrant>& grants = out.emplace_back();
-    for (const Place& one : batch) grants.push_back({one.grant.workflow, std::min(one.grant.cores, one.most)});
+    for (const Seat& one : batch) grants.push_back({one.grant.workflow, std::min(one.grant.cores, one.most)});
   };
   for (const Batch& batch : alone) write(batch);
   for (Batch& batch : together) {

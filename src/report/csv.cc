@@ -31,36 +31,36 @@ std::string quoted(const std::string& text) {
   return special ? '"' + out + '"' : out;
 }
 
-class Row {
+class CsvRow {
  public:
-  explicit Row(const std::string& kind) : text_(kind) {}
-  Row& text(const std::string& value) { return put(quoted(value)); }
-  Row& count(uint64_t value) { return put(std::to_string(value)); }
-  Row& number(double value) {
+  explicit CsvRow(const std::string& kind) : text_(kind) {}
+  CsvRow& text(const std::string& value) { return put(quoted(value)); }
+  CsvRow& count(uint64_t value) { return put(std::to_string(value)); }
+  CsvRow& number(double value) {
     char out[48];
     std::snprintf(out, sizeof out, "%.6g", value);
     // Six digits are all that is known of a time; of a large rate every digit before the point.
     if (std::abs(value) >= 1e6) std::snprintf(out, sizeof out, "%.0f", value);
     return put(out);
   }
-  Row& none(int cells) {
+  CsvRow& none(int cells) {
     text_.append(static_cast<std::size_t>(cells), ',');
     return *this;
   }
-  Row& times(const metrics::Histogram& histogram) {
+  CsvRow& times(const metrics::Histogram& histogram) {
     if (histogram.empty()) return none(3 + static_cast<int>(kPercents.size()));
     number(histogram.min().millis_f()).number(histogram.mean().millis_f());
     for (const double percent : kPercents) number(histogram.percentile(percent).millis_f());
     return number(histogram.max().millis_f());
   }
-  Row& times(const std::optional<PointTimes>& times) {
+  CsvRow& times(const std::optional<PointTimes>& times) {
     if (!times) return none(3 + static_cast<int>(kPercents.size()));
     return none(2).number(times->p50).none(1).number(times->p95).number(times->p99).none(2);
   }
   std::string end() { return std::move(text_) + "\r\n"; }
 
  private:
-  Row& put(const std::string& cell) {
+  CsvRow& put(const std::string& cell) {
     text_ += ',';
     text_ += cell;
     return *this;
@@ -74,7 +74,7 @@ void put_series(const ResultFile& run, const ResultMetric& metric, std::string& 
   for (const ResultMetricPoint& point : metric.series) {
     while (at < run.series.size() && run.series[at].t < point.t) ++at;
     const auto put = [&](const char* figure, double value) {
-      Row row("metric_second");
+      CsvRow row("metric_second");
       row.text(metric.name).number(point.t);
       if (at < run.series.size() && run.series[at].t == point.t) {
         row.number(run.series[at].covered_s);
@@ -112,25 +112,25 @@ std::string to_csv(const ResultFile& run) {
     peak = std::max(peak, point.vus);
   }
   std::string out(kHeader);
-  Row whole("run");
+  CsvRow whole("run");
   whole.text(run.scenario).number(0).number(covered).count(run.requests).count(run.failed).number(run.rate_per_s);
   whole.count(run.bytes_sent).count(run.bytes_received).count(run.iterations).count(run.dropped).count(peak);
   out += whole.times(all_service(run)).times(all_response(run)).none(kCellsOfFigure).end();
   for (const ResultStep& step : run.steps) {
-    Row row("step");
+    CsvRow row("step");
     row.text(step.name).none(2).count(step.count).count(step.failed).number(step.rate_per_s);
     row.count(step.bytes_sent).count(step.bytes_received).none(3);
     out += row.times(step.service).times(step.response).none(kCellsOfFigure).end();
   }
   for (const ResultMetric& metric : run.metrics) {
     for (const auto& [figure, value] : metric.figures) {
-      Row row("metric");
+      CsvRow row("metric");
       row.text(metric.name).none(kCellsBeforeFigure).text(figure).number(value);
       out += row.text(metric.unit).end();
     }
   }
   for (const ResultPoint& point : run.series) {
-    Row row("second");
+    CsvRow row("second");
     row.none(1).number(point.t).number(point.covered_s).count(point.requests).count(point.failed);
     row.number(point.rate_per_s).none(2).count(point.iterations).count(point.dropped).count(point.vus);
     out += row.times(point.service).times(point.response).none(kCellsOfFigure).end();

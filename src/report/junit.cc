@@ -15,7 +15,7 @@ struct Case {
   std::string error;
 };
 
-std::string number(double value) {
+std::string junit_number(double value) {
   char out[48];
   std::snprintf(out, sizeof out, "%.6g", value);
   return out;
@@ -76,7 +76,7 @@ std::vector<Case> thresholds_of(const ResultFile& run) {
     if (!one.value) {
       made.error = "there were no samples";
     } else if (!one.ok) {
-      made.failure = "it was " + number(*one.value);
+      made.failure = "it was " + junit_number(*one.value);
     }
     out.push_back(std::move(made));
   }

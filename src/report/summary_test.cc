@@ -30,7 +30,7 @@ void expect_golden(const std::string& name, const std::string& got) {
   EXPECT_EQ(got, expected.str());
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
+std::vector<std::string> summary_lines_of(const std::string& text) {
   std::vector<std::string> lines;
   std::stringstream in(text);
   for (std::string line; std::getline(in, line);) lines.push_back(line);
@@ -50,7 +50,7 @@ TEST(Summary, of_a_run_that_lost_something_reads_as_agreed) {
 // The lines from this heading to the next empty one.
 std::vector<std::string> block(const std::string& text, const std::string& heading) {
   std::vector<std::string> out;
-  for (const std::string& line : lines_of(text)) {
+  for (const std::string& line : summary_lines_of(text)) {
     if (out.empty() ? line.starts_with(heading) : !line.empty()) {
       out.push_back(line);
     } else if (!out.empty()) {
@@ -126,7 +126,7 @@ TEST(Summary, lines_stay_within_the_width) {
   run->plan.thresholds[0].metric_text = std::string(200, 'z');
   run->plan.workflows[0].name = std::string(200, 'w');
   for (const int width : {80, 100, 140}) {
-    for (const std::string& line : lines_of(summary(run->report, {.color = false, .width = width}))) {
+    for (const std::string& line : summary_lines_of(summary(run->report, {.color = false, .width = width}))) {
       EXPECT_LE(width_of(line), static_cast<std::size_t>(width)) << line;
     }
   }
@@ -150,9 +150,9 @@ TEST(Summary, colour_changes_nothing_but_colour) {
 }
 
 TEST(Summary, the_verdict_is_the_last_line) {
-  EXPECT_EQ(lines_of(summary(open_run()->report)).back(),
+  EXPECT_EQ(summary_lines_of(summary(open_run()->report)).back(),
             "  FAIL  1 of 4 thresholds failed, 1 had no samples to judge (exit code 99)");
-  EXPECT_EQ(lines_of(summary(closed_run()->report)).back(), "  PASS  no threshold was given (exit code 0)");
+  EXPECT_EQ(summary_lines_of(summary(closed_run()->report)).back(), "  PASS  no threshold was given (exit code 0)");
 }
 
 TEST(Summary, of_a_run_that_measured_nothing_has_no_figures_made_up) {
@@ -163,7 +163,7 @@ TEST(Summary, of_a_run_that_measured_nothing_has_no_figures_made_up) {
   EXPECT_EQ(text.find("LATENCY"), std::string::npos);
   EXPECT_EQ(text.find("DISTRIBUTION"), std::string::npos);
   EXPECT_EQ(text.find("nan"), std::string::npos);
-  EXPECT_EQ(lines_of(text).back(), "  ABORTED  stopped by a signal before its end (exit code 105)");
+  EXPECT_EQ(summary_lines_of(text).back(), "  ABORTED  stopped by a signal before its end (exit code 105)");
 }
 
 TEST(RunReport, workflows_are_completed_stopped_or_skipped) {

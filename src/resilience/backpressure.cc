@@ -5,11 +5,11 @@
 namespace bellwether::resilience {
 namespace {
 
-constexpr std::string_view kNames[kBackpressures] = {"none", "throttle", "batch", "reject"};
+constexpr std::string_view kBackpressureNames[kBackpressures] = {"none", "throttle", "batch", "reject"};
 
 }  // namespace
 
-std::string_view to_string(Backpressure level) { return kNames[static_cast<std::size_t>(level)]; }
+std::string_view to_string(Backpressure level) { return kBackpressureNames[static_cast<std::size_t>(level)]; }
 
 Backpressure backpressure_of(std::size_t used, std::size_t most) {
   check(most > 0, "a buffer has room for something");

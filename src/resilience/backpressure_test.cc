@@ -2,10 +2,10 @@
 
 #include <gmock/gmock.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::resilience {
 namespace {
-
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 
 TEST(Backpressure, the_level_goes_by_the_fill_of_a_buffer) {
   EXPECT_EQ(backpressure_of(0, 100), Backpressure::kNone);
@@ -27,23 +27,23 @@ TEST(Pacer, each_level_holds_back_more_but_never_what_is_needed) {
   for (const Row& row : {Row{Backpressure::kNone, true, true, 50}, Row{Backpressure::kThrottle, true, true, 150},
                          Row{Backpressure::kBatch, false, true, 550}, Row{Backpressure::kReject, false, false, 550}}) {
     Pacer pacer;
-    pacer.heard(at(0), row.level);
-    EXPECT_EQ(pacer.may_send(at(1), Kind::kSingle), row.single) << to_string(row.level);
-    EXPECT_EQ(pacer.may_send(at(1), Kind::kBatch), row.batch) << to_string(row.level);
-    EXPECT_TRUE(pacer.may_send(at(1), Kind::kNeeded)) << to_string(row.level);
-    EXPECT_EQ(pacer.interval(at(1), Duration::millis(50)), Duration::millis(row.interval_ms));
+    pacer.heard(at_ms(0), row.level);
+    EXPECT_EQ(pacer.may_send(at_ms(1), Kind::kSingle), row.single) << to_string(row.level);
+    EXPECT_EQ(pacer.may_send(at_ms(1), Kind::kBatch), row.batch) << to_string(row.level);
+    EXPECT_TRUE(pacer.may_send(at_ms(1), Kind::kNeeded)) << to_string(row.level);
+    EXPECT_EQ(pacer.interval(at_ms(1), Duration::millis(50)), Duration::millis(row.interval_ms));
   }
 }
 
 TEST(Pacer, who_hears_nothing_more_tries_again) {
   Pacer pacer;
-  pacer.heard(at(0), Backpressure::kReject);
-  EXPECT_FALSE(pacer.may_send(at(4'999), Pacer::Kind::kSingle));
-  EXPECT_TRUE(pacer.may_send(at(5'000), Pacer::Kind::kSingle));
-  pacer.heard(at(5'001), Backpressure::kReject);
-  EXPECT_FALSE(pacer.may_send(at(5'002), Pacer::Kind::kSingle));
-  pacer.heard(at(5'003), Backpressure::kNone);
-  EXPECT_TRUE(pacer.may_send(at(5'004), Pacer::Kind::kSingle));
+  pacer.heard(at_ms(0), Backpressure::kReject);
+  EXPECT_FALSE(pacer.may_send(at_ms(4'999), Pacer::Kind::kSingle));
+  EXPECT_TRUE(pacer.may_send(at_ms(5'000), Pacer::Kind::kSingle));
+  pacer.heard(at_ms(5'001), Backpressure::kReject);
+  EXPECT_FALSE(pacer.may_send(at_ms(5'002), Pacer::Kind::kSingle));
+  pacer.heard(at_ms(5'003), Backpressure::kNone);
+  EXPECT_TRUE(pacer.may_send(at_ms(5'004), Pacer::Kind::kSingle));
 }
 
 }  // namespace

@@ -2,28 +2,29 @@
 
 #include <gmock/gmock.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::resilience {
 namespace {
 
-Instant at(double seconds) { return Instant() + Duration::from_seconds_f(seconds); }
 Duration s(double seconds) { return Duration::from_seconds_f(seconds); }
 
 TEST(ClientLimiter, each_wait_is_half_as_long_again_and_after_three_a_call_is_given_up) {
   ClientLimiter limiter;
   ClientLimiter::Call call;
-  EXPECT_EQ(limiter.refused(call, at(0), "m1", Operation::kSubmit, s(2)), at(2));
-  EXPECT_EQ(limiter.refused(call, at(2), "m1", Operation::kSubmit, s(2)), at(5));
-  EXPECT_EQ(limiter.refused(call, at(5), "m1", Operation::kSubmit, s(2)), at(9.5));
-  EXPECT_EQ(limiter.refused(call, at(9.5), "m1", Operation::kSubmit, s(2)), std::nullopt);
+  EXPECT_EQ(limiter.refused(call, at_seconds(0), "m1", Operation::kSubmit, s(2)), at_seconds(2));
+  EXPECT_EQ(limiter.refused(call, at_seconds(2), "m1", Operation::kSubmit, s(2)), at_seconds(5));
+  EXPECT_EQ(limiter.refused(call, at_seconds(5), "m1", Operation::kSubmit, s(2)), at_seconds(9.5));
+  EXPECT_EQ(limiter.refused(call, at_seconds(9.5), "m1", Operation::kSubmit, s(2)), std::nullopt);
 }
 
 TEST(ClientLimiter, a_call_waits_for_a_minute_in_all) {
   ClientLimiter limiter;
   ClientLimiter::Call call;
-  EXPECT_EQ(limiter.refused(call, at(0), "m1", Operation::kSubmit, s(61)), std::nullopt);
+  EXPECT_EQ(limiter.refused(call, at_seconds(0), "m1", Operation::kSubmit, s(61)), std::nullopt);
   ClientLimiter::Call other;
-  EXPECT_EQ(limiter.refused(other, at(0), "m1", Operation::kSubmit, s(25)), at(25));
-  EXPECT_EQ(limiter.refused(other, at(25), "m1", Operation::kSubmit, s(25)), std::nullopt) << "37.5 s more";
+  EXPECT_EQ(limiter.refused(other, at_seconds(0), "m1", Operation::kSubmit, s(25)), at_seconds(25));
+  EXPECT_EQ(limiter.refused(other, at_seconds(25), "m1", Operation::kSubmit, s(25)), std::nullopt) << "37.5 s more";
   ClientLimiter::Call third;
   EXPECT_TRUE(limiter.waits(third, s(60)));
   EXPECT_FALSE(limiter.waits(third, s(0.1)));
@@ -32,29 +33,29 @@ TEST(ClientLimiter, a_call_waits_for_a_minute_in_all) {
 TEST(ClientLimiter, what_was_refused_holds_back_other_calls_of_that_operation_to_that_peer) {
   ClientLimiter limiter;
   ClientLimiter::Call call;
-  limiter.refused(call, at(0), "m1", Operation::kSubmit, s(3));
-  EXPECT_EQ(limiter.ready("m1", Operation::kSubmit), at(3));
-  EXPECT_LE(limiter.ready("m1", Operation::kStatus), at(0));
-  EXPECT_LE(limiter.ready("m2", Operation::kSubmit), at(0));
+  limiter.refused(call, at_seconds(0), "m1", Operation::kSubmit, s(3));
+  EXPECT_EQ(limiter.ready("m1", Operation::kSubmit), at_seconds(3));
+  EXPECT_LE(limiter.ready("m1", Operation::kStatus), at_seconds(0));
+  EXPECT_LE(limiter.ready("m2", Operation::kSubmit), at_seconds(0));
 }
 
 TEST(ClientLimiter, an_earlier_end_does_not_shorten_what_was_said_before) {
   ClientLimiter limiter;
   ClientLimiter::Call one;
   ClientLimiter::Call two;
-  limiter.refused(one, at(0), "m1", Operation::kSubmit, s(9));
-  limiter.refused(two, at(1), "m1", Operation::kSubmit, s(1));
-  EXPECT_EQ(limiter.ready("m1", Operation::kSubmit), at(9));
+  limiter.refused(one, at_seconds(0), "m1", Operation::kSubmit, s(9));
+  limiter.refused(two, at_seconds(1), "m1", Operation::kSubmit, s(1));
+  EXPECT_EQ(limiter.ready("m1", Operation::kSubmit), at_seconds(9));
 }
 
 TEST(ClientLimiter, what_it_remembers_is_bounded) {
   ClientLimiter limiter;
   for (int i = 0; i < 5'000; ++i) {
     ClientLimiter::Call call;
-    limiter.refused(call, at(i), "m" + std::to_string(i), Operation::kSubmit, s(1));
+    limiter.refused(call, at_seconds(i), "m" + std::to_string(i), Operation::kSubmit, s(1));
   }
   EXPECT_EQ(limiter.held(), ClientLimiter::kHeldMost);
-  EXPECT_EQ(limiter.ready("m4999", Operation::kSubmit), at(5'000)) << "the oldest went";
+  EXPECT_EQ(limiter.ready("m4999", Operation::kSubmit), at_seconds(5'000)) << "the oldest went";
 }
 
 }  // namespace

@@ -7,7 +7,7 @@
 namespace bellwether::resilience {
 namespace {
 
-constexpr std::string_view kNames[kLoadStates] = {"healthy", "busy", "stressed", "overloaded"};
+constexpr std::string_view kLoadStateNames[kLoadStates] = {"healthy", "busy", "stressed", "overloaded"};
 
 bool ascend(const LoadBounds& bounds) { return 0 < bounds[0] && bounds[0] <= bounds[1] && bounds[1] <= bounds[2]; }
 
@@ -19,7 +19,7 @@ LoadState level(double value, const LoadBounds& bounds, double share) {
 
 }  // namespace
 
-std::string_view to_string(LoadState state) { return kNames[static_cast<std::size_t>(state)]; }
+std::string_view to_string(LoadState state) { return kLoadStateNames[static_cast<std::size_t>(state)]; }
 
 template <std::size_t kMost>
 void OverloadDetector::Recent<kMost>::add(double value) {

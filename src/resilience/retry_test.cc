@@ -3,16 +3,16 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::resilience {
 namespace {
-
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 
 // The waits between attempts that all fail at once.
 std::vector<Duration> waits(RetryPolicy policy, uint64_t seed, Instant deadline = Instant::never()) {
   Retry retry(policy, deadline, Prng(seed));
   std::vector<Duration> all;
-  Instant now = at(0);
+  Instant now = at_ms(0);
   while (const auto next = retry.failed(now, Errc::kReset)) {
     all.push_back(*next - now);
     now = *next;
@@ -70,7 +70,7 @@ TEST(Retry, no_attempt_begins_at_the_deadline_or_later) {
   RetryPolicy policy{1000, Duration::millis(100), Duration::millis(100), Jitter::kEqual};
   for (uint64_t seed = 0; seed < 50; ++seed) {
     Duration total;
-    for (const Duration wait : waits(policy, seed, at(1000))) total += wait;
+    for (const Duration wait : waits(policy, seed, at_ms(1000))) total += wait;
     EXPECT_LT(total, Duration::seconds(1));
     EXPECT_GE(total, Duration::millis(900));
   }
@@ -78,17 +78,17 @@ TEST(Retry, no_attempt_begins_at_the_deadline_or_later) {
 
 TEST(Retry, an_answer_that_cannot_be_helped_is_not_asked_for_again) {
   for (const Errc error : {Errc::kInvalid, Errc::kTls, Errc::kProtocol, Errc::kCancelled, Errc::kUnsupported}) {
-    EXPECT_FALSE(Retry(RetryPolicy{}, Instant::never(), Prng(1)).failed(at(0), error));
+    EXPECT_FALSE(Retry(RetryPolicy{}, Instant::never(), Prng(1)).failed(at_ms(0), error));
   }
   for (const Errc error : {Errc::kRefused, Errc::kReset, Errc::kTimeout, Errc::kUnreachable, Errc::kClosed}) {
-    EXPECT_TRUE(Retry(RetryPolicy{}, Instant::never(), Prng(1)).failed(at(0), error));
+    EXPECT_TRUE(Retry(RetryPolicy{}, Instant::never(), Prng(1)).failed(at_ms(0), error));
   }
 }
 
 TEST(Retry, a_peer_that_says_how_long_is_waited_for) {
-  Retry retry(RetryPolicy{}, at(10'000), Prng(1));
-  EXPECT_EQ(retry.failed(at(0), Errc::kExhausted, Duration::seconds(5)), at(5000));
-  EXPECT_EQ(retry.failed(at(5000), Errc::kExhausted, Duration::seconds(5)), std::nullopt) << "beyond the deadline";
+  Retry retry(RetryPolicy{}, at_ms(10'000), Prng(1));
+  EXPECT_EQ(retry.failed(at_ms(0), Errc::kExhausted, Duration::seconds(5)), at_ms(5000));
+  EXPECT_EQ(retry.failed(at_ms(5000), Errc::kExhausted, Duration::seconds(5)), std::nullopt) << "beyond the deadline";
   EXPECT_EQ(retry.attempts(), 2);
 }
 

@@ -3,11 +3,11 @@
 namespace bellwether::resilience {
 namespace {
 
-constexpr std::string_view kNames[kUrgencies] = {"critical", "high", "normal", "low"};
+constexpr std::string_view kUrgencyNames[kUrgencies] = {"critical", "high", "normal", "low"};
 
 }  // namespace
 
-std::string_view to_string(Urgency urgency) { return kNames[static_cast<std::size_t>(urgency)]; }
+std::string_view to_string(Urgency urgency) { return kUrgencyNames[static_cast<std::size_t>(urgency)]; }
 
 Duration shed_for(LoadState state) {
   switch (state) {

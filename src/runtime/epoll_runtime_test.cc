@@ -15,7 +15,6 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-constexpr std::size_t kMegabyte = 1 << 20;
 const Endpoint kAnyPort{IpAddress::loopback(), 0};
 
 class EpollRuntimeTest : public testing::Test {

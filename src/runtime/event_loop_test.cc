@@ -11,7 +11,7 @@ namespace {
 
 using testing::ElementsAre;
 
-void count(void* counter) { ++*static_cast<int*>(counter); }
+void event_loop_count(void* counter) { ++*static_cast<int*>(counter); }
 
 task<int> until(Runtime& runtime, const int& counter, int wanted) {
   while (counter < wanted) co_await runtime.sleep(Duration::micros(100));
@@ -27,7 +27,7 @@ TEST(EventLoop, posts_of_many_threads_all_run_on_its_own) {
   for (int i = 0; i < kThreads; ++i) {
     threads.emplace_back([&] {
       for (int k = 0; k < kPosts; ++k) {
-        while (!runtime->post(&count, &counter)) std::this_thread::yield();
+        while (!runtime->post(&event_loop_count, &counter)) std::this_thread::yield();
       }
     });
   }
@@ -40,11 +40,11 @@ TEST(EventLoop, a_full_mailbox_says_so_and_empties) {
   options.mailbox = 2;
   const auto runtime = test_runtime(options);
   int counter = 0;
-  EXPECT_TRUE(runtime->post(&count, &counter));
-  EXPECT_TRUE(runtime->post(&count, &counter));
-  EXPECT_FALSE(runtime->post(&count, &counter));
+  EXPECT_TRUE(runtime->post(&event_loop_count, &counter));
+  EXPECT_TRUE(runtime->post(&event_loop_count, &counter));
+  EXPECT_FALSE(runtime->post(&event_loop_count, &counter));
   EXPECT_EQ(runtime->run(until(*runtime, counter, 2)), 2);
-  EXPECT_TRUE(runtime->post(&count, &counter));
+  EXPECT_TRUE(runtime->post(&event_loop_count, &counter));
 }
 
 TEST(EventLoop, a_post_wakes_a_loop_that_has_nothing_to_do) {

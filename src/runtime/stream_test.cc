@@ -71,7 +71,7 @@ task<Errc> wait_to_write(Stream& stream) {
   const Errc why = co_await stream.writable();
   co_return why;
 }
-void drain() { RunQueue::local().drain(1000); }
+void stream_drain() { RunQueue::local().drain(1000); }
 
 task<void> read_on_and_on(Stream& stream, int& reads) {
   while (true) {
@@ -88,11 +88,11 @@ TEST_F(StreamTest, a_stream_that_is_always_readable_lets_others_have_their_turn)
   const int at_first = reads;
   EXPECT_GT(at_first, 0);
   EXPECT_LT(at_first, 100);
-  drain();
+  stream_drain();
   EXPECT_GT(reads, at_first) << "it goes on with the next turn";
   EXPECT_LT(reads, 2 * at_first + 2) << "and only as far as before";
   stream_->interrupt(Errc::kCancelled);
-  drain();
+  stream_drain();
   EXPECT_TRUE(reader.done()) << "an interrupt ends it";
   EXPECT_TRUE(RunQueue::local().empty());
 }
@@ -120,7 +120,7 @@ TEST_F(StreamTest, a_reader_waits_for_the_announcement) {
   task<Errc> waiting = wait_to_read(*stream_);
   EXPECT_FALSE(waiting.done());
   peer_sends("x");
-  drain();
+  stream_drain();
   ASSERT_TRUE(waiting.done());
   EXPECT_EQ(waiting.take(), Errc::kOk);
 }
@@ -152,7 +152,7 @@ TEST_F(StreamTest, a_full_socket_would_block_and_wakes_its_writer) {
   task<Errc> waiting = wait_to_write(*stream_);
   EXPECT_FALSE(waiting.done());
   stream_->announce(false, true, false);
-  drain();
+  stream_drain();
   EXPECT_TRUE(waiting.done());
 }
 
@@ -160,7 +160,7 @@ TEST_F(StreamTest, interrupting_ends_waits_until_it_is_cleared) {
   task<Errc> reader = wait_to_read(*stream_);
   task<Errc> writer = wait_to_write(*stream_);
   stream_->interrupt(Errc::kTimeout);
-  drain();
+  stream_drain();
   ASSERT_TRUE(reader.done() && writer.done());
   EXPECT_EQ(reader.take(), Errc::kTimeout);
   EXPECT_EQ(writer.take(), Errc::kTimeout);
@@ -179,7 +179,7 @@ TEST_F(StreamTest, a_layer_shares_the_readiness_and_interruption_of_the_stream_b
   Layer layer(*stream_);
   task<Errc> waiting = wait_to_read(layer);
   peer_sends("abc");
-  drain();
+  stream_drain();
   ASSERT_TRUE(waiting.done());
   EXPECT_FALSE(layer.idle_and_open());
   EXPECT_EQ(read(layer).count, 3u);

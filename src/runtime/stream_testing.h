@@ -85,4 +85,8 @@ inline std::string pattern(std::size_t size, uint64_t seed = 1) {
   return bytes;
 }
 
+inline constexpr std::size_t kMegabyte = 1 << 20;
+
+inline const Duration kPlenty = Duration::seconds(60);
+
 }  // namespace bellwether::runtime

@@ -10,7 +10,7 @@ namespace {
 
 constexpr int64_t kTick = int64_t{1} << 14;
 
-Instant at(int64_t ns) { return Instant::from_ns(ns); }
+Instant timer_wheel_at(int64_t ns) { return Instant::from_ns(ns); }
 
 // A timer that writes down its number when it fires.
 struct Recorder {
@@ -25,26 +25,26 @@ struct Recorder {
 };
 
 TEST(TimerWheel, fires_at_its_deadline_and_not_a_nanosecond_before) {
-  TimerWheel wheel(at(1'000'000));
+  TimerWheel wheel(timer_wheel_at(1'000'000));
   std::vector<int> fired;
   Recorder timer(1, fired);
-  wheel.arm(timer.timer, at(1'234'567));
-  EXPECT_EQ(wheel.advance(at(1'234'566)), 0u);
+  wheel.arm(timer.timer, timer_wheel_at(1'234'567));
+  EXPECT_EQ(wheel.advance(timer_wheel_at(1'234'566)), 0u);
   EXPECT_TRUE(timer.timer.armed());
-  EXPECT_EQ(wheel.advance(at(1'234'567)), 1u);
+  EXPECT_EQ(wheel.advance(timer_wheel_at(1'234'567)), 1u);
   EXPECT_FALSE(timer.timer.armed());
   EXPECT_EQ(wheel.size(), 0u);
 }
 
 TEST(TimerWheel, a_deadline_in_the_past_fires_in_the_next_call) {
-  TimerWheel wheel(at(50'000'000));
+  TimerWheel wheel(timer_wheel_at(50'000'000));
   std::vector<int> fired;
   Recorder past(1, fired);
   Recorder long_past(2, fired);
-  wheel.arm(past.timer, at(3));
-  wheel.arm(long_past.timer, at(-5));
-  EXPECT_LE(wheel.next_deadline(), at(50'000'000));
-  EXPECT_EQ(wheel.advance(at(50'000'000)), 2u);
+  wheel.arm(past.timer, timer_wheel_at(3));
+  wheel.arm(long_past.timer, timer_wheel_at(-5));
+  EXPECT_LE(wheel.next_deadline(), timer_wheel_at(50'000'000));
+  EXPECT_EQ(wheel.advance(timer_wheel_at(50'000'000)), 2u);
 }
 
 TEST(TimerWheel, fires_in_the_order_of_deadlines_over_all_levels) {
@@ -52,9 +52,9 @@ TEST(TimerWheel, fires_in_the_order_of_deadlines_over_all_levels) {
   std::vector<int> fired;
   std::list<Recorder> timers;
   for (const int number : {7, 2, 9, 0, 4, 1, 8, 3, 6, 5}) {
-    wheel.arm(timers.emplace_back(number, fired).timer, at(kTick << (4 * number)));
+    wheel.arm(timers.emplace_back(number, fired).timer, timer_wheel_at(kTick << (4 * number)));
   }
-  wheel.advance(at(kTick << 40));
+  wheel.advance(timer_wheel_at(kTick << 40));
   EXPECT_EQ(fired, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
@@ -62,11 +62,11 @@ TEST(TimerWheel, a_timer_armed_again_moves) {
   TimerWheel wheel;
   std::vector<int> fired;
   Recorder timer(1, fired);
-  wheel.arm(timer.timer, at(5 * kTick));
-  wheel.arm(timer.timer, at(5000 * kTick));
+  wheel.arm(timer.timer, timer_wheel_at(5 * kTick));
+  wheel.arm(timer.timer, timer_wheel_at(5000 * kTick));
   EXPECT_EQ(wheel.size(), 1u);
-  EXPECT_EQ(wheel.advance(at(4999 * kTick)), 0u);
-  EXPECT_EQ(wheel.advance(at(5000 * kTick)), 1u);
+  EXPECT_EQ(wheel.advance(timer_wheel_at(4999 * kTick)), 0u);
+  EXPECT_EQ(wheel.advance(timer_wheel_at(5000 * kTick)), 1u);
 }
 
 TEST(TimerWheel, a_timer_armed_while_timers_fire_waits_for_the_next_call) {
@@ -81,9 +81,9 @@ TEST(TimerWheel, a_timer_armed_while_timers_fire_waits_for_the_next_call) {
                 },
                 this};
   } again{wheel};
-  wheel.arm(again.timer, at(kTick));
+  wheel.arm(again.timer, timer_wheel_at(kTick));
   for (int call = 1; call <= 3; ++call) {
-    EXPECT_EQ(wheel.advance(at(2 * kTick)), 1u);
+    EXPECT_EQ(wheel.advance(timer_wheel_at(2 * kTick)), 1u);
     EXPECT_EQ(again.count, call);
   }
 }
@@ -101,10 +101,10 @@ TEST(TimerWheel, what_fires_may_disarm_others_that_are_due) {
                 },
                 this};
   } first{second, third};
-  wheel.arm(first.timer, at(1 * kTick));
-  wheel.arm(second.timer, at(2 * kTick));
-  wheel.arm(third.timer, at(900 * kTick));
-  EXPECT_EQ(wheel.advance(at(1000 * kTick)), 1u);
+  wheel.arm(first.timer, timer_wheel_at(1 * kTick));
+  wheel.arm(second.timer, timer_wheel_at(2 * kTick));
+  wheel.arm(third.timer, timer_wheel_at(900 * kTick));
+  EXPECT_EQ(wheel.advance(timer_wheel_at(1000 * kTick)), 1u);
   EXPECT_TRUE(fired.empty());
   EXPECT_EQ(wheel.size(), 0u);
 }
@@ -122,14 +122,14 @@ TEST(TimerWheel, a_timer_may_destroy_itself_and_others_when_it_fires) {
       },
       &owner);
   owner.other.emplace([](void*) { FAIL() << "it was destroyed"; }, nullptr);
-  wheel.arm(*owner.self, at(kTick));
-  wheel.arm(*owner.other, at(2 * kTick));
-  EXPECT_EQ(wheel.advance(at(3 * kTick)), 1u);
+  wheel.arm(*owner.self, timer_wheel_at(kTick));
+  wheel.arm(*owner.other, timer_wheel_at(2 * kTick));
+  EXPECT_EQ(wheel.advance(timer_wheel_at(3 * kTick)), 1u);
   EXPECT_EQ(wheel.size(), 0u);
 }
 
 TEST(TimerWheel, without_timers_there_is_no_next_deadline) {
-  TimerWheel wheel(at(123));
+  TimerWheel wheel(timer_wheel_at(123));
   EXPECT_EQ(wheel.next_deadline(), Instant::never());
 }
 
@@ -143,10 +143,10 @@ TEST(TimerWheel, a_timer_for_never_does_not_fire_in_a_century) {
 }
 
 TEST(TimerWheel, waking_at_next_deadline_reaches_a_far_timer_in_a_few_steps) {
-  TimerWheel wheel(at(987'654'321));
+  TimerWheel wheel(timer_wheel_at(987'654'321));
   std::vector<int> fired;
   Recorder timer(1, fired);
-  const Instant deadline = at(987'654'321) + Duration::hours(24 * 365);
+  const Instant deadline = timer_wheel_at(987'654'321) + Duration::hours(24 * 365);
   wheel.arm(timer.timer, deadline);
   int steps = 0;
   while (timer.timer.armed()) {
@@ -185,7 +185,7 @@ int64_t any_span() {
 
 void advance_both(TimerWheel& wheel, Model& model, int64_t to, std::vector<int>& fired) {
   fired.clear();
-  wheel.advance(at(to));
+  wheel.advance(timer_wheel_at(to));
   std::vector<int> due = model.advance(to);
   for (std::size_t i = 1; i < fired.size(); ++i) RC_ASSERT(model.tick(fired[i - 1]) <= model.tick(fired[i]));
   std::vector<int> sorted = fired;
@@ -198,7 +198,7 @@ TEST(TimerWheel, behaves_like_a_sorted_list_of_deadlines) {
   EXPECT_TRUE(rc::check([] {
     Model model;
     model.now = any_span();
-    TimerWheel wheel(at(model.now));
+    TimerWheel wheel(timer_wheel_at(model.now));
     std::vector<int> fired;
     std::list<Recorder> timers;
     for (int number = 0; number < 12; ++number) timers.emplace_back(number, fired);
@@ -211,7 +211,7 @@ TEST(TimerWheel, behaves_like_a_sorted_list_of_deadlines) {
         case 1: {
           const int64_t deadline =
               std::max<int64_t>(0, model.now + any_span() - (*rc::gen::inRange(0, 4) == 0) * kTick);
-          wheel.arm(timer->timer, at(deadline));
+          wheel.arm(timer->timer, timer_wheel_at(deadline));
           model.armed[timer->number] = {deadline, model.now};
           break;
         }
@@ -229,7 +229,7 @@ TEST(TimerWheel, behaves_like_a_sorted_list_of_deadlines) {
       RC_ASSERT(wheel.size() == model.armed.size());
       int64_t earliest = std::numeric_limits<int64_t>::max();
       for (const auto& [number, armed] : model.armed) earliest = std::min(earliest, armed.deadline);
-      RC_ASSERT(wheel.next_deadline() <= at(std::max(earliest, model.now)));
+      RC_ASSERT(wheel.next_deadline() <= timer_wheel_at(std::max(earliest, model.now)));
       RC_ASSERT((wheel.next_deadline() == Instant::never()) == model.armed.empty());
     }
   }));

@@ -11,8 +11,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using StreamResult = Result<std::unique_ptr<Stream>>;
 
-const Duration kPlenty = Duration::seconds(60);
-
 // How a handshake ended at both ends.
 struct Outcome {
   StreamResult client = fail(Errc::kCancelled, "");

@@ -13,9 +13,6 @@ namespace {
 using testing::HasSubstr;
 using StreamResult = Result<std::unique_ptr<Stream>>;
 
-constexpr std::size_t kMegabyte = 1 << 20;
-const Duration kPlenty = Duration::seconds(60);
-
 std::string asked_for;  // the name in the last handshake of a client
 
 int note_name(SSL* ssl, int*, void*) {

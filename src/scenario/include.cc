@@ -29,7 +29,7 @@ bool contains(const Container& words, std::string_view word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-std::string folder_of(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
+std::string folder_of_file(const std::string& path) { return path.substr(0, path.rfind('/') + 1); }
 
 // The same path without "." and without "..", as far as that can be told from its text.
 std::string plain(const std::string& path) {
@@ -127,7 +127,7 @@ class Reader {
     }
     const uint16_t file = diagnostics_.add_file(beside(sources_.file_name, where));
     places_.push_back(place);
-    out_.folders.push_back(folder_of(where));
+    out_.folders.push_back(folder_of_file(where));
     auto root = parse_yaml(*text, diagnostics_, {}, file);
     out_.texts.push_back(std::move(*text));
     if (!root || root->is_null()) return;

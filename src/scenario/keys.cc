@@ -188,7 +188,7 @@ constexpr std::string_view kWorkflowLater[] = {"data"};
 
 // --- the whole file --------------------------------------------------------------------------------------------------
 
-constexpr std::string_view kFormats[] = {"csv", "json", "jsonl"};
+constexpr std::string_view kFormatKeys[] = {"csv", "json", "jsonl"};
 constexpr std::string_view kPicks[] = {"sequential", "random", "unique-per-vu"};
 constexpr Value kPick[] = {{.form = Form::kChoice, .choices = kPicks}};
 constexpr Value kDataMap[] = {{.form = Form::kMap, .map = &kData}};
@@ -275,7 +275,7 @@ constinit const Map kWorkflow{.name = "workflow",
                               .later = kWorkflowLater,
                               .kind_key = "executor",
                               .kinds = kExecutorKinds};
-constinit const Map kData{.name = "data", .keys = kDataKeys, .exactly_one = kFormats};
+constinit const Map kData{.name = "data", .keys = kDataKeys, .exactly_one = kFormatKeys};
 constinit const Map kMetric{.name = "metric", .keys = kMetricKeys};
 constinit const Map kThreshold{.name = "threshold", .keys = kThresholdKeys};
 constinit const Map kDefaults{.name = "defaults", .keys = kDefaultsKeys};

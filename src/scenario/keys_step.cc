@@ -85,7 +85,8 @@ constexpr Key kHttpKeys[] = {
     kRetriesKey,
     kProxyKey,
 };
-constexpr std::string_view kMethods[] = {"get", "post", "put", "patch", "delete", "head", "options", "trace", "method"};
+constexpr std::string_view kMethodKeys[] = {"get",  "post",    "put",   "patch", "delete",
+                                            "head", "options", "trace", "method"};
 
 constexpr Key kTlsKeys[] = {
     {.name = "verify", .text = "Whether the server's certificate must be right", .values = kBool},
@@ -283,12 +284,12 @@ constexpr Key kStepKeys[] = {
 };
 constexpr std::string_view kStepLater[] = {"http2", "http3",     "graphql", "grpc",  "websocket",
                                            "sql",   "condition", "if",      "repeat"};
-constexpr std::string_view kWorks[] = {"http", "lua", "native", "action"};
+constexpr std::string_view kWorkKeys[] = {"http", "lua", "native", "action"};
 
 }  // namespace
 
 constinit const Map kHttpDefaults{.name = "http_defaults", .keys = kHttpDefaultsKeys};
-constinit const Map kHttp{.name = "http", .keys = kHttpKeys, .exactly_one = kMethods};
+constinit const Map kHttp{.name = "http", .keys = kHttpKeys, .exactly_one = kMethodKeys};
 constinit const Map kTls{.name = "tls", .keys = kTlsKeys, .later = kTlsLater};
 constinit const Map kAuth{.name = "auth", .keys = kAuthKeys, .exactly_one = kSchemes};
 constinit const Map kBasic{.name = "basic", .keys = kCredentialsKeys};
@@ -307,6 +308,6 @@ constinit const Map kExtraction{.name = "extraction", .keys = kExtractionKeys, .
 constinit const Map kCode{.name = "code", .keys = kCodeKeys};
 constinit const Map kAction{.name = "action", .keys = kActionKeys, .later = kActionLater, .exactly_one = kActions};
 constinit const Map kStep{
-    .name = "step", .keys = kStepKeys, .later = kStepLater, .exactly_one = kWorks, .suffices = "metric"};
+    .name = "step", .keys = kStepKeys, .later = kStepLater, .exactly_one = kWorkKeys, .suffices = "metric"};
 
 }  // namespace bellwether::scenario::maps

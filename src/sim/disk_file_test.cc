@@ -14,8 +14,6 @@ using runtime::Runtime;
 using runtime::task;
 using testing::ElementsAre;
 
-constexpr runtime::OpenOptions kMake{.create = true, .write = true};
-
 struct Log {
   std::vector<std::string> lines;
   void add(std::string_view what, const Status& status) {

@@ -8,8 +8,6 @@
 namespace bellwether::sim {
 namespace {
 
-constexpr runtime::OpenOptions kMake{.create = true, .write = true};
-
 class DiskTest : public testing::Test {
  protected:
   explicit DiskTest(uint64_t seed = 1) : timeline_(seed), disk_(timeline_) {}

@@ -140,17 +140,17 @@ TEST_F(NodeTest, a_process_that_returns_has_ended) {
 
 // --- the runtime's primitives ----------------------------------------------------------------------------------------
 
-struct Log {
+struct NodeLog {
   std::vector<std::string> lines;
 };
 
-task<void> nap(Runtime& runtime, Log& log, Duration span, std::string name, Cancellation* cancel) {
+task<void> nap(Runtime& runtime, NodeLog& log, Duration span, std::string name, Cancellation* cancel) {
   const bool slept = co_await runtime.sleep(span, cancel);
   log.lines.push_back(name + (slept ? " slept" : " was woken"));
 }
 
 task<void> three_naps(Runtime& runtime, void* context) {
-  auto& log = *static_cast<Log*>(context);
+  auto& log = *static_cast<NodeLog*>(context);
   Scope scope;
   scope.spawn(nap(runtime, log, Duration::seconds(1), "short", scope.cancellation()));
   scope.spawn(nap(runtime, log, Duration::hours(1), "long", scope.cancellation()));
@@ -162,14 +162,14 @@ task<void> three_naps(Runtime& runtime, void* context) {
 }
 
 TEST_F(NodeTest, scopes_sleep_and_are_cancelled) {
-  Log log;
+  NodeLog log;
   node_.start(&three_naps, &log);
   world_.run_for(Duration::seconds(3));
   EXPECT_THAT(log.lines, ElementsAre("tiny slept", "short slept", "long was woken", "joined"));
 }
 
 TEST_F(NodeTest, a_scope_disappears_with_its_process) {
-  Log log;
+  NodeLog log;
   node_.start(&three_naps, &log);
   world_.run_for(Duration::millis(1500));
   node_.kill();

@@ -62,4 +62,6 @@ inline std::string pattern(std::size_t size) {
   return text;
 }
 
+inline constexpr runtime::OpenOptions kMake{.create = true, .write = true};
+
 }  // namespace bellwether::sim

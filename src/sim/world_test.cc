@@ -20,7 +20,7 @@ task<void> echo(std::unique_ptr<Stream> stream) {
   co_await write_all(*stream, received.text);
 }
 
-task<void> serve(Runtime& runtime, void*) {
+task<void> world_serve(Runtime& runtime, void*) {
   auto listener = runtime.listen({runtime::IpAddress::any(), 7}, {});
   Scope scope;
   while (true) {
@@ -54,7 +54,7 @@ Outcome live(uint64_t seed) {
   World world(seed);
   Node& server = world.add_node("server");
   int chats = 0;
-  server.start(&serve, nullptr);
+  server.start(&world_serve, nullptr);
   for (const char* name : {"a", "b", "c"}) world.add_node(name).start(&chat, &chats);
   world.network().set_links({.loss = 0.02, .duplicate = 0.01, .reorder = 0.05, .bytes_per_second = 10'000'000});
   for (int i = 0; i < 5; ++i) {
@@ -92,7 +92,7 @@ TEST(World, the_fingerprint_sees_a_single_packet) {
   const auto run = [](Duration chat_for) {
     World world(1);
     int chats = 0;
-    world.add_node("server").start(&serve, nullptr);
+    world.add_node("server").start(&world_serve, nullptr);
     world.add_node("a").start(&chat, &chats);
     world.run_for(chat_for);
     world.node(1).kill();

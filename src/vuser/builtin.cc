@@ -9,7 +9,7 @@
 namespace bellwether::vuser {
 namespace {
 
-constexpr std::string_view kHex = "0123456789abcdef";
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 constexpr std::string_view kDigits = "0123456789";
 constexpr std::string_view kLetters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
 constexpr std::string_view kLettersAndDigits = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
@@ -18,8 +18,8 @@ void append_hex(uint64_t bytes, Prng& prng, std::string& out) {
   uint64_t bits = 0;
   for (uint64_t i = 0; i < bytes; ++i) {
     if (i % 8 == 0) bits = prng.next();
-    out += kHex[(bits >> 4) & 15];
-    out += kHex[bits & 15];
+    out += kHexDigits[(bits >> 4) & 15];
+    out += kHexDigits[bits & 15];
     bits >>= 8;
   }
 }

@@ -34,7 +34,7 @@ bool carries(const Request& request, const std::string& secret) {
   return colon != std::string::npos && same_secret(pair.substr(colon + 1), secret);
 }
 
-Answer refuse(int status, const std::string& why) { return {.status = status, .body = why + "\n"}; }
+Answer guard_answer(int status, const std::string& why) { return {.status = status, .body = why + "\n"}; }
 
 }  // namespace
 
@@ -47,10 +47,10 @@ bool same_secret(const std::string& a, const std::string& b) {
 std::optional<Answer> RequestGuard::against_reading(const Request& request) const {
   const std::string host = lower(request.field("Host"));
   if (!rules_.hosts.empty() && std::find(rules_.hosts.begin(), rules_.hosts.end(), host) == rules_.hosts.end()) {
-    return refuse(421, "this page is not served under that name; --name HOST permits another one");
+    return guard_answer(421, "this page is not served under that name; --name HOST permits another one");
   }
   if (!rules_.bearer.empty() && !carries(request, rules_.bearer)) {
-    Answer answer = refuse(401, "say who you are: Authorization: Bearer SECRET, or the secret as password");
+    Answer answer = guard_answer(401, "say who you are: Authorization: Bearer SECRET, or the secret as password");
     answer.fields.emplace_back("WWW-Authenticate", "Basic realm=\"bellwether\", charset=\"UTF-8\"");
     return answer;
   }
@@ -64,14 +64,14 @@ std::optional<Answer> RequestGuard::against_acting(const Request& request, const
   const bool many = std::count_if(request.fields.begin(), request.fields.end(),
                                   [](const auto& field) { return iequals(field.first, "Origin"); }) > 1;
   const bool foreign = !origin.empty() && origin != "http://" + host && origin != "https://" + host;
-  if (many || foreign) return refuse(403, "this request comes from another page");
+  if (many || foreign) return guard_answer(403, "this request comes from another page");
   if (const std::string from = request.field("Sec-Fetch-Site"); !from.empty() && from != "same-origin") {
-    return refuse(403, "this request comes from another page");
+    return guard_answer(403, "this request comes from another page");
   }
   // No page can make a browser send this without having been let in by us.
   if (!rules_.bearer.empty() && credentials(request.field("Authorization"), "Bearer")) return std::nullopt;
   if (!same_secret(form_secret, rules_.form_secret)) {
-    return refuse(403, "the form is not from this page, or from before it was started again: load the page anew");
+    return guard_answer(403, "the form is not from this page, or from before it was started again: load the page anew");
   }
   return std::nullopt;
 }

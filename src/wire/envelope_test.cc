@@ -14,7 +14,7 @@ class EnvelopeTest : public testing::Test {
     header_.cluster = cluster_hash("flock", "test");
     header_.sender = node_hash("n1");
     Prng prng(1);
-    header_.session = SessionId::draw(at_ms(1'800'000'000'000), prng);
+    header_.session = SessionId::draw(wall_ms(1'800'000'000'000), prng);
     header_.number = 3;
     header_.tag = 77;
   }

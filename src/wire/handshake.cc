@@ -8,7 +8,7 @@
 namespace bellwether::wire {
 namespace {
 
-using Kind = EnvelopeHeader::Kind;
+using HeaderKind = EnvelopeHeader::Kind;
 
 tl::unexpected<Declined> declined(Refusal refusal, std::string detail) {
   return tl::unexpected<Declined>(Declined{refusal, std::move(detail)});
@@ -25,6 +25,28 @@ std::string described(const Announced& node) {
 }
 
 std::string a_role(Role role) { return (role == Role::kOperator ? "an " : "a ") + std::string(to_string(role)); }
+
+// The certificate that a node has shown, against what that node says of itself.
+Declined judge_claims(const std::vector<Claims>& claims, const Identity& other) {
+  const auto allows = [&](const Claims& one) { return claims_allow(one, other); };
+  if (std::any_of(claims.begin(), claims.end(), allows)) return {};
+  const auto fits = [&](const Claims& one) { return claims_allow_role(one, other); };
+  const std::string where = other.cluster + "/" + other.environment + "/" + other.datacenter;
+  const auto found = std::find_if(claims.begin(), claims.end(), fits);
+  if (found == claims.end()) {
+    return {Refusal::kCertificate,
+            "the certificate does not say that its node is " + a_role(other.role) + " of " + where};
+  }
+  if (found->node.empty()) {
+    return {Refusal::kCertificate,
+            "the certificate does not name its node, as it must: make one with the alternative name URI:bellwether://" +
+                where + "/role/" + std::string(to_string(other.role)) + "/node/" + other.node};
+  }
+  return {Refusal::kName,
+          "the certificate is that of '" + found->node + "', and its node calls itself '" + other.node +
+              "'; each node needs a certificate of its own, for the name in its settings",
+          {found->node, other.node}};
+}
 
 // In the order in which it is decided. `from` connects to `to`; one of them is this node.
 Declined judge(const HandshakeSettings& settings, const Announced& peer, bool peer_connects, const Proof& claims) {
@@ -47,10 +69,8 @@ Declined judge(const HandshakeSettings& settings, const Announced& peer, bool pe
   if (other.node == self.node) {
     return {Refusal::kOwnName, "this node is called '" + self.node + "' too; each node needs a name of its own"};
   }
-  const auto allows = [&](const Claims& some) { return claims_allow(some, other); };
-  if (claims && std::none_of(claims->begin(), claims->end(), allows)) {
-    return {Refusal::kCertificate, "the certificate does not say that its node is " + a_role(other.role) + " of " +
-                                       other.cluster + "/" + other.environment + "/" + other.datacenter};
+  if (claims) {
+    if (Declined unproven = judge_claims(*claims, other); unproven.refusal != Refusal::kNone) return unproven;
   }
   const Role from = peer_connects ? other.role : self.role;
   const Role to = peer_connects ? self.role : other.role;
@@ -74,7 +94,7 @@ std::vector<std::byte> envelope_of(const Keyring& keyring, EnvelopeHeader header
   return envelope;
 }
 
-EnvelopeHeader header_of(const HandshakeSettings& settings, Kind kind, KeyId key, const SessionId& session) {
+EnvelopeHeader header_of(const HandshakeSettings& settings, HeaderKind kind, KeyId key, const SessionId& session) {
   const Identity& self = settings.self.identity;
   return {.kind = kind,
           .key = key,
@@ -134,14 +154,14 @@ Agreement agreement(const HandshakeSettings& settings, Announced peer, const Pro
 Opener::Opener(const HandshakeSettings& settings, const Keyring& keyring, const SessionId& session)
     : settings_(settings), session_(session), key_(keyring.in_use()) {
   const auto text = encode_hello(settings.self);
-  hello_ = envelope_of(keyring, header_of(settings, Kind::kHello, key_, session), text, {});
+  hello_ = envelope_of(keyring, header_of(settings, HeaderKind::kHello, key_, session), text, {});
 }
 
 Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proof& claims) const {
   const HeaderRead read = read_header(answer);
   if (read.refusal != Refusal::kNone) return declined(read.refusal, "the answer to the hello is no envelope");
   const EnvelopeHeader& header = read.header;
-  if (header.kind != Kind::kWelcome && header.kind != Kind::kRefused) {
+  if (header.kind != HeaderKind::kWelcome && header.kind != HeaderKind::kRefused) {
     return declined(Refusal::kUnexpected, "the answer to the hello is neither a welcome nor a refusal");
   }
   const Digest hello = sha256(hello_);
@@ -151,7 +171,7 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
     return declined(opened, "the answer to the hello does not open with the secret in use, " + key_name(key_));
   }
   const Bytes text = envelope_text(answer);
-  if (header.kind == Kind::kRefused) {
+  if (header.kind == HeaderKind::kRefused) {
     const auto refused = decode_refused(text);
     if (!refused) return declined(Refusal::kGarbage, refused.error().message);
     for (std::size_t i = 0; i < kRefusalKinds; ++i) {
@@ -178,24 +198,24 @@ Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Key
   const HeaderRead read = read_header(hello);
   if (read.refusal != Refusal::kNone) return {{}, declined(read.refusal, "the first frame is no envelope")};
   const EnvelopeHeader& header = read.header;
-  if (header.kind != Kind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is no hello")};
+  if (header.kind != HeaderKind::kHello) return {{}, declined(Refusal::kUnexpected, "the first frame is no hello")};
   const Digest asked = sha256(hello);
   const Refusal opened = open(keyring, header, hello, {});
   if (opened != Refusal::kNone) return {{}, declined(opened, "a hello does not open with any secret that is known")};
 
-  const auto answer = [&](Kind kind, Bytes text) {
+  const auto answer = [&](HeaderKind kind, Bytes text) {
     return envelope_of(keyring, header_of(settings, kind, header.key, session), text, asked);
   };
   const auto refuse = [&](const Declined& why, const std::string& who) {
     const auto text = encode_refused({std::string(to_string(why.refusal)), why.detail});
-    return Answer{answer(Kind::kRefused, text), declined(why, who + why.detail)};
+    return Answer{answer(HeaderKind::kRefused, text), declined(why, who + why.detail)};
   };
   auto peer = decode_hello(envelope_text(hello));
   if (!peer) return refuse({Refusal::kGarbage, peer.error().message}, "");
   const Declined judged = judge(settings, *peer, true, claims);
   if (judged.refusal != Refusal::kNone) return refuse(judged, described(*peer) + ": ");
 
-  Answer accepted{answer(Kind::kWelcome, encode_hello(settings.self)), Agreed(Agreement{})};
+  Answer accepted{answer(HeaderKind::kWelcome, encode_hello(settings.self)), Agreed(Agreement{})};
   Agreement made = agreement(settings, std::move(*peer), claims, header.key);
   const ConnectionKeys keys =
       connection_keys(keyring, header.key, header.session, session, asked, sha256(accepted.frame));

@@ -9,8 +9,8 @@
 // acceptor must not act on the opener's hello until a first frame opens with them: a hello may be a copy of an old one.
 //
 // What is checked, in this order: the cluster, the environment, the major version, that it is not the node itself, the
-// certificate's claims where there is a certificate, the roles. Who has not shown that it knows the secret gets no
-// answer at all.
+// certificate's claims, the node's name among them, where there is a certificate, the roles. Who has not shown that it
+// knows the secret gets no answer at all.
 #pragma once
 
 #include <cstdint>

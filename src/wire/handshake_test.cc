@@ -11,7 +11,7 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-constexpr WallTime kNow = at_ms(1'800'000'000'000);
+constexpr WallTime kNow = wall_ms(1'800'000'000'000);
 
 class HandshakeTest : public testing::Test {
  protected:
@@ -158,18 +158,32 @@ TEST_F(HandshakeTest, a_node_does_not_talk_to_its_own_name) {
 }
 
 TEST_F(HandshakeTest, a_certificate_must_say_what_its_node_says) {
-  opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager}};
+  opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager, "w1"}};
   expect_refused(Refusal::kCertificate, "the certificate does not say that its node is a worker of flock/test/dc1");
   opener_claims_ = std::vector<Claims>();
   expect_refused(Refusal::kCertificate, "the certificate does not say");
-  opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager}, Claims{"flock", "test", "*", Role::kWorker}};
+  opener_claims_ = {Claims{"flock", "test", "dc1", Role::kManager, "w1"},
+                    Claims{"flock", "test", "*", Role::kWorker, "w1"}};
   meet();
   ASSERT_TRUE(at_acceptor_);
   EXPECT_TRUE(at_acceptor_->role_proven);
 }
 
+TEST_F(HandshakeTest, a_certificate_must_name_its_node) {
+  opener_claims_ = {Claims{"flock", "test", "dc1", Role::kWorker, "w2"}};
+  expect_refused(Refusal::kName, "the certificate is that of 'w2', and its node calls itself 'w1'");
+  expect_mismatch("w2", "w1");
+  opener_claims_ = {Claims{"flock", "test", "dc1", Role::kWorker, ""}};
+  expect_refused(Refusal::kCertificate, "URI:bellwether://flock/test/dc1/role/worker/node/w1");
+  opener_claims_.reset();
+  acceptor_claims_ = {Claims{"flock", "test", "*", Role::kManager, "m2"}};
+  meet();
+  ASSERT_FALSE(at_opener_);
+  EXPECT_EQ(at_opener_.error().refusal, Refusal::kName);
+}
+
 TEST_F(HandshakeTest, the_acceptors_certificate_is_checked_by_the_opener) {
-  acceptor_claims_ = {Claims{"flock", "test", "dc1", Role::kWorker}};
+  acceptor_claims_ = {Claims{"flock", "test", "dc1", Role::kWorker, "m1"}};
   meet();
   ASSERT_FALSE(at_opener_);
   EXPECT_EQ(at_opener_.error().refusal, Refusal::kCertificate);

@@ -77,22 +77,32 @@ std::optional<Claims> parse_claims(std::string_view uri) {
   static constexpr std::string_view kScheme = "bellwether://";
   if (!uri.starts_with(kScheme)) return std::nullopt;
   uri.remove_prefix(kScheme.size());
-  std::array<std::string_view, 5> parts;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
+  std::array<std::string_view, 7> parts;
+  std::size_t count = 0;
+  for (bool more = true; more; ++count) {
+    if (count == parts.size()) return std::nullopt;
     const auto slash = uri.find('/');
-    if ((slash == std::string_view::npos) != (i + 1 == parts.size())) return std::nullopt;
-    parts[i] = uri.substr(0, slash);
-    uri.remove_prefix(i + 1 == parts.size() ? uri.size() : slash + 1);
+    parts[count] = uri.substr(0, slash);
+    more = slash != std::string_view::npos;
+    if (more) uri.remove_prefix(slash + 1);
   }
+  const bool names_node = count == 7 && parts[5] == "node";
+  if (count != 5 && !names_node) return std::nullopt;
   const auto role = parse_role(parts[4]);
   const bool named = is_name(parts[0]) && is_name(parts[1]) && (parts[2] == "*" || is_name(parts[2]));
   if (!named || parts[3] != "role" || !role) return std::nullopt;
-  return Claims{std::string(parts[0]), std::string(parts[1]), std::string(parts[2]), *role};
+  const bool may_be_any = *role == Role::kClient || *role == Role::kOperator;
+  if (names_node && !is_name(parts[6]) && !(may_be_any && parts[6] == "*")) return std::nullopt;
+  return Claims{std::string(parts[0]), std::string(parts[1]), std::string(parts[2]), *role, std::string(parts[6])};
+}
+
+bool claims_allow_role(const Claims& claims, const Identity& identity) {
+  return claims.cluster == identity.cluster && claims.environment == identity.environment &&
+         (claims.datacenter == "*" || claims.datacenter == identity.datacenter) && claims.role == identity.role;
 }
 
 bool claims_allow(const Claims& claims, const Identity& identity) {
-  return claims.cluster == identity.cluster && claims.environment == identity.environment &&
-         (claims.datacenter == "*" || claims.datacenter == identity.datacenter) && claims.role == identity.role;
+  return claims_allow_role(claims, identity) && (claims.node == "*" || claims.node == identity.node);
 }
 
 }  // namespace bellwether::wire

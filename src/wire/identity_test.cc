@@ -54,26 +54,49 @@ TEST(Hashes, tell_a_cluster_from_its_environment) {
 }
 
 TEST(Claims, are_read_from_a_uri) {
-  const auto claims = parse_claims("bellwether://flock/prod/dc1/role/worker");
+  const auto claims = parse_claims("bellwether://flock/prod/dc1/role/worker/node/w1");
   ASSERT_TRUE(claims);
-  EXPECT_TRUE(claims_allow(*claims, {"flock", "prod", "dc1", "any", Role::kWorker}));
-  EXPECT_FALSE(claims_allow(*claims, {"flock", "prod", "dc1", "any", Role::kManager}));
-  EXPECT_FALSE(claims_allow(*claims, {"flock", "prod", "dc2", "any", Role::kWorker}));
-  EXPECT_FALSE(claims_allow(*claims, {"flock", "test", "dc1", "any", Role::kWorker}));
-  EXPECT_FALSE(claims_allow(*claims, {"herd", "prod", "dc1", "any", Role::kWorker}));
+  EXPECT_TRUE(claims_allow(*claims, {"flock", "prod", "dc1", "w1", Role::kWorker}));
+  EXPECT_FALSE(claims_allow(*claims, {"flock", "prod", "dc1", "w1", Role::kManager}));
+  EXPECT_FALSE(claims_allow(*claims, {"flock", "prod", "dc2", "w1", Role::kWorker}));
+  EXPECT_FALSE(claims_allow(*claims, {"flock", "test", "dc1", "w1", Role::kWorker}));
+  EXPECT_FALSE(claims_allow(*claims, {"herd", "prod", "dc1", "w1", Role::kWorker}));
+  EXPECT_FALSE(claims_allow(*claims, {"flock", "prod", "dc1", "w2", Role::kWorker}));
+  EXPECT_TRUE(claims_allow_role(*claims, {"flock", "prod", "dc1", "w2", Role::kWorker}));
 }
 
 TEST(Claims, a_star_is_good_in_every_datacenter) {
-  const auto claims = parse_claims("bellwether://flock/prod/*/role/gate");
+  const auto claims = parse_claims("bellwether://flock/prod/*/role/gate/node/g1");
   ASSERT_TRUE(claims);
-  EXPECT_TRUE(claims_allow(*claims, {"flock", "prod", "dc7", "any", Role::kGate}));
+  EXPECT_TRUE(claims_allow(*claims, {"flock", "prod", "dc7", "g1", Role::kGate}));
+}
+
+TEST(Claims, any_name_is_good_for_those_who_only_ask) {
+  for (const Role role : {Role::kClient, Role::kOperator}) {
+    const auto claims = parse_claims("bellwether://flock/prod/*/role/" + std::string(to_string(role)) + "/node/*");
+    ASSERT_TRUE(claims);
+    EXPECT_TRUE(claims_allow(*claims, {"flock", "prod", "dc1", "anybody", role}));
+  }
+  for (const char* role : {"gate", "manager", "worker"}) {
+    EXPECT_FALSE(parse_claims("bellwether://flock/prod/*/role/" + std::string(role) + "/node/*")) << role;
+  }
+}
+
+TEST(Claims, without_a_name_they_allow_nothing) {
+  const auto claims = parse_claims("bellwether://flock/prod/dc1/role/worker");
+  ASSERT_TRUE(claims);
+  EXPECT_TRUE(claims_allow_role(*claims, {"flock", "prod", "dc1", "w1", Role::kWorker}));
+  EXPECT_FALSE(claims_allow(*claims, {"flock", "prod", "dc1", "w1", Role::kWorker}));
 }
 
 TEST(Claims, anything_else_claims_nothing) {
-  for (const char* bad : {"", "bellwether://", "https://flock/prod/dc1/role/worker",
-                          "bellwether://flock/prod/dc1/worker", "bellwether://flock/prod/dc1/role/boss",
-                          "bellwether://flock/prod/dc1/role/worker/", "bellwether://*/p/d/role/gate",
-                          "bellwether://flock/prod/dc1/roll/worker", "bellwether://flock//dc1/role/worker"}) {
+  for (const char* bad :
+       {"", "bellwether://", "https://flock/prod/dc1/role/worker", "bellwether://flock/prod/dc1/worker",
+        "bellwether://flock/prod/dc1/role/boss", "bellwether://flock/prod/dc1/role/worker/",
+        "bellwether://*/p/d/role/gate", "bellwether://flock/prod/dc1/roll/worker",
+        "bellwether://flock//dc1/role/worker", "bellwether://flock/prod/dc1/role/worker/node/",
+        "bellwether://flock/prod/dc1/role/worker/node", "bellwether://flock/prod/dc1/role/worker/name/w1",
+        "bellwether://flock/prod/dc1/role/worker/node/w1/w2"}) {
     EXPECT_FALSE(parse_claims(bad)) << bad;
   }
 }

@@ -20,7 +20,10 @@ std::string_view to_string(Refusal refusal) {
     case Refusal::kVersion: return "version";
     case Refusal::kRole: return "role";
     case Refusal::kCertificate: return "certificate";
+    case Refusal::kName: return "name";
     case Refusal::kOwnName: return "own_name";
+    case Refusal::kSender: return "sender";
+    case Refusal::kUnknownMessage: return "unknown_message";
     case Refusal::kUnexpected: return "unexpected";
     case Refusal::kTimeout: return "timeout";
     case Refusal::kCrowded: return "crowded";

@@ -20,18 +20,21 @@ enum class Refusal : uint8_t {
   kUnknownKey,   // sealed with a secret that is not in the keyring
   kForged,       // does not open: wrong secret, or changed on the way
   // About somebody who knows the secret:
-  kReplayed,     // seen before, or too old for the window
-  kUnproven,     // of a session that has not shown yet that it is there now; it is asked to
-  kBomb,         // would inflate beyond the limits
-  kCluster,      // of another cluster
-  kEnvironment,  // of another environment
-  kVersion,      // of another major version of the protocol
-  kRole,         // its role may not connect to this one
-  kCertificate,  // its certificate does not say what it says
-  kOwnName,      // it has this node's own name
-  kUnexpected,   // authentic, but not what comes at this point of the protocol
-  kTimeout,      // an incomplete frame or handshake that was given up
-  kCrowded,      // no room for one more
+  kReplayed,        // seen before, or too old for the window
+  kUnproven,        // of a session that has not shown yet that it is there now; it is asked to
+  kBomb,            // would inflate beyond the limits
+  kCluster,         // of another cluster
+  kEnvironment,     // of another environment
+  kVersion,         // of another major version of the protocol
+  kRole,            // its role may not connect to this one
+  kCertificate,     // its certificate does not say what it says
+  kName,            // its certificate is that of another node
+  kOwnName,         // it has this node's own name
+  kSender,          // a message that is not for its sender to send
+  kUnknownMessage,  // one that this version does not know
+  kUnexpected,      // authentic, but not what comes at this point of the protocol
+  kTimeout,         // an incomplete frame or handshake that was given up
+  kCrowded,         // no room for one more
 };
 inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::kCrowded) + 1;
 
@@ -39,7 +42,7 @@ inline constexpr std::size_t kRefusalKinds = static_cast<std::size_t>(Refusal::k
 std::string_view to_string(Refusal refusal);
 
 // What did not fit, of a refusal that compares two names: of the cluster, of the environment, the roles of the opener
-// and the acceptor. Else empty. The second of the first two, and the first of the last, come from the other end.
+// and the acceptor, the node's name in its certificate and in its hello. Else empty.
 struct Mismatch {
   std::string expected;
   std::string received;

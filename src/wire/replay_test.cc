@@ -46,7 +46,7 @@ class ReplayGuardTest : public testing::Test {
     EnvelopeHeader header;
     header.sender = sender;
     Prng prng(start);
-    header.session = SessionId::draw(at_ms(0), prng);
+    header.session = SessionId::draw(wall_ms(0), prng);
     header.number = number;
     header.tag = tag;
     return header;

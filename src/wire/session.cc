@@ -10,10 +10,10 @@
 namespace bellwether::wire {
 namespace {
 
-using Kind = MessageHeader::Kind;
+using MessageKind = MessageHeader::Kind;
 
 constexpr unsigned kSlotBits = 16;
-constexpr std::size_t kKeep = 64 * 1024;  // of a buffer for rare big messages
+constexpr std::size_t kKeepBuffer = 64 * 1024;  // of a buffer for rare big messages
 // What cannot be refused (answers without a body, pongs) may exceed the bytes of its class by this.
 constexpr std::size_t kBareMax = 512 * 1024;
 
@@ -21,7 +21,7 @@ std::size_t slot_of(RequestId id) { return id & ((1U << kSlotBits) - 1); }
 
 void shrink(std::vector<std::byte>& buffer) {
   buffer.clear();
-  if (buffer.capacity() > kKeep) buffer = {};
+  if (buffer.capacity() > kKeepBuffer) buffer = {};
 }
 
 }  // namespace
@@ -50,11 +50,11 @@ Status Session::queue(MessageHeader header, Instant expires, Bytes body, bool co
     return fail(Errc::kExhausted, "too much waits to be sent on this connection; the other end reads too slowly");
   }
   queues_[static_cast<std::size_t>(header.priority)].push(header, expires, body);
-  if (deflated_.capacity() > kKeep) deflated_ = {};
+  if (deflated_.capacity() > kKeepBuffer) deflated_ = {};
   return {};
 }
 
-void Session::queue_bare(Kind kind, Priority priority, RequestId id, uint16_t type) {
+void Session::queue_bare(MessageKind kind, Priority priority, RequestId id, uint16_t type) {
   const auto i = static_cast<std::size_t>(priority);
   if (queues_[i].size() > limits_.queued_max[i] + kBareMax) {
     overrun_ = true;
@@ -74,8 +74,9 @@ Result<RequestId> Session::request(Instant deadline, const Outgoing& message, vo
   }
   const std::size_t slot = free_.back();
   const RequestId id = (sequence_ + 1) << kSlotBits | slot;
-  const auto queued = queue({.kind = Kind::kRequest, .priority = message.priority, .type = message.type, .id = id},
-                            deadline, message.body, message.compress);
+  const auto queued =
+      queue({.kind = MessageKind::kRequest, .priority = message.priority, .type = message.type, .id = id}, deadline,
+            message.body, message.compress);
   if (!queued) return tl::unexpected(queued.error());
   free_.pop_back();
   ++sequence_;
@@ -92,14 +93,14 @@ bool Session::respond(RequestId id, ReplyStatus status, Bytes body, bool compres
   served_[slot].id = 0;
   --serving_;
   const MessageHeader header{
-      .kind = Kind::kResponse, .priority = priority, .type = static_cast<uint16_t>(status), .id = id};
+      .kind = MessageKind::kResponse, .priority = priority, .type = static_cast<uint16_t>(status), .id = id};
   if (queue(header, Instant::never(), body, compress)) return true;
-  queue_bare(Kind::kResponse, priority, id, static_cast<uint16_t>(ReplyStatus::kBusy));
+  queue_bare(MessageKind::kResponse, priority, id, static_cast<uint16_t>(ReplyStatus::kBusy));
   return true;
 }
 
 Status Session::send(const Outgoing& message) {
-  return queue({.kind = Kind::kOneWay, .priority = message.priority, .type = message.type}, Instant::never(),
+  return queue({.kind = MessageKind::kOneWay, .priority = message.priority, .type = message.type}, Instant::never(),
                message.body, message.compress);
 }
 
@@ -114,7 +115,7 @@ bool Session::cancel(RequestId id) {
   const std::size_t slot = slot_of(id);
   if (id == 0 || slot >= slots_.size() || slots_[slot].id != id) return false;
   release(slot);
-  queue_bare(Kind::kCancel, Priority::kControl, id);
+  queue_bare(MessageKind::kCancel, Priority::kControl, id);
   return true;
 }
 
@@ -122,10 +123,10 @@ bool Session::cancel(RequestId id) {
 void Session::say_goodbye() {
   if (closing_) return;
   closing_ = true;
-  queue_bare(Kind::kGoodbye, Priority::kBulk, 0);
+  queue_bare(MessageKind::kGoodbye, Priority::kBulk, 0);
 }
 
-void Session::show_life() { queue_bare(Kind::kPing, Priority::kLeadership, 0); }
+void Session::show_life() { queue_bare(MessageKind::kPing, Priority::kLeadership, 0); }
 
 Refusal Session::receive(Instant now, Bytes text, Inbound& inbound) {
   inbound = {};
@@ -151,7 +152,7 @@ Refusal Session::receive(Instant now, Bytes text, Inbound& inbound) {
 // Puts pieces together. The common message has one, and is not copied.
 Refusal Session::assemble(const MessageHeader& header, Bytes piece, MessageHeader& whole, Bytes& body, bool& complete) {
   Unfinished& unfinished = unfinished_[static_cast<std::size_t>(header.priority)];
-  const bool goes_on = header.kind == Kind::kPiece;
+  const bool goes_on = header.kind == MessageKind::kPiece;
   if (goes_on != unfinished.open) return Refusal::kUnexpected;
   if (!goes_on && !header.more) {
     if (unfinished.body.capacity() > 0) shrink(unfinished.body);
@@ -183,18 +184,18 @@ Refusal Session::deliver(Instant now, const MessageHeader& header, Bytes body, I
   inbound.id = header.id;
   inbound.body = body;
   switch (header.kind) {
-    case Kind::kRequest: return take_request(now, header, inbound);
-    case Kind::kResponse: take_response(header, inbound); break;
-    case Kind::kOneWay: inbound.kind = Inbound::Kind::kOneWay; break;
-    case Kind::kCancel: take_cancel(header, inbound); break;
-    case Kind::kPing: queue_bare(Kind::kPong, Priority::kLeadership, 0); break;
-    case Kind::kPong: break;
-    case Kind::kGoodbye:
+    case MessageKind::kRequest: return take_request(now, header, inbound);
+    case MessageKind::kResponse: take_response(header, inbound); break;
+    case MessageKind::kOneWay: inbound.kind = Inbound::Kind::kOneWay; break;
+    case MessageKind::kCancel: take_cancel(header, inbound); break;
+    case MessageKind::kPing: queue_bare(MessageKind::kPong, Priority::kLeadership, 0); break;
+    case MessageKind::kPong: break;
+    case MessageKind::kGoodbye:
       peer_closing_ = true;
       say_goodbye();
       inbound.kind = Inbound::Kind::kGoodbye;
       break;
-    case Kind::kPiece: return Refusal::kGarbage;  // as the first of a message
+    case MessageKind::kPiece: return Refusal::kGarbage;  // as the first of a message
   }
   return Refusal::kNone;
 }
@@ -203,7 +204,7 @@ Refusal Session::take_request(Instant now, const MessageHeader& header, Inbound&
   const std::size_t slot = slot_of(header.id);
   if (header.id >> kSlotBits == 0) return Refusal::kGarbage;
   if (slot >= limits_.serving_max) {
-    queue_bare(Kind::kResponse, header.priority, header.id, static_cast<uint16_t>(ReplyStatus::kBusy));
+    queue_bare(MessageKind::kResponse, header.priority, header.id, static_cast<uint16_t>(ReplyStatus::kBusy));
     return Refusal::kNone;
   }
   if (slot >= served_.size()) served_.resize(slot + 1);

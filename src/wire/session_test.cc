@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 
+#include "base/time_testing.h"
 #include "wire/sealed_stream.h"
 #include "wire/wire_testing.h"
 
@@ -11,8 +12,6 @@ namespace {
 
 using testing::ElementsAre;
 using Kind = Inbound::Kind;
-
-constexpr Instant at(int64_t ms) { return Instant::from_ns(ms * 1'000'000); }
 
 struct Heard {
   Kind kind;
@@ -28,13 +27,13 @@ struct Heard {
 // Two ends whose frames are carried by hand.
 class SessionTest : public testing::Test {
  protected:
-  static std::vector<std::byte> frame(Session& from, Instant now = at(0)) {
+  static std::vector<std::byte> frame(Session& from, Instant now = at_ms(0)) {
     std::vector<std::byte> text(kStreamTextMax);
     text.resize(from.next_frame(now, text));
     return text;
   }
   // Carries everything that waits at one end to the other, and gives what it brought.
-  std::vector<Heard> carry(Session& from, Session& to, Instant now = at(0)) {
+  std::vector<Heard> carry(Session& from, Session& to, Instant now = at_ms(0)) {
     std::vector<Heard> heard;
     while (true) {
       const auto text = frame(from, now);
@@ -48,31 +47,31 @@ class SessionTest : public testing::Test {
     }
   }
   RequestId ask(Session& from, std::string_view body, Priority priority = Priority::kNormal,
-                Instant deadline = at(1000), void* context = nullptr) {
+                Instant deadline = at_ms(1000), void* context = nullptr) {
     auto asked = from.request(deadline, {.type = 9, .priority = priority, .body = as_bytes(body)}, context);
     EXPECT_TRUE(asked) << asked.error().message;
     return asked ? *asked : 0;
   }
   void remake(const SessionLimits& limits) {
-    a_ = Session(limits, limits.serving_max, at(0));
-    b_ = Session(limits, limits.serving_max, at(0));
+    a_ = Session(limits, limits.serving_max, at_ms(0));
+    b_ = Session(limits, limits.serving_max, at_ms(0));
   }
 
-  Session a_{SessionLimits(), 1024, at(0)};
-  Session b_{SessionLimits(), 1024, at(0)};
+  Session a_{SessionLimits(), 1024, at_ms(0)};
+  Session b_{SessionLimits(), 1024, at_ms(0)};
   Refusal last_ = Refusal::kNone;
 };
 
 TEST_F(SessionTest, a_request_is_answered_to_whoever_asked) {
   int context = 0;
-  const RequestId id = ask(a_, "what?", Priority::kControl, at(250), &context);
+  const RequestId id = ask(a_, "what?", Priority::kControl, at_ms(250), &context);
   const auto asked = carry(a_, b_);
   ASSERT_EQ(asked.size(), 1U);
   EXPECT_EQ(asked[0].kind, Kind::kRequest);
   EXPECT_EQ(asked[0].type, 9);
   EXPECT_EQ(asked[0].body, "what?");
   EXPECT_EQ(asked[0].priority, Priority::kControl);
-  EXPECT_EQ(asked[0].deadline, at(250));
+  EXPECT_EQ(asked[0].deadline, at_ms(250));
   EXPECT_EQ(b_.serving(), 1U);
   ASSERT_TRUE(b_.respond(id, ReplyStatus::kOk, as_bytes("that")));
   EXPECT_FALSE(b_.respond(id, ReplyStatus::kOk, as_bytes("again"))) << "once";
@@ -101,10 +100,10 @@ TEST_F(SessionTest, a_lease_passes_a_report_that_is_half_sent) {
   const std::string report(500'000, 'r');
   ASSERT_TRUE(a_.send({.type = 1, .priority = Priority::kBulk, .body = as_bytes(report)}));
   Inbound inbound;
-  ASSERT_EQ(b_.receive(at(0), frame(a_), inbound), Refusal::kNone);
+  ASSERT_EQ(b_.receive(at_ms(0), frame(a_), inbound), Refusal::kNone);
   EXPECT_EQ(inbound.kind, Kind::kNothing) << "one piece of many";
   ask(a_, "lease", Priority::kLeadership);
-  ASSERT_EQ(b_.receive(at(0), frame(a_), inbound), Refusal::kNone);
+  ASSERT_EQ(b_.receive(at_ms(0), frame(a_), inbound), Refusal::kNone);
   EXPECT_EQ(inbound.kind, Kind::kRequest) << "the next frame is the lease";
   const auto rest = carry(a_, b_);
   ASSERT_EQ(rest.size(), 1U);
@@ -122,15 +121,15 @@ TEST_F(SessionTest, classes_go_in_their_order) {
 
 TEST_F(SessionTest, an_answer_that_does_not_come_is_given_up_at_its_deadline) {
   int context = 0;
-  const RequestId id = ask(a_, "what?", Priority::kNormal, at(100), &context);
+  const RequestId id = ask(a_, "what?", Priority::kNormal, at_ms(100), &context);
   carry(a_, b_);
   Session::Expired expired;
-  EXPECT_EQ(a_.next_deadline(), at(100));
-  EXPECT_FALSE(a_.next_expired(at(99), expired));
-  ASSERT_TRUE(a_.next_expired(at(100), expired));
+  EXPECT_EQ(a_.next_deadline(), at_ms(100));
+  EXPECT_FALSE(a_.next_expired(at_ms(99), expired));
+  ASSERT_TRUE(a_.next_expired(at_ms(100), expired));
   EXPECT_EQ(expired.id, id);
   EXPECT_EQ(expired.context, &context);
-  EXPECT_FALSE(a_.next_expired(at(100), expired));
+  EXPECT_FALSE(a_.next_expired(at_ms(100), expired));
   const auto told = carry(a_, b_);
   ASSERT_EQ(told.size(), 1U);
   EXPECT_EQ(told[0].kind, Kind::kCancelled);
@@ -149,12 +148,12 @@ TEST_F(SessionTest, an_answer_that_crosses_the_cancellation_is_counted_and_dropp
 }
 
 TEST_F(SessionTest, a_request_that_expired_in_the_queue_is_never_sent) {
-  ask(a_, "old", Priority::kNormal, at(10));
-  ask(a_, "new", Priority::kNormal, at(1000));
-  const auto heard = carry(a_, b_, at(20));
+  ask(a_, "old", Priority::kNormal, at_ms(10));
+  ask(a_, "new", Priority::kNormal, at_ms(1000));
+  const auto heard = carry(a_, b_, at_ms(20));
   ASSERT_EQ(heard.size(), 1U);
   EXPECT_EQ(heard[0].body, "new");
-  EXPECT_EQ(heard[0].deadline, at(1000)) << "and tells how long it still has";
+  EXPECT_EQ(heard[0].deadline, at_ms(1000)) << "and tells how long it still has";
 }
 
 TEST_F(SessionTest, what_was_given_up_before_it_came_is_not_served) {
@@ -173,14 +172,14 @@ TEST_F(SessionTest, requests_under_way_have_a_number) {
   remake({.asking_max = 3, .serving_max = 2});
   ask(a_, "1");
   ask(a_, "2");
-  const auto third = a_.request(at(1000), {.type = 9}, nullptr);
+  const auto third = a_.request(at_ms(1000), {.type = 9}, nullptr);
   ASSERT_FALSE(third) << "the other end takes two";
   EXPECT_EQ(third.error().code, Errc::kExhausted);
 }
 
 TEST_F(SessionTest, a_peer_that_asks_for_more_than_it_was_told_is_answered_busy) {
-  Session greedy(SessionLimits(), 1024, at(0));
-  Session small({.serving_max = 2}, 1024, at(0));
+  Session greedy(SessionLimits(), 1024, at_ms(0));
+  Session small({.serving_max = 2}, 1024, at_ms(0));
   for (int i = 0; i < 5; ++i) ask(greedy, "x");
   EXPECT_EQ(carry(greedy, small).size(), 2U);
   const auto answers = carry(small, greedy);
@@ -202,8 +201,8 @@ TEST_F(SessionTest, a_queue_that_is_full_refuses_and_the_more_urgent_ones_still_
 
 TEST_F(SessionTest, a_slow_reader_gets_answers_without_bodies_and_is_broken_off_in_the_end) {
   const std::string body(1 << 20, 'b');
-  Session reader({.asking_max = 65'536, .serving_max = 8}, 65'536, at(0));
-  Session server({.serving_max = 65'536}, 8, at(0));
+  Session reader({.asking_max = 65'536, .serving_max = 8}, 65'536, at_ms(0));
+  Session server({.serving_max = 65'536}, 8, at_ms(0));
   std::vector<RequestId> ids;
   for (int i = 0; i < 60'000; ++i) ids.push_back(ask(reader, "x", Priority::kNormal, Instant::never()));
   carry(reader, server);
@@ -239,12 +238,12 @@ TEST_F(SessionTest, a_compressed_body_arrives_as_it_was) {
 TEST_F(SessionTest, a_goodbye_lets_everything_under_way_finish) {
   const RequestId id = ask(a_, "last");
   a_.say_goodbye();
-  EXPECT_EQ(a_.request(at(1000), {.type = 9}, nullptr).error().code, Errc::kClosed);
+  EXPECT_EQ(a_.request(at_ms(1000), {.type = 9}, nullptr).error().code, Errc::kClosed);
   const auto heard = carry(a_, b_);
   ASSERT_EQ(heard.size(), 2U);
   EXPECT_EQ(heard[0].body, "last");
   EXPECT_EQ(heard[1].kind, Kind::kGoodbye);
-  EXPECT_EQ(b_.request(at(1000), {.type = 9}, nullptr).error().code, Errc::kClosed);
+  EXPECT_EQ(b_.request(at_ms(1000), {.type = 9}, nullptr).error().code, Errc::kClosed);
   EXPECT_FALSE(a_.finished() || b_.finished());
   b_.respond(id, ReplyStatus::kOk, as_bytes("bye"));
   const auto answered = carry(b_, a_);
@@ -254,23 +253,23 @@ TEST_F(SessionTest, a_goodbye_lets_everything_under_way_finish) {
 }
 
 TEST_F(SessionTest, silence_is_asked_about_and_then_given_up) {
-  EXPECT_EQ(a_.next_deadline(), at(5000));
-  EXPECT_TRUE(a_.keep_alive(at(4999)));
+  EXPECT_EQ(a_.next_deadline(), at_ms(5000));
+  EXPECT_TRUE(a_.keep_alive(at_ms(4999)));
   EXPECT_FALSE(a_.wants_to_send());
-  EXPECT_TRUE(a_.keep_alive(at(5000)));
+  EXPECT_TRUE(a_.keep_alive(at_ms(5000)));
   EXPECT_TRUE(a_.wants_to_send());
-  EXPECT_EQ(a_.next_deadline(), at(15'000));
-  carry(a_, b_, at(5000));
-  EXPECT_FALSE(a_.keep_alive(at(15'000))) << "nothing came back";
-  carry(b_, a_, at(14'000));
-  EXPECT_TRUE(a_.keep_alive(at(15'000))) << "a pong did";
+  EXPECT_EQ(a_.next_deadline(), at_ms(15'000));
+  carry(a_, b_, at_ms(5000));
+  EXPECT_FALSE(a_.keep_alive(at_ms(15'000))) << "nothing came back";
+  carry(b_, a_, at_ms(14'000));
+  EXPECT_TRUE(a_.keep_alive(at_ms(15'000))) << "a pong did";
 }
 
 TEST_F(SessionTest, when_the_connection_ends_every_request_is_given_back_once) {
   int first = 0;
   int second = 0;
-  ask(a_, "1", Priority::kNormal, at(100), &first);
-  ask(a_, "2", Priority::kNormal, at(100), &second);
+  ask(a_, "1", Priority::kNormal, at_ms(100), &first);
+  ask(a_, "2", Priority::kNormal, at_ms(100), &second);
   std::vector<void*> contexts;
   Session::Expired taken;
   while (a_.take_any(taken)) contexts.push_back(taken.context);
@@ -285,15 +284,15 @@ Refusal told(Session& session, const MessageHeader& header, std::string_view bod
   encode_message_header(header, text.data());
   std::memcpy(text.data() + kMessageHeaderBytes, body.data(), body.size());
   Inbound inbound;
-  return session.receive(at(0), text, inbound);
+  return session.receive(at_ms(0), text, inbound);
 }
 
 TEST_F(SessionTest, texts_that_are_no_messages_are_refused) {
   Inbound inbound;
-  EXPECT_EQ(a_.receive(at(0), from_hex("010203"), inbound), Refusal::kTruncated);
-  EXPECT_EQ(a_.receive(at(0), from_hex("00000000000000000000000000000000"), inbound), Refusal::kGarbage);
-  EXPECT_EQ(a_.receive(at(0), from_hex("09000000000000000000000000000000"), inbound), Refusal::kGarbage);
-  EXPECT_EQ(a_.receive(at(0), from_hex("01f00000000000000000000000000000"), inbound), Refusal::kGarbage);
+  EXPECT_EQ(a_.receive(at_ms(0), from_hex("010203"), inbound), Refusal::kTruncated);
+  EXPECT_EQ(a_.receive(at_ms(0), from_hex("00000000000000000000000000000000"), inbound), Refusal::kGarbage);
+  EXPECT_EQ(a_.receive(at_ms(0), from_hex("09000000000000000000000000000000"), inbound), Refusal::kGarbage);
+  EXPECT_EQ(a_.receive(at_ms(0), from_hex("01f00000000000000000000000000000"), inbound), Refusal::kGarbage);
 }
 
 TEST_F(SessionTest, pieces_that_do_not_belong_together_are_refused) {
@@ -324,13 +323,13 @@ TEST_F(SessionTest, ids_that_nobody_gave_change_nothing) {
 }
 
 RC_GTEST_PROP(Session, every_request_ends_exactly_once_whatever_happens, ()) {
-  Session a({.asking_max = 8, .serving_max = 8}, 8, at(0));
-  Session b({.asking_max = 8, .serving_max = 8}, 8, at(0));
+  Session a({.asking_max = 8, .serving_max = 8}, 8, at_ms(0));
+  Session b({.asking_max = 8, .serving_max = 8}, 8, at_ms(0));
   std::vector<RequestId> open;
   std::vector<RequestId> serving;
   std::size_t asked = 0;
   std::size_t ended = 0;
-  Instant now = at(0);
+  Instant now = at_ms(0);
   std::vector<std::byte> text(kStreamTextMax);
   const auto carry_one = [&](Session& from, Session& to) {
     const std::size_t size = from.next_frame(now, text);

@@ -46,6 +46,6 @@ inline HandshakeSettings node_of(const std::string& node, Role role) {
   return settings;
 }
 
-constexpr WallTime at_ms(int64_t ms) { return {ms * 1'000'000}; }
+constexpr WallTime wall_ms(int64_t ms) { return {ms * 1'000'000}; }
 
 }  // namespace bellwether::wire

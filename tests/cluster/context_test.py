@@ -136,13 +136,13 @@ class Context(contexts.Test):
     def test_what_is_wrong_is_said_with_the_remedy(self):
         cluster = self.contexts()
         cluster.start("a", context={"jobs": 0})
-        self.assertEqual(cluster.running.pop("a").popen.wait(20), 104)
+        self.assertEqual(cluster.running.pop("a").wait(), 104)
         self.assertIn("a.yaml:1:", (cluster.folder / "a.log").read_text())
         cluster.start("a", context={"cluster_health_treshold": 0.5})
-        self.assertEqual(cluster.running.pop("a").popen.wait(20), 104)
+        self.assertEqual(cluster.running.pop("a").wait(), 104)
         self.assertIn("cluster_health_threshold", (cluster.folder / "a.log").read_text())
         cluster.start("a", context={"serve": True, "queue_drain_timeout": "2m"})
-        self.assertEqual(cluster.running.pop("a").popen.wait(20), 104)
+        self.assertEqual(cluster.running.pop("a").wait(), 104)
         self.assertIn("longer than context_failover_timeout", (cluster.folder / "a.log").read_text())
         self.start(cluster)
         leader = self.context_leader(cluster)
@@ -222,7 +222,7 @@ class Context(contexts.Test):
                     self.start(cluster, leader, first=False)
                 elif number % 3 == 1:
                     target = others[number % 2]
-                    until(f"{target} leads", lambda: self.context(cluster, leader, "transfer", target)[0] == 0, 120)
+                    until(f"{target} leads", lambda: self.context(cluster, leader, "transfer", target)[0] == 0)
                     second = self.context_leader(cluster, [target])
                 else:
                     cluster.world.cut(leader, others)
@@ -230,7 +230,7 @@ class Context(contexts.Test):
                     cluster.world.heal()
                 until("some are kept", lambda: load.acknowledged > 6)
             acknowledged += load.acknowledged
-            cluster.all_alive(seconds=60)
+            cluster.all_alive()
             leader = self.context_leader(cluster, other_than=leader if number % 3 else None)
             self.all_done(cluster, leader)
             print(f"failovers {number + 1}, requests acknowledged {acknowledged}, lost {len(self.kept)}, "

@@ -36,7 +36,7 @@ class Delegated(nodes.Test):
             self.assertEqual(cluster.metric(name, "bellwether_node_term"), term)
         cluster.running[leader].kill()
         rest = [name for name in cluster.names if name != leader]
-        second, higher = cluster.agreed(rest, other_than=leader, seconds=40)
+        second, higher = cluster.agreed(rest, other_than=leader)
         self.assertGreater(higher, term)
         cluster.start(leader)
         cluster.all_alive()
@@ -61,7 +61,7 @@ class ByEtcd(Delegated):
         leader, term = cluster.agreed()
         etcd.kill()
         until("the end of the term", lambda: cluster.said(leader, "deposed"))
-        until("no leader", lambda: all(cluster.leader(name) is None for name in cluster.names), 40)
+        until("no leader", lambda: all(cluster.leader(name) is None for name in cluster.names))
         for name in cluster.voters:
             until("the reason", lambda name=name: "has not answered" in cluster.page(name, "/readyz")[1])
             self.assertIn("has not answered", cluster.operator(name, "quorum", json_too=False)[1])
@@ -80,12 +80,12 @@ class ByEtcd(Delegated):
         self.assertEqual(cluster.operator(other, "transfer", "--to", "nobody")[0], 1)
         self.assertIn("leads already", cluster.operator(other, "transfer", "--to", leader)[1])
         until("the transfer", lambda: cluster.operator(other, "transfer", "--to", heir)[0] == 0)
-        found, higher = cluster.agreed(other_than=leader, seconds=40)
+        found, higher = cluster.agreed(other_than=leader)
         self.assertEqual(found, heir)
         self.assertGreater(higher, term)
         code, answer = cluster.operator(heir, "leave", "--node", f"{cluster.world[heir].ipv4}:9000")
         self.assertEqual(code, 0, answer)
-        self.assertEqual(cluster.running[heir].popen.wait(20), 0)
+        self.assertEqual(cluster.running[heir].wait(), 0)
         rest = [name for name in cluster.names if name != heir]
         self.assertGreater(cluster.agreed(rest, other_than=heir)[1], higher)
         until("its leaving", lambda: all(cluster.members(name)[heir] == "left" for name in rest))
@@ -101,7 +101,7 @@ class ByEtcd(Delegated):
             until("its standing back",
                   lambda name=name: cluster.ask(name, "quorum")["stands_back"] == "'a' has a higher priority")
         cluster.running["a"].kill()
-        self.assertEqual(cluster.agreed(["b", "c"], seconds=60)[0], "c")
+        self.assertEqual(cluster.agreed(["b", "c"])[0], "c")
 
     def test_nobody_stands_beside_a_node_that_votes(self):
         cluster, _ = self.led_by(Etcd, managers=2, first="b", more={"b": {"voters": ["b"], "leadership": "quorum",
@@ -114,7 +114,7 @@ class ByEtcd(Delegated):
         until("its standing back", lambda: "'b' leaves it to quorum" in cluster.ask("a", "quorum")["stands_back"])
         self.assertIsNone(cluster.leader("a"))
         cluster.running["b"].stop()
-        self.assertEqual(cluster.agreed(["a"], seconds=40)[0], "a")
+        self.assertEqual(cluster.agreed(["a"])[0], "a")
 
 
     def test_the_store_can_be_named_on_the_command_line(self):
@@ -125,10 +125,10 @@ class ByEtcd(Delegated):
         cluster = self.cluster(1)
         for url, reason in (("file:/srv/lease", "all nodes"), ("etcds://10.0.0.5?ca=none.pem", "none.pem")):
             cluster.start("a", voters=[], leadership=url)
-            self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+            self.assertEqual(cluster.running["a"].wait(), 104)
             self.assertIn(reason, cluster.running["a"].tail())
         cluster.start("a", voters=[], leadership="etcd://10.0.0.5", leadership_lease="1s")
-        self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+        self.assertEqual(cluster.running["a"].wait(), 104)
         self.assertIn("needs at least 2", cluster.running["a"].tail())
 
 

@@ -26,8 +26,8 @@ class Disturbed(nodes.Test):
         before = cluster.changes(leader[0])
         received = 'bellwether_datagrams_total{direction="received"}'
         start = cluster.metric("w1", received)
-        until("some time of the nodes", lambda: cluster.metric("w1", received) > start + 60)
-        self.assertGreater(cluster.metric("w1", 'bellwether_refused_total{reason="replayed"}'), 10)
+        until("some time of the nodes", lambda: cluster.metric("w1", received) > start + 30)
+        until("doubled ones", lambda: cluster.metric("w1", 'bellwether_refused_total{reason="replayed"}') > 10)
         cluster.world.clear()
         cluster.all_alive()
         self.assertEqual((cluster.agreed(), cluster.changes(leader[0])), (leader, before))
@@ -37,12 +37,12 @@ class Disturbed(nodes.Test):
         leader, _ = cluster.settled()
         rest = [name for name in cluster.names if name != leader]
         # It stands still for longer than its lease again and again.
-        cluster.running[leader].starve(share=0.3, period=2)
+        cluster.running[leader].starve(share=0.3, period=8)
         cluster.agreed(rest, other_than=leader)
         for _ in range(30):
             self.assertEqual(self.two_at_once(cluster), [])
         cluster.running[leader].feed()
-        cluster.all_alive(seconds=60)
+        cluster.all_alive()
         cluster.agreed()
 
     def test_a_follower_that_gets_little_of_the_processor_deposes_nobody(self):
@@ -52,9 +52,9 @@ class Disturbed(nodes.Test):
         cluster.running[slow].starve(share=0.2, period=0.3)
         heard = 'bellwether_datagrams_total{direction="received"}'
         start = cluster.metric(leader, heard)
-        until("some time of the nodes", lambda: cluster.metric(leader, heard) > start + 60)
+        until("some time of the nodes", lambda: cluster.metric(leader, heard) > start + 30)
         cluster.running[slow].feed()
-        cluster.all_alive(seconds=60)
+        cluster.all_alive()
         self.assertEqual(cluster.agreed(), (leader, term))
 
 
@@ -63,21 +63,18 @@ class Overloaded(nodes.Test):
         cluster = self.cluster(3).start()
         leader, _ = cluster.settled()
         still = next(name for name in cluster.names if name != leader)
-        self.assertEqual(cluster.metric(still, "bellwether_load_state"), 0)
+        until("it is well", lambda: cluster.metric(still, "bellwether_load_state") == 0)
+        before = len(cluster.said(still, "load_changed"))
         cluster.running[still].pause()
         until("its death", lambda: cluster.members(leader)[still] == "dead")
-        heard = 'bellwether_datagrams_total{direction="received"}'
-        start = cluster.metric(leader, heard)
-        until("some time of the others", lambda: cluster.metric(leader, heard) > start + 12)
         cluster.running[still].resume()
 
         def changes():
-            return [(one["state"], one["reason"]) for one in cluster.said(still, "load_changed")]
-        until(lambda: f"a change for the worse and one for the better; {changes()}",
-              lambda: len(changes()) > 1 and changes()[-1] == ("healthy", ""))
-        self.assertEqual(changes()[0], ("overloaded", "latency"))
+            return [(one["state"], one["reason"]) for one in cluster.said(still, "load_changed")[before:]]
+        until(lambda: f"a change for the worse; {changes()}", lambda: ("overloaded", "latency") in changes())
+        until(lambda: f"one for the better; {changes()}", lambda: changes()[-1] == ("healthy", ""))
         cluster.all_alive()
-        self.assertEqual(cluster.metric(still, "bellwether_load_state"), 0)
+        until("it is well", lambda: cluster.metric(still, "bellwether_load_state") == 0)
         taken = dict((labels["urgency"], count) for labels, count in
                      cluster.samples(still, "bellwether_messages_admitted_total"))
         self.assertGreater(taken["critical"], 0)
@@ -103,7 +100,7 @@ class Clocks(nodes.Test):
             self.step(cluster, follower, -seconds)
             sent = 'bellwether_datagrams_total{direction="sent"}'
             start = cluster.metric(leader, sent)
-            until("some time of the nodes", lambda start=start: cluster.metric(leader, sent) > start + 20)
+            until("some time of the nodes", lambda start=start: cluster.metric(leader, sent) > start + 10)
             cluster.all_alive()
             self.assertEqual(cluster.agreed(), (leader, term))
         # Who starts again with its clock far behind is let in by those who knew its earlier life, and votes.

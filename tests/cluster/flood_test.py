@@ -103,7 +103,7 @@ class Flood(nodes.Test):
             return {labels["reason"]: count for labels, count in
                     cluster.samples(victim, "bellwether_refused_total")}
         until(lambda: f"the garbage; {refused()}", lambda: all(refused().get(reason, 0) >= count
-                                                               for reason, count in wanted.items()), seconds=60)
+                                                               for reason, count in wanted.items()))
         # While it goes on: all are there, and one leads. One may be suspected, for its answers drown among the garbage;
         # it is heard before that becomes a verdict.
         for name in cluster.names:

@@ -42,12 +42,12 @@ class InEtcd(jobs.Test):
         cluster.under_load(client, 2)
         etcd.kill()
         for name in cluster.voters:
-            until("the reason", lambda name=name: cluster.page(name, "/readyz")[0] == 503, 40)
+            until("the reason", lambda name=name: cluster.page(name, "/readyz")[0] == 503)
         etcd.start()
         code, result = client.finish()
         self.assertEqual(code, jobs.PASS, client.printed())
         self.assertEqual(result["totals"]["requests"], 600)
-        until("readiness", lambda: all(cluster.page(name, "/readyz")[0] == 200 for name in cluster.voters), 60)
+        until("readiness", lambda: all(cluster.page(name, "/readyz")[0] == 200 for name in cluster.voters))
         code, result = cluster.run(cluster.scenario(rate=20, seconds=2)).finish()
         self.assertEqual((code, result["totals"]["requests"]), (jobs.PASS, 40), "it takes jobs again")
 

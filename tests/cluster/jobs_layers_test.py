@@ -56,7 +56,7 @@ class Layers(jobs.Test):
         cluster.under_load(client, 2)
         for name in cluster.voters:
             cluster.running[name].kill()
-        until("the first layer has ended", lambda: not cluster.children("w1") and not cluster.children("w2"), 30)
+        until("the first layer has ended", lambda: not cluster.children("w1") and not cluster.children("w2"))
         cluster.start(*cluster.voters)
         code, result = client.finish(120)
         self.assertEqual(code, jobs.PASS)

@@ -46,7 +46,7 @@ class Cuts(jobs.Test):
     def test_a_worker_that_no_manager_reaches_makes_extra_load_that_nobody_counts(self):
         cluster = self.cluster(3, workers=3)
         cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=16))
+        client = cluster.run(cluster.scenario(seconds=40))
         cluster.under_load(client, 2)
         cluster.world.cut("w2", [name for name in cluster.names if name != "w2"])
         until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
@@ -57,7 +57,7 @@ class Cuts(jobs.Test):
         code, result = client.finish()
         self.assertEqual(code, jobs.LOST)
         [lost] = result["lost"]
-        missing = 960 - result["totals"]["requests"]
+        missing = 2400 - result["totals"]["requests"]
         self.assertGreater(missing, 0)
         self.assertLessEqual(missing, (lost["to"] - lost["from"]) * 20 + 20)
         self.assertEqual({one["name"]: one["state"] for one in result["generators"]},
@@ -102,7 +102,7 @@ class BadLinks(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 360)
         # Both begin at one instant of their own clocks, wherever they are told from. The last answer may be late.
-        self.assertLess(sum(point["covered_s"] for point in result["series"]), 6.5, result["series"])
+        self.assertLess(sum(point["covered_s"] for point in result["series"]), 12, result["series"])
         self.assertEqual(cluster.arrived(), 360)
 
 

@@ -169,7 +169,7 @@ class Signed(jobs.Test):
         process = place.start(cluster.binary, "worker", "--config", cluster.settings("w1"), "--trust-keys", "empty.pub",
                               "--set", "name=w9", "--set", f"listen={place.ipv4}:9100", "--set", "http=127.0.0.1:9101",
                               "--set", f"data={cluster.folder}/w9.data", log=cluster.folder / "w9.log")
-        code, said = process.popen.wait(jobs.PATIENCE), process.log.read_text()
+        code, said = process.wait(), process.log.read_text()
         self.assertEqual(code, jobs.WRONG, said)
         self.assertIn("empty.pub' has no public key", said)
 

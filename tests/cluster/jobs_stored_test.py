@@ -69,7 +69,7 @@ class Stored(jobs.Test):
     def test_the_manager_that_has_the_job_is_killed_and_the_run_is_stored_whole(self):
         cluster = self.cluster(3, workers=3)
         leader, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=14, step={"metric": {"sent": 1}}, more={
+        client = cluster.run(cluster.scenario(seconds=24, step={"metric": {"sent": 1}}, more={
             "metrics": {"sent": "counter"}}))
         cluster.under_load(client, 2)
         cluster.running[leader].kill()

@@ -88,7 +88,7 @@ class Teardown(jobs.Test):
     def test_it_goes_on_elsewhere_when_its_worker_dies(self):
         cluster = self.cluster(1, workers=2)
         cluster.at_work()
-        client = cluster.run(self.scenario(cluster, tidy="/delay/5s"))
+        client = cluster.run(self.scenario(cluster, tidy="/delay/10s"))
         cluster.under_load(client, 2)
         self.tearing_down(cluster, client)
         [name] = until("a share of it", lambda: [one for one in ("w1", "w2") if cluster.children(one)])

@@ -24,20 +24,20 @@ class Certificates(Certified, nodes.Test):
         other = Authority(cluster.folder, "stranger")
         unfit = {"w1": (self.certified(cluster, "w1", "of-a-stranger", authority=other),
                         "unable to get local issuer certificate", "tlsv1 alert unknown ca"),
-                 "w2": (self.certified(cluster, "w2", "of-a-manager", claim=self.claim("manager")),
+                 "w2": (self.certified(cluster, "w2", "of-a-manager", claim=self.claim("manager", "w2")),
                         "the certificate does not say that its node is a worker of flock/default/default",
                         "the certificate does not say that its node is a worker of flock/default/default"),
                  "w3": (self.certified(cluster, "w3", "of-yesterday", days=-1),
                         "certificate has expired", "certificate expired"),
-                 "w4": (self.certified(cluster, "w4", "of-a-herd", claim=self.claim("worker", "herd")),
+                 "w4": (self.certified(cluster, "w4", "of-a-herd", claim=self.claim("worker", "w4", "herd")),
                         "the certificate does not say that its node is a worker of flock/default/default",
                         "the certificate does not say that its node is a worker of flock/default/default"),
                  "w5": ({}, "", "that wants a certificate (tls.certificate)")}
         for number, (name, (tls, here, there)) in enumerate(unfit.items(), 1):
             with self.subTest(name):
-                # Long enough for a third try: a node tells of refusals once a second.
-                cluster.start(name, tls=tls, join_limit="2200ms")
-                self.assertEqual(cluster.running[name].popen.wait(20), 1)
+                # Long enough for some tries: a node tells of refusals once a second.
+                cluster.start(name, tls=tls, join_limit="5s")
+                self.assertEqual(cluster.running[name].wait(), 1)
                 self.assertIn(there, cluster.running[name].tail())
                 self.assertGreaterEqual(cluster.metric("a", 'bellwether_refused_total{reason="certificate"}'), number)
                 if tls:
@@ -133,7 +133,7 @@ class Secrets(nodes.Test):
 
         # One that was away meanwhile has the old secret still. It is told what may be wrong, and is let in afterwards.
         cluster.start("w2", join_limit="15s")
-        self.assertEqual(cluster.running["w2"].popen.wait(60), 1)
+        self.assertEqual(cluster.running["w2"].wait(), 1)
         self.assertIn("as a node does whose secret is another one", cluster.running["w2"].tail())
         cluster.start("w2", secret={"file": str(new)})
         cluster.all_alive([*running, "w2"])
@@ -149,7 +149,7 @@ class Secrets(nodes.Test):
         away = next(name for name in cluster.names if name != leader[0])
         asker = next(name for name in cluster.names if name not in (leader[0], away))
         cluster.running[away].pause()
-        code, text = cluster.operator(asker, "keys", "rotate", "--secret-file", new, "--timeout", "300ms",
+        code, text = cluster.operator(asker, "keys", "rotate", "--secret-file", new, "--timeout", "3s",
                                       json_too=False)
         self.assertEqual(code, 1, text)
         self.assertIn(f"'{away}'", text)

@@ -35,7 +35,7 @@ class VoteTrust(voting.Test):
             cluster.operator(cluster.agreed()[0], "elect", "--force")
             of_b = {one["name"]: one for one in (cluster.ask("b", "votes") or {"nodes": []})["nodes"]}
             return of_b if of_b and all(one["took_part"] for one in of_b.values()) else None
-        stood = until("all have taken part", seen, 40)
+        stood = until("all have taken part", seen)
         self.assertIn("and the operator has attested it nothing", stood["a"]["doubt"])
         self.assertEqual(stood["b"]["capabilities"], ["admin_election"])
         self.assertEqual(stood["c"]["doubt"], "")
@@ -49,10 +49,10 @@ class VoteTrust(voting.Test):
                                     (self.attest(cluster, key, "a", name="herd"), "for the cluster herd/default"),
                                     (self.attest(cluster, other, "a"), "the operator's key has not signed")):
             self.start(cluster, "a", vote={"operator_key": public}, agent={"attestation": attestation})
-            self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+            self.assertEqual(cluster.running["a"].wait(), 104)
             self.assertIn(reason, cluster.running["a"].tail())
         self.start(cluster, "a", agent={"attestation": attestation})
-        self.assertEqual(cluster.running["a"].popen.wait(20), 104)
+        self.assertEqual(cluster.running["a"].wait(), 104)
         self.assertIn("checked with 'vote.operator_key', which is missing", cluster.running["a"].tail())
 
     def test_a_bad_reputation_costs_votes_also_after_a_restart_of_who_remembers(self):
@@ -79,7 +79,7 @@ class VoteTrust(voting.Test):
             seen = {one["name"]: one for one in (cluster.ask(follower, "votes") or {"nodes": []})["nodes"]}
             could = seen and all(seen[name]["stood"] and not seen[name]["doubt"] for name in ("a", admin))
             return seen if could and seen[follower]["voted_for"] else None
-        seen = until("it could choose", chosen, 40)
+        seen = until("it could choose", chosen)
         # After split votes chance decides who stands: a may have served a term meanwhile, to its credit.
         self.assertIn(seen["a"]["penalty"], (0.5, 0.25))
         self.assertGreater(seen["a"]["score"], seen[admin]["score"])
@@ -91,9 +91,9 @@ class VoteTrust(voting.Test):
         admin, _ = cluster.agreed()
         far, near = (name for name in cluster.voters if name != admin)
         cluster.world.cut([far], [admin, near])
-        until("it hears no majority", lambda: (cluster.ask(far, "votes") or {}).get("in_minority"), 40)
+        until("it hears no majority", lambda: (cluster.ask(far, "votes") or {}).get("in_minority"))
         self.assertEqual([one["name"] for one in cluster.ask(far, "votes")["unheard"]], sorted([admin, near]))
-        until("it is not heard", lambda: [one["name"] for one in cluster.ask(near, "votes")["unheard"]] == [far], 40)
+        until("it is not heard", lambda: [one["name"] for one in cluster.ask(near, "votes")["unheard"]] == [far])
         self.assertFalse(cluster.ask(near, "votes")["in_minority"])
         self.assertIn("HEARS NO MAJORITY", cluster.operator(far, "votes", json_too=False)[1])
         self.assertEqual(cluster.metric(far, "bellwether_vote_in_minority"), 1)
@@ -101,7 +101,7 @@ class VoteTrust(voting.Test):
         cluster.says(far, "with itself it hears 1 of 3 voters, a minority")
         cluster.world.heal()
         until("all are heard again", lambda: not any((cluster.ask(name, "votes") or {"unheard": [1]})["unheard"]
-                                                     for name in cluster.voters), 40)
+                                                     for name in cluster.voters))
         cluster.says(far, f"hears '{near}' again")
 
         def stands():
@@ -109,7 +109,7 @@ class VoteTrust(voting.Test):
             cluster.operator(cluster.agreed()[0], "elect", "--force")
             seen = {one["name"]: one for one in (cluster.ask(far, "votes") or {"nodes": []})["nodes"]}
             return seen.get(admin) if seen.get(admin, {}).get("stood") else None
-        self.assertEqual(until("the admin has stood", stands, 40)["penalty"], 0)
+        self.assertEqual(until("the admin has stood", stands)["penalty"], 0)
 
 
 if __name__ == "__main__":

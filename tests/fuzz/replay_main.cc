@@ -43,7 +43,7 @@ void save_current(int signal_number) {
 std::vector<fs::path> inputs_of(const fs::path& path) {
   if (!fs::is_directory(path)) return {path};
   std::vector<fs::path> files;
-  for (const auto& entry : fs::directory_iterator(path)) {
+  for (const auto& entry : fs::recursive_directory_iterator(path)) {
     if (entry.is_regular_file()) files.push_back(entry.path());
   }
   std::sort(files.begin(), files.end());

@@ -15,6 +15,8 @@ import check_docs  # noqa: E402
 import check_format  # noqa: E402
 import check_includes  # noqa: E402
 import check_ledger  # noqa: E402
+import links  # noqa: E402
+import check_names  # noqa: E402
 import check_periods  # noqa: E402
 import check_scopes  # noqa: E402
 import check_sources  # noqa: E402
@@ -125,6 +127,42 @@ class Sources(TreeTest):
     def test_a_forgotten_source_is_refused(self):
         self.refuses(check_sources.check, {"src/base/CMakeLists.txt": "module(NAME base SOURCES aa.cc) # a.cc",
                                            "src/base/a.cc": ""}, "src/base/a.cc")
+
+
+class Links(unittest.TestCase):
+    ROOMS = {"bw_base": ("base.a", []), "bw_wire": ("wire.a", ["bw_base"]), "bw_node": ("node.a", ["bw_wire"])}
+    DEFINED = {"bw_base": {"time"}, "bw_wire": {"frame"}, "bw_node": {"run"}}
+
+    def complaints(self, **needed):
+        return links.check(self.ROOMS, self.DEFINED, {"bw_base": set(), "bw_wire": set(), "bw_node": set()} |
+                                 {f"bw_{room}": symbols for room, symbols in needed.items()})
+
+    def test_dependencies_and_theirs_are_accepted_and_so_is_what_no_room_defines(self):
+        self.assertEqual(self.complaints(node={"frame", "time", "malloc"}, wire={"time"}), [])
+
+    def test_a_symbol_of_another_room_is_refused(self):
+        found = self.complaints(wire={"run"}, base={"frame"})
+        self.assertEqual(len(found), 2)
+        self.assertIn("bw_base needs bw_wire", found[0])
+        self.assertIn("bw_wire needs bw_node", found[1])
+
+
+class Names(TreeTest):
+    LISTING = {"src/base/CMakeLists.txt": "module(NAME base\n SOURCES a.cc b.cc\n TESTS c_test.cc)\n"}
+
+    def sources(self, a, b):
+        return self.LISTING | {"src/base/a.cc": f"namespace {{\n{a}\n}}  // namespace\n",
+                               "src/base/b.cc": f"namespace {{\n{b}\n}}  // namespace\n"}
+
+    def test_names_that_differ_overloads_and_the_same_alias_are_accepted(self):
+        self.accepts(check_names.check, self.sources("constexpr int kA = 1;", "constexpr int kB = 1;"))
+        self.accepts(check_names.check, self.sources("int size(int a) {", "int size(const A& a) {"))
+        self.accepts(check_names.check, self.sources("using J = a::J;", "using J = a::J;"))
+
+    def test_the_same_name_in_two_sources_is_refused(self):
+        for a, b in (("constexpr int kA = 1;", "constexpr char kA[] = {1};"), ("struct A {", "class A {"),
+                     ("int size(int a) {", "bool size(int b) {")):
+            self.refuses(check_names.check, self.sources(a, b), "also names something in")
 
 
 class Format(TreeTest):

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 from lib import product
+from lib.product import PATIENCE
 
 EXAMPLE = product.ROOT / "examples/leadership/policy.yaml"
 
@@ -53,7 +54,7 @@ class Fleet(product.Test):
         return self.write("lease.json", json.dumps({"leader_id": holder, "leader_epoch": epoch,
                                                     "last_heartbeat": ago(seconds), "ttl_ms": 180000}))
 
-    def eventually(self, what, holds, seconds=30):
+    def eventually(self, what, holds, seconds=PATIENCE):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
             if holds():
@@ -138,14 +139,14 @@ class Watch(Fleet):
 
     def end(self, process):
         process.send_signal(signal.SIGTERM)
-        self.assertEqual(process.wait(30), 0)
+        self.assertEqual(process.wait(PATIENCE), 0)
         self.eventually("the end of all that was started", lambda: not any(lives(pid) for pid in self.pids()))
 
     def test_a_process_that_dies_is_started_again_and_counted(self):
         process = self.watch("exit 3")
-        self.eventually("a second start", lambda: len(self.pids()) == 2)
+        self.eventually("a second start", lambda: len(self.pids()) >= 2)
         self.assertIn("exit code 3", self.said.wait_for("dead"))
-        self.eventually("the count", lambda: self.state()["restarts_last_hour"] == 1)
+        self.eventually("the count", lambda: self.state()["restarts_last_hour"] >= 1)
         self.end(process)
 
     def test_a_process_that_lives_without_a_heartbeat_is_frozen_and_ended_with_its_group(self):

@@ -77,7 +77,9 @@ class Library(local_nodes.Test):
         lines = [json.loads(line) for line in (self.dir / "windows").read_text().splitlines()]
         windows = {round(one["t"] * 10): one for one in lines if "t" in one}
         self.assertEqual(list(windows), list(range(min(windows), max(windows) + 1)))
-        self.assertEqual(sum(one["requests"] for one in windows.values()), lines[-1]["total"]["requests"])
+        # Whoever comes late has the whole total, and no windows of before: there are 4 requests in each.
+        missed = lines[-1]["total"]["requests"] - sum(one["requests"] for one in windows.values())
+        self.assertIn(missed, range(4 * min(windows) + 1))
         self.assertLessEqual(lines[-1]["total"]["requests"], 120)
         self.assertGreaterEqual(len(windows), 25)
         status = self.bellwether("job", "status", job, *options, "--steps", "--series", "--json")

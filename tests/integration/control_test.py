@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from lib import product
+from lib.product import PATIENCE
 from lib.server import Server, response
 
 NO, WRONG, SIGNAL = 1, 104, 105
@@ -36,7 +37,7 @@ class Control(product.Test):
         return process
 
     def until(self, true, process):
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while not true():
             self.assertLess(time.monotonic(), deadline, "that never came")
             self.assertIsNone(process.poll(), "the run has ended")
@@ -99,7 +100,7 @@ class Control(product.Test):
     def test_what_a_killed_run_left_is_taken_away(self):
         process = self.begin(scenario(self.server.url))
         process.kill()
-        process.communicate(timeout=30)
+        process.communicate(timeout=PATIENCE)
         folder = self.folder / "runtime" / "bellwether"
         self.assertEqual(len(list(folder.iterdir())), 1)
         self.assertIn("no local run", self.ctl("last", "stop", code=NO).err)

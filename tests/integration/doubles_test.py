@@ -10,7 +10,7 @@ import time
 
 from lib import product
 from lib.certificates import Authority
-from lib.daemon import until
+from lib.daemon import PATIENCE, until
 from lib.kubeconfig import in_cluster, kubeconfig, service_account
 from lib.kubernetes import ALL_VERBS, Kubernetes
 
@@ -46,7 +46,7 @@ class Double(product.Test):
 
     def ask(self, method, path, value=None, token=None, tls=None, kind="application/json"):
         connection = (http.client.HTTPSConnection if tls else http.client.HTTPConnection)(
-            "127.0.0.1", self.kubernetes.port, timeout=20, **({"context": tls} if tls else {}))
+            "127.0.0.1", self.kubernetes.port, timeout=PATIENCE, **({"context": tls} if tls else {}))
         try:
             headers = {"Content-Type": kind, **({"Authorization": f"Bearer {token}"} if token else {})}
             connection.request(method, path, None if value is None else json.dumps(value), headers)
@@ -158,7 +158,7 @@ class Objects(Double):
 
 class Watches(Double):
     def watch(self, query):
-        connection = http.client.HTTPConnection("127.0.0.1", self.kubernetes.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.kubernetes.port, timeout=PATIENCE)
         self.addCleanup(connection.close)
         connection.request("GET", f"{LEASES}?watch=1&{query}")
         response = connection.getresponse()

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from lib import product
-from lib.daemon import free_port, listens, until
+from lib.daemon import PATIENCE, free_port, listens, until
 from lib.redis import Redis
 
 
@@ -44,7 +44,7 @@ class Drill(product.Test):
 
     def drill(self, policy, *arguments):
         # A store and processes that share two cores with everything else answer late.
-        return self.start("drill", policy, "--loop", "r", "--store-p99", "2s", "--report", self.report, *arguments)
+        return self.start("drill", policy, "--loop", "r", "--store-p99", "5s", "--report", self.report, *arguments)
 
     def read(self):
         return json.loads(self.report.read_text())
@@ -106,7 +106,7 @@ class Drill(product.Test):
         errors = product.Reader(process.stderr)
         errors.wait_for("round 1 of")
         process.send_signal(signal.SIGINT)
-        self.assertEqual(process.wait(timeout=20), 105)
+        self.assertEqual(process.wait(timeout=PATIENCE), 105)
         self.assertTrue(self.read()["interrupted"])
         self.assertGreaterEqual(len(self.read()["rounds"]), 1)
         until("no process of the drill", lambda: not [p for p in self.processes() if b"redis" not in p.read_bytes()])
@@ -188,7 +188,7 @@ class Attached(Drill):
         self.assertEqual(len(set(killed)), 2)
         for name, process in self.found.items():
             if name in killed:
-                self.assertEqual(process.wait(timeout=10), -signal.SIGKILL)
+                self.assertEqual(process.wait(timeout=PATIENCE), -signal.SIGKILL)
             else:
                 self.assertIsNone(process.poll())
         self.assertIn("not known", run.out)
@@ -226,6 +226,7 @@ class Attached(Drill):
         acts, who = self.folder / "acts", self.act_on()
         self.contenders(2, tick=f'r=test -e {who} || echo "$BELLWETHER_HOLDER $BELLWETHER_EPOCH {acts}" >{who}; '
                                 f"{product.binary} drill-act {acts} 200")
+        until("acts under the first epoch", lambda: acts.exists() and acts.stat().st_size > 0)
         run = self.attached("--rounds", "1", "--acts", acts, *self.pids)
         report = self.read()
         self.assertEqual(run.code, 2, f"{run}\n{report}")

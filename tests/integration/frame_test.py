@@ -3,6 +3,7 @@
 together."""
 
 from lib import product
+from lib.product import PATIENCE
 from lib.server import Server, response
 
 
@@ -45,7 +46,7 @@ teardown: {steps: {clean: {http: {post: /clean}}}}
 """)), "--ui", "ci")
         product.Reader(process.stderr).wait_for("running")
         product.interrupt(process)
-        process.wait(30)
+        process.wait(PATIENCE)
         self.assertEqual(process.returncode, product.SIGNAL)
         self.assertEqual(self.paths()[-1], "/clean")
         self.assertEqual(self.paths().count("/clean"), 1)

@@ -14,18 +14,21 @@ from lib.daemon import until
 from lib.foreign import Foreign
 
 CANDIDATES = 64
+REFRESH_S = 3
 KILLING = float(os.environ.get("BW_LOCK_SECONDS", 6))
 
 
 class BesideNipLe(leading.Test):
     """The product and a foreign program share one key, in both orders."""
 
+    default_ttl = "4s"  # less than the age at which the other program takes a claim away: two refreshes
+
     @property
     def nip_le(self):
-        return self.flock + "?profile=nip-le&refresh=700ms"
+        return self.flock + f"?profile=nip-le&refresh={REFRESH_S}s"
 
     def join(self, id):
-        program = Foreign("nip_le", "--dir", self.folder / "locks", "--key", "key", "--refresh", "0.7", "--id", id)
+        program = Foreign("nip_le", "--dir", self.folder / "locks", "--key", "key", "--refresh", REFRESH_S, "--id", id)
         self.addCleanup(program.__exit__)
         return program
 
@@ -85,6 +88,8 @@ class BesideNipLe(leading.Test):
 
 
 class Many(leading.Test):
+    default_ttl = "3s"
+
     def test_no_two_ever_act_at_once_whoever_is_killed(self):
         """The outside observer is the file to which the commands of all leaders write."""
         chance = random.Random(64)
@@ -95,19 +100,22 @@ class Many(leading.Test):
         numbers = itertools.count()
         crowd = [join() for _ in range(CANDIDATES)]
         until("a first leader", lambda: leading.acts(self.folder / "acts"))
-        end = time.monotonic() + KILLING
-        while time.monotonic() < end:
+        def terms():
+            return len({epoch for epoch, _ in leading.acts(self.folder / "acts")})
+
+        begun = time.monotonic()
+        while time.monotonic() < begun + KILLING:
             leaders = [one for one in crowd if one.all("elected")]
             victim = chance.choice(leaders if leaders and chance.random() < 0.7 else crowd)
             os.kill(victim.pid, signal.SIGKILL)
             crowd.remove(victim)
             crowd.append(join())
             time.sleep(chance.uniform(0.02, 0.3))
+        until("an act of a later leader", lambda: terms() > 1)
         history = leading.acts(self.folder / "acts")
         self.assertEqual(leading.overlaps(history), [])
-        terms = len({epoch for epoch, _ in history})
-        self.assertGreater(terms, 1, "the leader never changed")
-        print(f"{next(numbers)} processes in {KILLING:g} s, {terms} terms, {len(history)} acts", file=sys.__stderr__)
+        print(f"{next(numbers)} processes in {time.monotonic() - begun:.0f} s, {terms()} terms, {len(history)} acts",
+              file=sys.__stderr__)
         last = len(history)
         until("a leader among those left", lambda: len(leading.acts(self.folder / "acts")) > last)
 

@@ -6,6 +6,7 @@ import threading
 import time
 
 from lib import product
+from lib.product import PATIENCE
 from lib.server import Server, chunked, response
 
 
@@ -181,17 +182,19 @@ third: {after: second, http: {get: /third}}
 workflows:
   busy:
     vus: 1
-    duration: 400ms
+    duration: 4s
     steps:
       name: {{action: {{set: {{host: "no host"}}}}}}
       get: {{after: name, http: {{get: "http://${{name.host}}/"}}}}
   calm:
+    executor: per-vu-iterations
     vus: 1
-    duration: 400ms
+    iterations: 12
+    maxDuration: 4s
     steps: {{get: {{http: {{get: "{self.server.url}/calm"}}}}}}
 """, "--cores", "1")
         self.assertEqual(set(run.result["steps"]["busy.get"]["errors"]), {"template"})
-        self.assertGreater(run.result["steps"]["calm.get"]["count"], 10)
+        self.assertEqual(run.result["steps"]["calm.get"]["count"], 12)
         self.assertEqual(run.result["steps"]["calm.get"]["failed"], 0)
 
     def test_values_last_for_one_iteration(self):
@@ -314,7 +317,7 @@ use: {after: token, http: {get: /use, headers: {X-User: "${vu}-${iteration}", X-
 
     def test_a_connection_is_kept_for_its_user(self):
         run = self.one("a: {http: {get: /a}}\nb: {after: a, http: {get: /b}}",
-                       workflow="vus: 3\n    duration: 300ms\n    pacing: 30ms")
+                       workflow="vus: 3\n    duration: 1500ms\n    pacing: 30ms")
         self.assertGreater(run.totals["requests"], 20)
         self.assertEqual(self.server.connections, 3)
 
@@ -324,19 +327,19 @@ use: {after: token, http: {get: /use, headers: {X-User: "${vu}-${iteration}", X-
         self.assertGreaterEqual(run.totals["iterations"], 2)
 
     def test_think_time_is_between_steps_and_in_no_measured_time(self):
-        run = self.one("a: {http: {get: /a}, think: 300ms}\nb: {after: a, http: {get: /b}, think: 10ms..20ms}")
-        self.assertGreaterEqual(self.asked("/b").at - self.asked("/a").at, 0.29)
+        run = self.one("a: {http: {get: /a}, think: 1s}\nb: {after: a, http: {get: /b}, think: 10ms..20ms}")
+        self.assertGreaterEqual(self.asked("/b").at - self.asked("/a").at, 0.99)
         steps = run.result["steps"]
-        self.assertLess(steps["w.a"]["service_ms"]["max"], 290)
-        self.assertLess(steps["w.b"]["service_ms"]["max"], 290)
-        self.assertGreaterEqual(run.result["workflows"][0]["iteration_ms"]["max"], 310)
+        self.assertLess(steps["w.a"]["service_ms"]["max"], 990)
+        self.assertLess(steps["w.b"]["service_ms"]["max"], 990)
+        self.assertGreaterEqual(run.result["workflows"][0]["iteration_ms"]["max"], 1010)
 
     def test_start_time(self):
         run = self.load(f"""\
 defaults: {{http: {{base: "{self.server.url}"}}}}
 workflows:
-  early: {{vus: 1, duration: 100ms, pacing: 1s, steps: {{s: {{http: {{get: /early}}}}}}}}
-  later: {{vus: 1, duration: 100ms, pacing: 1s, start_time: 400ms, steps: {{s: {{http: {{get: /later}}}}}}}}
+  early: {{vus: 1, duration: 1500ms, pacing: 1m, steps: {{s: {{http: {{get: /early}}}}}}}}
+  later: {{vus: 1, duration: 1500ms, pacing: 1m, start_time: 400ms, steps: {{s: {{http: {{get: /later}}}}}}}}
 """)
         self.assertEqual(sorted(request.path for request in self.server.requests), ["/early", "/later"])
         self.assertGreaterEqual(run.result["run"]["elapsed_s"], 0.4)
@@ -349,7 +352,7 @@ class Concurrency(HttpTest):
         together = threading.Barrier(3)
 
         def meet(*_):
-            together.wait(20)
+            together.wait(PATIENCE)
             return response(b"met")
 
         self.answers.update({"/x": meet, "/y": meet, "/z": meet})
@@ -367,7 +370,7 @@ last: {after: [x, y, z], http: {get: /last}}
 
     def test_steps_without_after_start_at_once(self):
         together = threading.Barrier(2)
-        self.answers["/a"] = self.answers["/b"] = lambda *_: (together.wait(20), response(b"ok"))[1]
+        self.answers["/a"] = self.answers["/b"] = lambda *_: (together.wait(PATIENCE), response(b"ok"))[1]
         run = self.one("a: {http: {get: /a}}\nb: {http: {get: /b}}")
         self.assertEqual(run.totals["failed"], 0)
 

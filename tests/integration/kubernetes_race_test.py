@@ -96,7 +96,7 @@ class Race(leading.Test):
             spec = (self.kubernetes.lease("job") or {"spec": {}})["spec"]
             name = spec.get("holderIdentity")
             return next((one for one in self.everyone if one.name == name and one.runs() and name != besides), None)
-        return until("a holder", found, 60)
+        return until("a holder", found)
 
     def test_one_holds_the_lease_at_a_time(self):
         for _ in range(ROUNDS):

@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 from lib import product
+from lib.product import PATIENCE
 from lib.server import Server, response
 
 
@@ -45,7 +46,7 @@ class Layers(product.Test):
 
     def respond(self, request, connection):
         if self.blocked is not None:
-            self.blocked.wait(10)
+            self.blocked.wait(PATIENCE)
         if request.path != "/login":
             return response(b"[]")
         if self.broken:
@@ -69,15 +70,15 @@ class Layers(product.Test):
         self.assertEqual(given, {f"Bearer {self.of_first[-1]}"})
         # One after the other, each in seconds of its own.
         self.assertGreater(self.asked("/items")[0].at, self.asked("/login")[-1].at)
-        self.assertEqual([point["t"] for point in run.result["series"]], [0, 1])
+        self.assertEqual(len([point for point in run.result["series"] if point["requests"]]), 2)
         self.assertEqual(sum(point["requests"] for point in run.result["series"]), run.totals["requests"])
-        self.assertEqual(run.result["events"], [])
+        self.assertEqual(run.events, [])
 
     def test_a_value_that_nobody_provided_is_told_and_what_mentions_it_is_not_sent(self):
         self.broken = True
         run = self.load(scenario(self.server.url), code=(product.PASS, product.ALL_FAILED))
         self.assertEqual(self.asked("/items"), [])
-        [event] = run.result["events"]
+        [event] = run.events
         self.assertEqual(event["kind"], "value_missing")
         self.assertIn("'auth' provided no 'token' for 'browse'", event["detail"])
         self.assertGreater(run.result["steps"]["browse.list"]["errors"]["template"], 0)
@@ -87,11 +88,11 @@ class Layers(product.Test):
         text = scenario(self.server.url).replace("use: {auth: [token]}", "use: {auth: {token: nobody}}")
         run = self.load(text, code=(product.PASS, product.ALL_FAILED))
         self.assertEqual({request.header("authorization") for request in self.asked("/items")}, {"Bearer nobody"})
-        self.assertEqual(run.result["events"], [])
+        self.assertEqual(run.events, [])
 
     def test_a_value_that_is_too_long_is_left_out(self):
         run = self.load(scenario(self.server.url, token="${random_hex(1024)}" * 40))
-        self.assertEqual([event["kind"] for event in run.result["events"]], ["value_too_large", "value_missing"])
+        self.assertEqual([event["kind"] for event in run.events], ["value_too_large", "value_missing"])
         self.assertEqual(self.asked("/items"), [])
 
     def lists(self, users, token="${login.json.$.token}", browse="vus: 7", user="${tokens[vu]}"):
@@ -135,7 +136,7 @@ workflows:
             return answer
         self.server.respond = remember
         run = self.load(self.lists(4), "--cores", "2")
-        self.assertEqual(run.result["events"], [])
+        self.assertEqual(run.events, [])
         expected = [f"u{i} {last[f'u{i}']}" for i in range(1, 5)]
         self.assertEqual(self.sent(), {vu: {expected[(vu - 1) % 4]} for vu in range(1, 8)})
 
@@ -161,7 +162,7 @@ workflows:
 
     def test_a_list_that_is_too_long_is_cut_and_told(self):
         run = self.load(self.lists(30, token="${random_hex(1024)}" * 16, browse="vus: 1", user="${tokens[-1]}"))
-        [event] = run.result["events"]
+        [event] = run.events
         self.assertEqual(event["kind"], "list_cut")
         self.assertIn("'tokens' of workflow 'auth' has the values of its first 7 virtual users", event["detail"])
         [body] = self.sent()[1]
@@ -170,7 +171,7 @@ workflows:
     def test_a_list_of_nobody_is_missing(self):
         self.broken = True
         run = self.load(self.lists(2), code=(product.PASS, product.ALL_FAILED))
-        self.assertEqual([event["kind"] for event in run.result["events"]], ["value_missing"])
+        self.assertEqual([event["kind"] for event in run.events], ["value_missing"])
         self.assertEqual(self.sent(), {})
 
     def ranked(self, first, second):

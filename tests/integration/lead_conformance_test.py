@@ -13,7 +13,7 @@ from lib import leading, mechanisms, product
 from lib.daemon import lives, until
 from lib.mechanisms import NAMES
 
-PATIENCE = 60
+PATIENCE = 120
 
 
 class Conformance(leading.Test):
@@ -170,7 +170,7 @@ class Conformance(leading.Test):
 
     def test_a_leader_whose_work_is_not_sound_gives_the_key_up(self):
         self.several()
-        candidates = [self.candidate(name, "--health-cmd", f"test ! -e sick-{name}", "--health-every", "100ms")
+        candidates = [self.candidate(name, "--health-cmd", f"test ! -e sick-{name}", "--health-every", "1s")
                       for name in NAMES]
         leader, epoch = self.leader(candidates)
         self.write(f"sick-{leader.name}", "")
@@ -180,7 +180,7 @@ class Conformance(leading.Test):
 
     def test_a_lost_term_ends_the_process_that_wants_only_one(self):
         one = self.leader(self.all_there_may_be("--once", "--health-cmd", "test ! -e sick", "--health-every",
-                                                "100ms"))[0]
+                                                "1s"))[0]
         self.write("sick", "")
         self.assertEqual(one.wait(PATIENCE), 75)
 

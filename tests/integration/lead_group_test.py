@@ -16,7 +16,8 @@ from lib import leading, product
 from lib.daemon import free_port, lives, until
 from lib.groups import CLUSTER, Group
 
-PATIENCE = 60
+PATIENCE = 120
+LAN = {"profile": "lan", "security": {"election_config": {"discovery_timeout": "0s"}}}  # with the times of the profile
 
 
 def page(port, path):
@@ -112,7 +113,7 @@ class Behaviours:
                          f"cluster leader|votes|transfer --config {self.here.file('a')}")
 
     def test_how_long_nobody_leads_is_known_beforehand(self):
-        group = self.group()
+        group = self.group(**LAN)
         run = self.bellwether("budget", "--via", group.url("a"), "--json", environment=self.environment())
         self.assertEqual(run.code, 0, run)
         found = json.loads(run.out)
@@ -137,7 +138,7 @@ class Behaviours:
         late.wait_for("note", text=f"{leader.name}, epoch {epoch}", seconds=PATIENCE)
 
     def test_without_a_majority_nobody_leads_and_who_does_not_wait_says_so(self):
-        self.group()
+        self.group(**LAN)
         alone = self.member("a", "-n", "-E", "7")
         self.assertEqual(alone.wait(PATIENCE), 7)
         self.assertIn("nobody has been elected within", str(alone))
@@ -148,6 +149,7 @@ class Behaviours:
         members = self.members()
         leader, epoch = self.leader(members)
         command = leader.command
+        until("its work", lambda: leading.acts(self.folder / "acts"))
         for one in members:
             if one is not leader:
                 one.signal(signal.SIGKILL)
@@ -190,7 +192,7 @@ class Behaviours:
         # Moves for a moment and then hangs, deaf, the first time anywhere; later it moves for ever.
         work = ("trap '' TERM; if mkdir first 2>/dev/null; then n=3; else n=1000000; fi; "
                 "while [ $n -gt 0 ]; do n=$((n-1)); echo . >&$BELLWETHER_PROGRESS_FD; sleep 0.1; done; sleep 1000")
-        members = self.members("--progress-within", "1s", command=["sh", "-c", work])
+        members = self.members("--progress-within", "3s", command=["sh", "-c", work])
         leader, epoch = self.leader(members)
         leader.wait_for("deposed", text="no sign of life", seconds=PATIENCE)
         successor, _ = self.leader(members, epoch)
@@ -200,7 +202,7 @@ class Behaviours:
         self.group("a")
         work = ("if mkdir first 2>/dev/null; then sleep 1000; fi; "
                 "while :; do echo . >&$BELLWETHER_PROGRESS_FD; sleep 0.1; done")
-        alone = self.member("a", "--progress-within", "1s", command=["sh", "-c", work])
+        alone = self.member("a", "--progress-within", "3s", command=["sh", "-c", work])
         _, epoch = self.leader([alone])
         alone.wait_for("deposed", seconds=PATIENCE)
         self.leader([alone], epoch)

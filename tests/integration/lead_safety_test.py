@@ -29,7 +29,7 @@ from lib.stalls import Stalls
 
 LOSSES = int(os.environ.get("BW_LEAD_LOSSES", "0"))
 DRILLS = int(os.environ.get("BW_LEAD_DRILLS", "0"))
-PATIENCE = 60
+PATIENCE = 120
 
 
 class Lane(threading.Thread):
@@ -135,8 +135,7 @@ class Lane(threading.Thread):
         self.stop_between_writes(pid)
         time.sleep(leases * self.ttl)
         if leases > 2:
-            until("a successor while the leader is stopped",
-                  lambda: self.last_act()[1] > leading.boot_ns() - 500_000_000, PATIENCE)
+            self.wait_for_act(leading.boot_ns())  # of a successor, while it is stopped
         try:
             os.kill(pid, signal.SIGCONT)
         except ProcessLookupError:

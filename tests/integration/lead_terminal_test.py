@@ -49,10 +49,10 @@ class Terminal(leading.Test):
         return terminal
 
     def shows(self, text):
-        until(f"'{text}' on the screen", lambda: text in self.screen, 10)
+        until(f"'{text}' on the screen", lambda: text in self.screen)
 
     def ended(self):
-        until("its end", lambda: self.code is not None, 10)
+        until("its end", lambda: self.code is not None)
         return self.code
 
     def test_the_command_reads_what_is_typed(self):
@@ -78,7 +78,7 @@ class Terminal(leading.Test):
 
     def test_ctrl_c_ends_a_candidate_that_waits_again_after_a_term(self):
         terminal = self.open("sh", "-c", "echo ready; sleep 1000", options=[
-            "--health-cmd", "test ! -e sick", "--health-every", "50ms"])
+            "--health-cmd", "test ! -e sick", "--health-every", "1s"])
         self.shows("ready")
         self.write("sick", "")
         self.shows("lost the leadership")

@@ -75,7 +75,7 @@ class Ends(leading.Test):
 
     def test_once(self):
         """A term that was lost ends it, and the command with it."""
-        candidate = self.leads("--once", "--health-cmd", "test ! -e sick", "--health-every", "50ms")
+        candidate = self.leads("--once", "--health-cmd", "test ! -e sick", "--health-every", "1s")
         self.write("sick", "")
         self.assertEqual(candidate.wait(), 75)
         self.assertEqual(self.run_lead("--once", command=["sh", "-c", "exit 4"]).code, 4)
@@ -150,13 +150,14 @@ class Sees(leading.Test):
 
     def test_messages_and_the_audit_log_are_json_with_the_times_of_the_lease(self):
         key = "q\"\\\udcff"
-        candidate = self.leads("--audit", "audit", "--on-elected", "exit 1", key=key, command=["sleep", "0.7"])
+        candidate = self.leads("--audit", "audit", "--on-elected", "exit 1", key=key, ttl="3s",
+                               command=["sleep", "3.5"])
         self.assertEqual(candidate.wait(), 0)
         self.assertEqual(candidate.broken, [])
         elected = candidate.elected()
         self.assertEqual(elected["epoch"], 1)
         self.assertLess(elected["term_ends_boot_ns"], elected["lease_ends_boot_ns"])
-        self.assertLess(elected["lease_ends_boot_ns"] - elected["at"], 10**9)
+        self.assertLess(elected["lease_ends_boot_ns"] - elected["at"], 3 * 10**9)
         ends = [one["lease_ends_boot_ns"] for one in candidate.all("renewed")]
         self.assertEqual(ends, sorted(ends))
         self.assertGreater(len(ends), 0)
@@ -186,10 +187,10 @@ class Hooks(leading.Test):
                                       "begin deposed 1 resigned", "begin changed 1 "])
 
     def test_slow_and_failing_ones_delay_no_renewal(self):
-        candidate = self.leads("--on-elected", "exit 3", "--on-leader-changed", "sleep 1000", ttl="600ms")
+        candidate = self.leads("--on-elected", "exit 3", "--on-leader-changed", "sleep 1000", ttl="3s")
         begun = candidate.elected()["lease_ends_boot_ns"]
-        candidate.wait_until(lambda: any(one["lease_ends_boot_ns"] > begun + 2 * 600_000_000
-                                         for one in candidate.all("renewed")), "renewals for two leases")
+        candidate.wait_until(lambda: any(one["lease_ends_boot_ns"] > begun + 3_500_000_000
+                                         for one in candidate.all("renewed")), "renewals for more than a lease")
         self.assertEqual(candidate.all("deposed"), [])
 
     def test_a_failing_one_is_told(self):
@@ -228,10 +229,10 @@ class Signals(leading.Test):
         self.assertTrue(waiting[0].runs())
 
     def test_the_key_is_kept_and_renewed_while_a_command_winds_up(self):
-        slow = "trap 'sleep 1; echo done; exit 6' TERM; echo ready; while :; do sleep 0.01; done"
-        first = self.lead(command=["sh", "-c", slow], ttl="500ms")
+        slow = "trap 'sleep 7; echo done; exit 6' TERM; echo ready; while :; do sleep 0.01; done"
+        first = self.lead(command=["sh", "-c", slow], ttl="6s")
         first.says("ready")
-        second = self.lead(command=["true"], ttl="500ms")
+        second = self.lead(command=["true"], ttl="6s")
         first.signal(signal.SIGTERM)
         self.assertEqual((first.wait(), first.out), (6, "ready\ndone\n"))
         self.assertEqual(second.wait(), 0)
@@ -256,7 +257,7 @@ class Signals(leading.Test):
     def test_another_stop_signal(self):
         tell = "trap 'echo usr1; exit 0' USR1; echo ready; while :; do sleep 0.01; done"
         candidate = self.lead("--stop-signal", "10", "--once", "--health-cmd", "test ! -e sick", "--health-every",
-                              "50ms", command=["sh", "-c", tell])
+                              "1s", command=["sh", "-c", tell])
         candidate.says("ready")
         self.write("sick", "")
         self.assertEqual(candidate.wait(), 75)
@@ -314,6 +315,29 @@ class LeftBehind(leading.Test):
         until("the end of the command", lambda: not any(lives(pid) for pid in pids))
 
 
+class Starts(leading.Test):
+    def slow_start(self):
+        """A leader whose guardian was stopped before it had started the command; None: it had."""
+        candidate = self.lead("--once", ttl="2s", command=["sh", "-c", "echo done"])
+        guardian = None
+        while guardian is None and candidate.runs():
+            guardian = candidate.find_guardian()
+        os.kill(guardian, signal.SIGSTOP)
+        if not leading.children(guardian) and "done" not in candidate.out:
+            return candidate, guardian
+        os.kill(guardian, signal.SIGCONT)
+        candidate.wait()
+        return None
+
+    def test_a_start_that_takes_longer_than_a_lease_is_none_that_is_killed(self):
+        candidate, guardian = until("a guardian that has not begun", self.slow_start)
+        first = candidate.elected()["lease_ends_boot_ns"]
+        until("the end of the first lease", lambda: leading.boot_ns() > first)
+        os.kill(guardian, signal.SIGCONT)
+        self.assertEqual(candidate.wait(), 0, candidate)
+        self.assertIn("done", candidate.out)
+
+
 class Health(leading.Test):
     """A leader that lives but does not work gives the key up, and another one takes it."""
 
@@ -326,25 +350,25 @@ class Health(leading.Test):
         return second
 
     def test_a_health_command_that_fails(self):
-        first = self.leads("--health-cmd", "test ! -e sick", "--health-every", "50ms")
+        first = self.leads("--health-cmd", "test ! -e sick", "--health-every", "1s")
         self.write("sick", "")
         self.given_up(first, "exit code 1")
 
     def test_a_health_command_that_hangs(self):
-        first = self.leads("--health-cmd", "test ! -e sick || sleep 1000", "--health-every", "50ms")
+        first = self.leads("--health-cmd", "test ! -e sick || sleep 1000", "--health-every", "1s")
         self.write("sick", "")
         self.given_up(first)
 
     def test_a_sick_candidate_does_not_stand(self):
         self.write("sick", "")
-        run = self.run_lead("--health-cmd", "test ! -e sick", "--health-every", "50ms", "-w", "500ms")
+        run = self.run_lead("--health-cmd", "test ! -e sick", "--health-every", "1s", "-w", "4s")
         self.assertEqual(run.code, 1, run)
         self.assertEqual(self.run_lead().code, 0)
 
     def test_work_that_stops_to_report(self):
         script = ('i=0; while [ $i -lt 20 ]; do i=$((i + 1)); eval "echo x >&$BELLWETHER_PROGRESS_FD"; sleep 0.05; '
                   'done; echo silent; sleep 1000')
-        first = self.lead("--progress-within", "300ms", command=["bash", "-c", script])
+        first = self.lead("--progress-within", "3s", command=["bash", "-c", script])
         first.says("silent")
         self.assertEqual(first.all("deposed"), [])
         self.given_up(first, "work")

@@ -10,6 +10,8 @@ from lib.foreign import Foreign
 
 
 class BesideOthers(leading.Test):
+    default_ttl = "3s"
+
     def setUp(self):
         super().setUp()
         (self.folder / "memory").mkdir()
@@ -42,7 +44,7 @@ class BesideOthers(leading.Test):
         foreign.crash()
         self.assertEqual(int(ours.elected()["epoch"]), 2)
         lease = self.lease()
-        self.assertEqual((lease["leader_id"], lease["leader_epoch"], lease["ttl_ms"]), ("ours", 2, 1000))
+        self.assertEqual((lease["leader_id"], lease["leader_epoch"], lease["ttl_ms"]), ("ours", 2, 3000))
         second = self.join("second")
         self.assertEqual(second.wait_for("follower")[1], ["2"])
         ours.signal(signal.SIGTERM)
@@ -64,7 +66,7 @@ class BesideOthers(leading.Test):
     def test_a_file_that_is_damaged_for_good_is_put_aside_and_the_epoch_goes_on(self):
         self.assertEqual(self.run_lead(via=self.via, key="default").code, 0)
         self.file.write_text('{"leader_id": "x", "leader_ep')
-        run = self.run_lead("-w", "20s", via=self.via, key="default",
+        run = self.run_lead("-w", "100s", via=self.via, key="default",
                             command=["sh", "-c", "echo $BELLWETHER_EPOCH"])
         self.assertEqual(run.out, "2\n", run)
         self.assertEqual([one.read_text() for one in self.put_aside()], ['{"leader_id": "x", "leader_ep'])

@@ -55,7 +55,7 @@ class Lease(product.Test):
         self.until_held_by("k", "a")
         for name in ("b", "c"):
             self.lead("k", name)
-        run = self.lease("transfer", "k", "--to", "c", "--by", "ops", "--wait", "20s")
+        run = self.lease("transfer", "k", "--to", "c", "--by", "ops", "--wait", "100s")
         self.assertIn("now held by c", run.out)
         self.assertEqual(self.shown("k")["epoch"], 2)
 
@@ -63,7 +63,7 @@ class Lease(product.Test):
         self.lead("k", "a")
         self.until_held_by("k", "a")
         self.lead("k", "b")
-        self.lease("release", "k", "--by", "ops", "--wait", "20s")
+        self.lease("release", "k", "--by", "ops", "--wait", "100s")
         self.until_held_by("k", "b")
 
     def test_a_steal_is_said_twice_and_bumps_the_epoch(self):
@@ -98,7 +98,7 @@ class Lease(product.Test):
         watch = self.start("lease", "watch", "k", "--via", self.via, "--json")
         self.lead("k", "a")
         self.until_held_by("k", "a")
-        self.lease("release", "k", "--wait", "20s")
+        self.lease("release", "k", "--wait", "100s")
         watch.send_signal(2)
         run = self.finish(watch)
         self.assertEqual(run.code, 0, run)
@@ -117,7 +117,7 @@ class LeaseInRedis(product.Test):
         until("a holds k", lambda: shown().get("holder") == "a")
         epoch = shown()["epoch"]
         self.start("lead", *arguments, "--key", "k", "--id", "b", "--ttl", "2s", "--trust-empty", "--", "sleep", "60")
-        run = self.bellwether("lease", "transfer", "k", "--to", "b", *arguments, "--wait", "20s")
+        run = self.bellwether("lease", "transfer", "k", "--to", "b", *arguments, "--wait", "100s")
         self.assertEqual(run.code, 0, run)
         self.assertGreater(shown()["epoch"], epoch)
 
@@ -133,9 +133,9 @@ class LeasesOfAPolicy(product.Test):
         self.policy = self.write("p.yaml", f"""
 store: {self.redis.url}
 leader_election:
-  r: {{poll_interval: 300ms, lock_key: "test:r", lock_ttl: 900ms, renew_every: 0s, release_mode: ttl_hold,
+  r: {{poll_interval: 300ms, lock_key: "test:r", lock_ttl: 3s, renew_every: 0s, release_mode: ttl_hold,
       guards: [data, nothing], command: "echo stale_jobs 3 >&$BELLWETHER_REPORT_FD"}}
-  s: {{poll_interval: 300ms, lock_key: "test:s", lock_ttl: 900ms, release_mode: ttl_hold, command: "true"}}
+  s: {{poll_interval: 300ms, lock_key: "test:s", lock_ttl: 3s, release_mode: ttl_hold, command: "true"}}
 """)
 
     def listed(self, *arguments, code=0):
@@ -196,8 +196,8 @@ class Repair(product.Test):
 
     def once(self, via, *arguments):
         """One term; its epoch."""
-        run = self.bellwether("lead", "--via", via, "--key", "k", "--once", "--ttl", "1s", *arguments, "--", "sh", "-c",
-                              "echo epoch=$BELLWETHER_EPOCH", environment=self.state)
+        run = self.bellwether("lead", "--via", via, "--key", "k", "--once", "--ttl", "20s", *arguments, "--",
+                              "sh", "-c", "echo epoch=$BELLWETHER_EPOCH", environment=self.state)
         self.assertEqual(run.code, 0, run)
         return int(run.out.split("epoch=")[1])
 
@@ -245,7 +245,7 @@ class Repair(product.Test):
 
     def test_a_key_that_is_held_is_left_alone(self):
         via = f"flock:{self.folder}/locks"
-        self.start("lead", "--via", via, "--key", "k", "--id", "a", "--ttl", "1s", "--", "sleep", "60",
+        self.start("lead", "--via", via, "--key", "k", "--id", "a", "--ttl", "3s", "--", "sleep", "60",
                    environment=self.state)
         shown = lambda: self.bellwether("lease", "show", "k", "--via", via).code == 0
         until("a holder", shown)
@@ -271,7 +271,7 @@ class Repair(product.Test):
         self.start("loops", "run", self.write("p.yaml", f"""
 store: {redis.url}
 leader_election:
-  r: {{poll_interval: 300ms, lock_key: k, lock_ttl: 1s, renew_every: 200ms, release_mode: ttl_hold, command: "true"}}
+  r: {{poll_interval: 300ms, lock_key: k, lock_ttl: 3s, renew_every: 500ms, release_mode: ttl_hold, command: "true"}}
 """), "--id", "a", "--trust-empty", environment=self.state)
         until("a holder", lambda: redis.cli("GET", "k").strip() != "")
         self.assertIn("is held by a", self.repair(redis.url, "--yes", code=1).err)

@@ -11,7 +11,7 @@ import urllib.parse
 from pathlib import Path
 
 from lib import product
-from lib.daemon import until
+from lib.daemon import PATIENCE, until
 
 
 class Page(product.Test):
@@ -39,7 +39,7 @@ class Page(product.Test):
         return process
 
     def ask(self, method, path, body=None, fields=None):
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request(method, path, body, fields or {})
             answer = connection.getresponse()
@@ -82,7 +82,7 @@ class Acts(Page):
         self.assertEqual(self.ask("GET", "/?prefix=x")[2].count("orders"), 0)
         self.assertEqual(self.ask("GET", "/nothing")[0], 404)
         self.process.terminate()
-        self.assertEqual(self.process.wait(timeout=10), 0)
+        self.assertEqual(self.process.wait(timeout=PATIENCE), 0)
 
     def test_a_transfer_goes_to_the_one_who_is_named(self):
         self.lead("k", "a")
@@ -202,12 +202,12 @@ class Guard(Page):
         secret = self.write("secret", "correct horse battery\n")
         self.serve("--secret-file", secret)
         self.process.terminate()
-        self.process.wait(timeout=10)
-        self.errors.join(timeout=10)
+        self.process.wait(timeout=PATIENCE)
+        self.errors.join(timeout=PATIENCE)
         self.assertNotIn("every user", "".join(self.errors.lines))
 
     def raw(self, text):
-        with socket.create_connection(("127.0.0.1", self.port), timeout=20) as connection:
+        with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE) as connection:
             with contextlib.suppress(OSError):
                 connection.sendall(text)
             with contextlib.suppress(OSError):

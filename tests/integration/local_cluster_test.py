@@ -12,6 +12,7 @@ from pathlib import Path
 
 from lib import local_nodes, product
 from lib.local_nodes import processes_of, runs
+from lib.product import PATIENCE
 
 NO, WRONG, INTERRUPTED = 1, 104, 105
 
@@ -77,7 +78,7 @@ class LocalCluster(local_nodes.Test):
         (self.dir / "w1.yaml").unlink()
         os.mkfifo(self.dir / "w1.yaml")  # the next one waits for its settings, for ever
         os.kill(pids["w1"], signal.SIGKILL)
-        run = self.up("--timeout", "500ms", code=NO)
+        run = self.up("--timeout", "3s", code=NO)
         self.assertRegex(run.err, "'w1' does not answer yet|1 of 2 nodes")
         self.assertEqual(processes_of(self.dir), [pids["m1"]])
         (self.dir / "w1.yaml").unlink()
@@ -107,7 +108,7 @@ class LocalCluster(local_nodes.Test):
 
     def test_an_interrupt_while_it_waits_takes_everything_down_again(self):
         process = self.start("cluster", "up", "--dir", self.dir, "--managers", "3")
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while not processes_of(self.dir):
             self.assertLess(time.monotonic(), deadline, "no node was started")
             self.assertIsNone(process.poll(), "it ended before it could be interrupted")

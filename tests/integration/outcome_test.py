@@ -8,6 +8,7 @@ import subprocess
 import time
 
 from lib import product
+from lib.product import PATIENCE
 from lib.server import Server, response
 
 
@@ -50,14 +51,14 @@ class Verdicts(Outcome):
         self.assertIn("all 2 thresholds passed", run.out)
 
     def test_a_run_that_takes_longer_than_it_may(self):
-        for text, *flags in ((scenario(self.server.url, duration="60s") + "timeout: 500ms\n",),
-                             (scenario(self.server.url, duration="60s"), "--timeout", "500ms")):
+        for text, *flags in ((scenario(self.server.url, duration="60s") + "timeout: 2s\n",),
+                             (scenario(self.server.url, duration="60s"), "--timeout", "2s")):
             with self.subTest(flags=flags):
                 run = self.load(text, *flags, code=product.ABORT)
                 self.assertLess(run.result["run"]["elapsed_s"], 30)
                 self.assertGreater(run.totals["requests"], 0)
                 self.assertEqual([one["status"] for one in run.result["workflows"]], ["stopped"])
-                self.assertIn("timeout of 500ms", run.out)
+                self.assertIn("timeout of 2s", run.out)
 
     def test_a_threshold_that_does_not_hold(self):
         run = self.load(scenario(self.server.url + "/bad", thresholds="http_req_failed: [rate<0.01, rate<=1]"),
@@ -106,7 +107,7 @@ class Verdicts(Outcome):
         self.assertLess(time.monotonic() - began, 60)
         self.assertEqual(run.result["workflows"][0]["status"], "stopped")
         self.assertIn("threshold http_req_failed rate<0.5 failed", run.out)
-        self.assertEqual(run.result["events"][0]["kind"], "stopping")
+        self.assertEqual(run.events[0]["kind"], "stopping")
 
     def test_a_step_stops_the_run(self):
         self.fail_from = 20
@@ -142,7 +143,7 @@ class Signals(Outcome):
         self.file = self.folder / "result.json"
         process = self.start("run", self.named(scenario(self.server.url, duration=duration, more=more)),
                              "--ui", "none", "--out", f"json={self.file}", *arguments)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE
         while len(self.server.requests) < 2 and time.monotonic() < deadline:
             time.sleep(0.01)
         self.assertGreaterEqual(len(self.server.requests), 2, "the run never began")
@@ -170,22 +171,22 @@ class Signals(Outcome):
         self.assertIn("SIGTERM", run.out)
 
     def test_twice_ends_at_once(self):
-        self.hold = 15
+        self.hold = 90
         process = self.begin()
         said = product.Reader(process.stderr)
         process.send_signal(signal.SIGINT)
         said.wait_for("Once more")
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        process.wait(20)
-        self.assertLess(time.monotonic() - began, 10, "well before the server would have answered")
+        process.wait(PATIENCE)
+        self.assertLess(time.monotonic() - began, 60, "well before the server would have answered")
         self.assertEqual(process.returncode, product.SIGNAL)
         said.wait_for("Ending at once")
         result = json.loads(self.file.read_text())
         self.assertEqual(result["steps"]["w.s"]["errors"], {"interrupted": 2})
 
     def test_graceful_stop_has_an_end(self):
-        self.hold = 15
+        self.hold = 90
         process = self.begin(more="graceful_stop: 100ms")
         process.send_signal(signal.SIGINT)
         run = self.finish(process, self.file)
@@ -194,7 +195,7 @@ class Signals(Outcome):
         self.assertEqual(run.result["workflows"][0]["iterations"]["interrupted"], 2)
 
     def test_what_the_end_of_the_duration_cuts_off_is_said(self):
-        self.hold = 15
+        self.hold = 90
         run = self.load(scenario(self.server.url, more="graceful_stop: 100ms"), code=product.ALL_FAILED)
         self.assertEqual(run.errors, {"interrupted": 2})
         self.assertIn("still running when the run ended", run.out)

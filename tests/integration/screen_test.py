@@ -251,7 +251,7 @@ class Ends(ScreenTest):
                                        "--out", f"json={result}"], environment)
         self.addCleanup(os.close, terminal)
         # Nobody reads what is drawn anew again and again: the result is there all the same.
-        until("the result", lambda: os.kill(pid, signal.SIGWINCH) or result.exists(), 40)
+        until("the result", lambda: os.kill(pid, signal.SIGWINCH) or result.exists())
         seen = b""
         try:
             while data := os.read(terminal, 65536):

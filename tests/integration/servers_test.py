@@ -8,7 +8,7 @@ from pathlib import Path
 from lib import product
 from lib.certificates import Authority
 from lib.cut import TO_CLIENT, TO_SERVER, Cut
-from lib.daemon import lives, start_all, until
+from lib.daemon import PATIENCE, lives, start_all, until
 from lib.etcd import Etcd, EtcdCluster
 from lib.postgres import Postgres
 from lib.redis import Redis
@@ -260,12 +260,12 @@ class Cuts(Test):
         self.client = self.connect()
         self.assertEqual(self.ask(), b"+PONG\r\n")
 
-    def connect(self, seconds=20):
+    def connect(self, seconds=PATIENCE):
         client = socket.create_connection(("127.0.0.1", self.cut.port), seconds)
         self.addCleanup(client.close)
         return client
 
-    def ask(self, question=b"PING\r\n", seconds=20):
+    def ask(self, question=b"PING\r\n", seconds=PATIENCE):
         self.client.settimeout(seconds)
         self.client.sendall(question)
         return self.client.recv(100)

@@ -10,6 +10,7 @@ import urllib.error
 import urllib.request
 
 from lib import product
+from lib.product import PATIENCE
 from lib.server import Server
 
 EXAMPLES = sorted(file for kind in ("yaml", "lua") for file in (product.ROOT / "examples").glob("*." + kind))
@@ -26,7 +27,7 @@ class TargetTest(product.Test):
     def get(self, url, context=None):
         """(status, body) of a request by another client."""
         try:
-            with urllib.request.urlopen(url, timeout=20, context=context) as answer:
+            with urllib.request.urlopen(url, timeout=PATIENCE, context=context) as answer:
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -179,13 +179,17 @@ task<ContextJobEnd> CommandManager::run(ContextJob job, runtime::Cancellation* s
   options.command.insert(options.command.end(), settings_.command.begin(), settings_.command.end());
   options.environment = environment_of(job, files);
   options.term_ends = options.kill_at = term_end_;
-  auto started = co_await lead::GuardedCommand::start(runtime_, std::move(options));
+  const auto created = lead::GuardedCommand::create(runtime_, std::move(options));
+  Status started = created ? Status() : tl::unexpected(created.error());
+  if (started) {
+    running_.insert(created->get());
+    started = co_await (*created)->start();
+    if (!started) running_.erase(created->get());
+  }
   files.out.close_writer();
   files.errors.close_writer();
   if (!started) co_return ContextJobEnd{End::kFailed, "it cannot be started: " + started.error().message, {}};
-  lead::GuardedCommand& command = **started;
-  running_.insert(&command);
-  command.set_deadlines(term_end_, term_end_);
+  lead::GuardedCommand& command = **created;
   Limit limit{runtime_, command, runtime_.read_clock() + settings_.timeout, settings_.grace};
   lead::CommandEnd end;
   {

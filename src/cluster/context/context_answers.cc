@@ -157,6 +157,7 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
   auto message = read_message(inbound, sender);
   if (message && (from == names_.end() || connection.peer().identity.role != wire::Role::kManager)) {
     message = fail(Errc::kRefused, "a message of '" + printable(sender) + "', which is no member of this cluster");
+    parts_.switchboard.refuse(connection, wire::Refusal::kSender, "it leads no contexts, and speaks as one that does");
   }
   if (!message) {
     // The first of many is said.

@@ -1,301 +1,206 @@
 #include "cluster/context/context_codec.h"
 
-#include <algorithm>
-#include <cmath>
-#include <optional>
+#include "base/prng.h"
+#include "message/describe.h"
 
-#include "proto/context_lead.pb.h"
+// An id travels as 16 bytes, the high half first, and is never all zero.
+namespace bellwether::context_lead {
 
-namespace bellwether::cluster {
-namespace {
-
-using namespace context_lead;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
-
-constexpr std::size_t kIdBytes = 16;
-constexpr std::size_t kQuestionMost = kMostPayloadBytes + 4096;
-constexpr std::size_t kMessageMost = kMostStateBytes + 64 * 1024;
-constexpr int kNodesMost = 1000;
-constexpr int kJobsMost = static_cast<int>(kMostRequests);
-constexpr int kStepsMost = 64;
-constexpr int kIssuesMost = 64;
-constexpr int kTextsMost = 64;
-
-std::string bytes_of(RequestId id) {
+static std::string wire_bytes(RequestId id) {
   std::string out;
   for (const uint64_t half : {id.high, id.low}) {
     for (int shift = 56; shift >= 0; shift -= 8) out.push_back(static_cast<char>(half >> shift));
   }
   return out;
 }
-
-std::string cut(const std::string& text, std::size_t most) { return text.substr(0, most); }
-
-// --- writing ---------------------------------------------------------------------------------------------------------
-
-struct QuestionWriter {
-  wire::ContextQuestion& to;
-
-  void operator()(const Request& from) const {
-    auto& submit = *to.mutable_submit();
-    submit.set_id(bytes_of(from.id));
-    submit.set_priority(from.priority);
-    submit.set_submitted_unix_ns(from.submitted_at.unix_ns);
-    submit.set_payload(from.payload);
+static bool from_wire_bytes(std::string_view bytes, RequestId& to) {
+  to = {};
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    uint64_t& half = i < bytes.size() / 2 ? to.high : to.low;
+    half = half << 8 | static_cast<unsigned char>(bytes[i]);
   }
-  void operator()(const AskOutcome& from) const { to.mutable_outcome()->set_id(bytes_of(from.id)); }
-  void operator()(const AskContextStatus&) const { to.mutable_status(); }
-  void operator()(const AskTransfer& from) const {
-    to.mutable_transfer()->set_target(from.target);
-    to.mutable_transfer()->set_by(from.by);
-    to.mutable_transfer()->set_reason(from.reason);
-  }
-  void operator()(const AskGeneration& from) const {
-    to.mutable_generation()->set_start(from.start);
-    to.mutable_generation()->set_by(from.by);
-  }
-};
-
-void put(const ContextView& from, wire::ContextAnswer::Status& to) {
-  to.set_answered_by(from.answered_by);
-  to.set_leader(from.leader);
-  to.set_epoch(from.epoch);
-  to.set_terms(from.terms);
-  to.set_duty(from.duty);
-  to.set_why(cut(from.why, kMostWhyBytes));
-  to.set_manager(from.manager);
-  to.set_queued(from.queued);
-  to.set_active(from.active);
-  to.set_completed(from.completed);
-  to.set_failed(from.failed);
-  to.set_oldest_waiting_ns(from.oldest_waiting.ns());
-  to.set_leads_for_ns(from.leads_for.ns());
-  to.set_health(from.health);
-  to.set_checked(from.checked);
-  for (const auto& one : from.nodes) {
-    auto& node = *to.add_nodes();
-    node.set_name(one.name);
-    node.set_health(one.health);
-  }
-  for (const auto& one : from.jobs) {
-    auto& job = *to.add_jobs();
-    job.set_id(bytes_of(one.id));
-    job.set_attempt(one.attempt);
-    job.set_runs_for_ns(one.runs_for.ns());
-  }
-  to.set_failovers(from.failovers);
-  if (from.failover) {
-    auto& failover = *to.mutable_failover();
-    failover.set_from(from.failover->from);
-    failover.set_to(from.failover->to);
-    failover.set_took_ns(from.failover->took.ns());
-    failover.set_ok(from.failover->ok);
-    failover.set_why(cut(from.failover->why, kMostWhyBytes));
-    for (const auto& one : from.failover->steps) {
-      auto& step = *failover.add_steps();
-      step.set_text(cut(one.text, kMostWhyBytes));
-      step.set_at_unix_ns(one.at.unix_ns);
-    }
-  }
-  if (from.fitness) {
-    auto& fitness = *to.mutable_fitness();
-    fitness.set_score(from.fitness->score);
-    for (const std::string& one : from.fitness->disqualified) fitness.add_disqualified(cut(one, kMostWhyBytes));
-    for (const std::string& one : from.fitness->lacks_preferred) fitness.add_lacks_preferred(one);
-  }
+  return bytes.empty() || bytes.size() == 16;
 }
+static bool is_good_value(RequestId id) { return id != RequestId{}; }
+static void draw_value(Prng& prng, RequestId& to) { to = {prng.next() | 1, prng.next()}; }
 
-struct AnswerWriter {
-  wire::ContextAnswer& to;
+}  // namespace bellwether::context_lead
 
-  void operator()(const ContextRefused& from) const {
-    to.mutable_refused()->set_code(static_cast<uint32_t>(from.code));
-    to.mutable_refused()->set_why(cut(from.why, kMostWhyBytes));
-    to.mutable_refused()->set_leader(from.leader);
-  }
-  void operator()(const ContextDone& from) const { to.mutable_done()->set_text(cut(from.text, kMostWhyBytes)); }
-  void operator()(const OutcomeAnswer& from) const {
-    auto& outcome = *to.mutable_outcome();
-    outcome.set_standing(static_cast<uint32_t>(from.standing));
-    outcome.set_attempts(from.attempts);
-    outcome.set_epoch(from.epoch);
-    outcome.set_reason(cut(from.reason, kMostWhyBytes));
-    outcome.set_result(from.result);
-    outcome.set_result_gone(from.result_gone);
-  }
-  void operator()(const ContextView& from) const { put(from, *to.mutable_status()); }
-};
+namespace bellwether::message {
 
-void put(TransferId from, wire::ContextMessage::Transfer& to) {
-  to.set_epoch(from.epoch.value());
-  to.set_number(from.number);
-}
+using namespace cluster;       // NOLINT(google-build-using-namespace): each line of this file is made of these
+using namespace context_lead;  // NOLINT(google-build-using-namespace)
 
-struct MessageWriter {
-  wire::ContextMessage& to;
+namespace {
 
-  void operator()(const StateOffer& from) const {
-    put(from.id, *to.mutable_offer()->mutable_transfer());
-    to.mutable_offer()->set_state(from.state);
-  }
-  void operator()(const StateReceived& from) const { put(from.id, *to.mutable_received()); }
-  void operator()(const StateVerdict& from) const {
-    auto& verdict = *to.mutable_verdict();
-    put(from.id, *verdict.mutable_transfer());
-    verdict.set_accepted(from.accepted);
-    verdict.set_why(cut(from.why, kMostWhyBytes));
-    for (const StateIssue& one : from.dropped) {
-      auto& issue = *verdict.add_dropped();
-      issue.set_field(static_cast<uint32_t>(one.field));
-      issue.set_text(cut(one.text, kMostWhyBytes));
-    }
-  }
-  void operator()(const OfferWithdrawn& from) const { put(from.id, *to.mutable_withdrawn()); }
-  void operator()(const GenerationBegun& from) const { to.mutable_started()->set_epoch(from.epoch); }
-  void operator()(const GenerationEnded& from) const {
-    to.mutable_stopped()->set_epoch(from.epoch);
-    to.mutable_stopped()->set_reason(cut(from.reason, kMostWhyBytes));
-  }
-};
-
-// --- reading ---------------------------------------------------------------------------------------------------------
-
-// Reads what is not plainly a number, and remembers what was wrong with it.
-class Reader {
- public:
-  const char* wrong = nullptr;
-
-  RequestId id(const std::string& bytes) {
-    if (bytes.size() != kIdBytes) {
-      wrong = "an id that has not 16 bytes";
-      return {};
-    }
-    RequestId out;
-    for (std::size_t i = 0; i < kIdBytes; ++i) {
-      uint64_t& half = i < kIdBytes / 2 ? out.high : out.low;
-      half = half << 8 | static_cast<unsigned char>(bytes[i]);
-    }
-    if (out == RequestId{}) wrong = "an id that is all zero";
-    return out;
-  }
-  std::string text(const std::string& bytes, std::size_t most) {
-    if (bytes.size() > most) wrong = "a text that is too long";
-    return wrong == nullptr ? bytes : std::string();
-  }
-  Duration span(int64_t ns) {
-    if (ns < 0) wrong = "a span below zero";
-    return Duration::nanos(ns);
-  }
-  double share(double value) {
-    // Written so that a number which is none is wrong too.
-    if (!(value >= 0 && value <= 1)) wrong = "a share that is not within 0 and 1";
-    return wrong == nullptr ? value : 0;
-  }
-  bool few(int count, int most) {
-    if (count > most) wrong = "a list that is too long";
-    return wrong == nullptr;
-  }
-  TransferId transfer(const wire::ContextMessage::Transfer& from) { return {Epoch(from.epoch()), from.number()}; }
-  StateVerdict verdict(const wire::ContextMessage::Verdict& from);
-  ContextView view(const wire::ContextAnswer::Status& from);
-  OutcomeAnswer outcome(const wire::ContextAnswer::Outcome& from);
-  ContextRefused refused(const wire::ContextAnswer::Refused& from);
-};
-
-StateVerdict Reader::verdict(const wire::ContextMessage::Verdict& from) {
-  StateVerdict out{transfer(from.transfer()), from.accepted(), text(from.why(), kMostWhyBytes), {}};
-  if (!few(from.dropped_size(), kIssuesMost)) return out;
-  for (const auto& one : from.dropped()) {
-    if (one.field() == 0 || one.field() > static_cast<uint32_t>(StateField::kForm)) wrong = "a field that there is not";
-    const auto field = wrong == nullptr ? static_cast<StateField>(one.field()) : StateField::kForm;
-    out.dropped.push_back({field, text(one.text(), kMostWhyBytes)});
-  }
-  return out;
-}
-
-ContextView Reader::view(const wire::ContextAnswer::Status& from) {
-  ContextView out;
-  if (!few(from.nodes_size(), kNodesMost) || !few(from.jobs_size(), kJobsMost)) return out;
-  out.answered_by = text(from.answered_by(), kMostNameBytes);
-  out.leader = text(from.leader(), kMostNameBytes);
-  out.epoch = from.epoch();
-  out.terms = from.terms();
-  out.duty = text(from.duty(), kMostNameBytes);
-  out.why = text(from.why(), kMostWhyBytes);
-  out.manager = text(from.manager(), kMostTextBytes);
-  out.queued = from.queued();
-  out.active = from.active();
-  out.completed = from.completed();
-  out.failed = from.failed();
-  out.oldest_waiting = span(from.oldest_waiting_ns());
-  out.leads_for = span(from.leads_for_ns());
-  out.health = share(from.health());
-  out.checked = from.checked();
-  for (const auto& one : from.nodes()) out.nodes.push_back({text(one.name(), kMostNameBytes), share(one.health())});
-  for (const auto& one : from.jobs()) out.jobs.push_back({id(one.id()), one.attempt(), span(one.runs_for_ns())});
-  out.failovers = from.failovers();
-  if (from.has_failover() && few(from.failover().steps_size(), kStepsMost)) {
-    const auto& told = from.failover();
-    out.failover = {text(told.from(), kMostNameBytes),
-                    text(told.to(), kMostNameBytes),
-                    span(told.took_ns()),
-                    told.ok(),
-                    text(told.why(), kMostWhyBytes),
-                    {}};
-    for (const auto& one : told.steps()) {
-      out.failover->steps.push_back({text(one.text(), kMostWhyBytes), {one.at_unix_ns()}});
-    }
-  }
-  if (from.has_fitness() && few(from.fitness().disqualified_size(), kTextsMost) &&
-      few(from.fitness().lacks_preferred_size(), kTextsMost)) {
-    out.fitness.emplace();
-    out.fitness->score = share(from.fitness().score());
-    for (const auto& one : from.fitness().disqualified()) {
-      out.fitness->disqualified.push_back(text(one, kMostWhyBytes));
-    }
-    for (const auto& one : from.fitness().lacks_preferred()) {
-      out.fitness->lacks_preferred.push_back(text(one, kMostNameBytes));
-    }
-  }
-  return out;
-}
-
-OutcomeAnswer Reader::outcome(const wire::ContextAnswer::Outcome& from) {
-  OutcomeAnswer out;
-  if (from.standing() > static_cast<uint32_t>(OutcomeAnswer::Standing::kFailed)) {
-    wrong = "a standing that there is not";
-    return out;
-  }
-  out.standing = static_cast<OutcomeAnswer::Standing>(from.standing());
-  out.attempts = from.attempts();
-  out.epoch = from.epoch();
-  out.reason = text(from.reason(), kMostWhyBytes);
-  out.result = text(from.result(), kMostResultBytes);
-  out.result_gone = from.result_gone();
-  return out;
-}
-
-ContextRefused Reader::refused(const wire::ContextAnswer::Refused& from) {
-  if (from.code() == 0 || from.code() > static_cast<uint32_t>(Errc::kUnsupported)) {
-    wrong = "an error that there is not";
-    return {};
-  }
-  return {static_cast<Errc>(from.code()), text(from.why(), kMostWhyBytes), text(from.leader(), kMostNameBytes)};
-}
-
-template <class Message>
-bool parse(Message& message, std::string_view bytes) {
-  return message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
-// What was read, unless something of it was wrong.
-template <class Value>
-Result<Value> checked(const Reader& reader, std::optional<Value> value, const char* what) {
-  if (reader.wrong != nullptr) return fail(Errc::kProtocol, std::string(what) + " with " + reader.wrong);
-  if (!value) return fail(Errc::kUnsupported, std::string(what) + " of a kind that is not known: update this node");
-  return std::move(*value);
-}
+constexpr std::size_t kQuestionMost = kMostPayloadBytes + 4096;
+constexpr std::size_t kMessageMost = kMostStateBytes + 64 * 1024;
+constexpr Rule kId = text(16, "id of a request");
+constexpr Rule kName = text(kMostNameBytes);
+constexpr Rule kBy = text(kMostTextBytes);
+constexpr Rule kWhy = cut(kMostWhyBytes);
+constexpr Rule kSpan = at_most(Duration::max());
+constexpr Rule kShare = between(0.0, 1.0);
+constexpr Rule kError = between(static_cast<unsigned>(Errc::kInvalid), static_cast<unsigned>(Errc::kUnsupported));
 
 }  // namespace
+
+// --- asked of a node -------------------------------------------------------------------------------------------------
+
+template <>
+constexpr auto kDescription<Request> =
+    describe<Request>("a request", field<&Request::id>(1, kId), field<&Request::priority>(2),
+                      field<&Request::submitted_at>(3), field<&Request::payload>(4, text(kQuestionMost)));
+
+template <>
+constexpr auto kDescription<AskOutcome> =
+    describe<AskOutcome>("a question for an outcome", field<&AskOutcome::id>(1, kId));
+
+template <>
+constexpr auto kDescription<AskContextStatus> = describe<AskContextStatus>("a question for the status");
+
+template <>
+constexpr auto kDescription<AskTransfer> =
+    describe<AskTransfer>("a transfer", field<&AskTransfer::target>(1, kName), field<&AskTransfer::by>(2, kBy),
+                          field<&AskTransfer::reason>(3, kBy));
+
+template <>
+constexpr auto kDescription<AskGeneration> =
+    describe<AskGeneration>("a start or stop", field<&AskGeneration::start>(1), field<&AskGeneration::by>(2, kBy));
+
+template <>
+constexpr auto kDescription<ContextQuestion> =
+    describe<ContextQuestion>("a question about contexts", alternative<Request, ContextQuestion>(1, "submit"),
+                              alternative<AskOutcome, ContextQuestion>(2, "outcome"),
+                              alternative<AskContextStatus, ContextQuestion>(3, "status"),
+                              alternative<AskTransfer, ContextQuestion>(4, "transfer"),
+                              alternative<AskGeneration, ContextQuestion>(5, "generation"))
+        .within(kQuestionMost);
+
+// --- answered --------------------------------------------------------------------------------------------------------
+
+template <>
+constexpr auto kDescription<ContextRefused> =
+    describe<ContextRefused>("a refusal", field<&ContextRefused::code>(1, kError), field<&ContextRefused::why>(2, kWhy),
+                             field<&ContextRefused::leader>(3, kName));
+
+template <>
+constexpr auto kDescription<ContextDone> = describe<ContextDone>("what was done", field<&ContextDone::text>(1, kWhy));
+
+template <>
+constexpr auto kDescription<OutcomeAnswer> = describe<OutcomeAnswer>(
+    "an outcome", field<&OutcomeAnswer::standing>(1, at_most(static_cast<unsigned>(OutcomeAnswer::Standing::kFailed))),
+    field<&OutcomeAnswer::attempts>(2), field<&OutcomeAnswer::epoch>(3), field<&OutcomeAnswer::reason>(4, kWhy),
+    field<&OutcomeAnswer::result>(5, text(kMostResultBytes)), field<&OutcomeAnswer::result_gone>(6));
+
+template <>
+constexpr auto kDescription<ContextView::Node> = describe<ContextView::Node>(
+    "a node", field<&ContextView::Node::name>(1, kName), field<&ContextView::Node::health>(2, kShare));
+
+template <>
+constexpr auto kDescription<ContextView::Step> =
+    describe<ContextView::Step>("a step", field<&ContextView::Step::text>(1, kWhy), field<&ContextView::Step::at>(2));
+
+template <>
+constexpr auto kDescription<ContextView::Failover> = describe<ContextView::Failover>(
+    "a failover", field<&ContextView::Failover::from>(1, kName), field<&ContextView::Failover::to>(2, kName),
+    field<&ContextView::Failover::took>(3, kSpan), field<&ContextView::Failover::ok>(4),
+    field<&ContextView::Failover::why>(5, kWhy), field<&ContextView::Failover::steps>(6, list(64)));
+
+template <>
+constexpr auto kDescription<ContextView::Job> =
+    describe<ContextView::Job>("a job", field<&ContextView::Job::id>(1, kId), field<&ContextView::Job::attempt>(2),
+                               field<&ContextView::Job::runs_for>(3, kSpan));
+
+template <>
+constexpr auto kDescription<ContextFitness> = describe<ContextFitness>(
+    "a fitness", field<&ContextFitness::score>(1, kShare), field<&ContextFitness::disqualified>(2, list(64, kWhy)),
+    field<&ContextFitness::lacks_preferred>(3, list(64, kName)));
+
+template <>
+constexpr auto kDescription<ContextView> = describe<ContextView>(
+    "a status of contexts", field<&ContextView::answered_by>(1, kName), field<&ContextView::leader>(2, kName),
+    field<&ContextView::epoch>(3), field<&ContextView::terms>(4), field<&ContextView::duty>(5, kName),
+    field<&ContextView::why>(6, kWhy), field<&ContextView::manager>(7, kBy), field<&ContextView::queued>(8),
+    field<&ContextView::active>(9), field<&ContextView::completed>(10), field<&ContextView::failed>(11),
+    field<&ContextView::oldest_waiting>(12, kSpan), field<&ContextView::leads_for>(13, kSpan),
+    field<&ContextView::health>(14, kShare), field<&ContextView::nodes>(15, list(1'000)),
+    field<&ContextView::failover>(16), field<&ContextView::jobs>(17, list(kMostRequests)),
+    field<&ContextView::fitness>(18), field<&ContextView::failovers>(19), field<&ContextView::checked>(20));
+
+template <>
+constexpr auto kDescription<ContextAnswer> =
+    describe<ContextAnswer>("an answer about contexts", alternative<ContextRefused, ContextAnswer>(1, "refused"),
+                            alternative<ContextDone, ContextAnswer>(2, "done"),
+                            alternative<OutcomeAnswer, ContextAnswer>(3, "outcome"),
+                            alternative<ContextView, ContextAnswer>(4, "status"))
+        .within(kMessageMost);
+
+// --- between nodes ---------------------------------------------------------------------------------------------------
+
+template <>
+constexpr auto kDescription<TransferId> =
+    describe<TransferId>("a transfer", field<&TransferId::epoch>(1), field<&TransferId::number>(2));
+
+template <>
+constexpr auto kDescription<StateIssue> = describe<StateIssue>(
+    "what was dropped of a state", field<&StateIssue::field>(1, between(1U, static_cast<unsigned>(StateField::kForm))),
+    field<&StateIssue::text>(2, kWhy));
+
+template <>
+constexpr auto kDescription<StateOffer> = describe<StateOffer>("an offer of a state", field<&StateOffer::id>(1),
+                                                               field<&StateOffer::state>(2, text(kMostStateBytes)));
+
+// The id itself is the message.
+template <>
+constexpr auto kDescription<StateReceived> =
+    describe<StateReceived>("a receipt of a state", field<&StateReceived::id, &TransferId::epoch>(1),
+                            field<&StateReceived::id, &TransferId::number>(2));
+
+template <>
+constexpr auto kDescription<StateVerdict> =
+    describe<StateVerdict>("a verdict on a state", field<&StateVerdict::id>(1), field<&StateVerdict::accepted>(2),
+                           field<&StateVerdict::why>(3, kWhy), field<&StateVerdict::dropped>(4, list(64)));
+
+template <>
+constexpr auto kDescription<OfferWithdrawn> =
+    describe<OfferWithdrawn>("the end of an offer", field<&OfferWithdrawn::id, &TransferId::epoch>(1),
+                             field<&OfferWithdrawn::id, &TransferId::number>(2));
+
+template <>
+constexpr auto kDescription<GenerationBegun> =
+    describe<GenerationBegun>("the begin of generation", field<&GenerationBegun::epoch>(1));
+
+template <>
+constexpr auto kDescription<GenerationEnded> = describe<GenerationEnded>(
+    "the end of generation", field<&GenerationEnded::epoch>(1), field<&GenerationEnded::reason>(2, kWhy));
+
+template <>
+constexpr auto kDescription<ContextMessage> =
+    describe<ContextMessage>("a message of context leadership", alternative<StateOffer, ContextMessage>(1, "offer"),
+                             alternative<StateReceived, ContextMessage>(2, "received"),
+                             alternative<StateVerdict, ContextMessage>(3, "verdict"),
+                             alternative<OfferWithdrawn, ContextMessage>(4, "withdrawn"),
+                             alternative<GenerationBegun, ContextMessage>(5, "started"),
+                             alternative<GenerationEnded, ContextMessage>(6, "stopped"))
+        .within(kMessageMost);
+
+template <>
+const Message& message_of<ContextQuestion>() {
+  return described<ContextQuestion>();
+}
+template <>
+const Message& message_of<ContextAnswer>() {
+  return described<ContextAnswer>();
+}
+template <>
+const Message& message_of<ContextMessage>() {
+  return described<ContextMessage>();
+}
+
+}  // namespace bellwether::message
+
+namespace bellwether::cluster {
 
 std::string_view to_string(OutcomeAnswer::Standing standing) {
   switch (standing) {
@@ -308,97 +213,19 @@ std::string_view to_string(OutcomeAnswer::Standing standing) {
   return "";
 }
 
-std::string encode_context_question(const ContextQuestion& question) {
-  wire::ContextQuestion out;
-  std::visit(QuestionWriter{out}, question);
-  return out.SerializeAsString();
-}
-
-std::string encode_context_answer(const ContextAnswer& answer) {
-  wire::ContextAnswer out;
-  std::visit(AnswerWriter{out}, answer);
-  return out.SerializeAsString();
-}
-
-std::string encode_context_message(const ContextMessage& message) {
-  wire::ContextMessage out;
-  std::visit(MessageWriter{out}, message);
-  return out.SerializeAsString();
-}
-
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {
-  constexpr const char* kWhat = "a question about contexts";
-  wire::ContextQuestion in;
-  if (bytes.size() > kQuestionMost) {
-    return fail(Errc::kTooLarge,
-                "a request has at most " + std::to_string(kMostPayloadBytes) + " bytes: pass on where the rest is");
+  auto question = message::decode<ContextQuestion>(bytes);
+  if (!question && question.error().code == Errc::kTooLarge) {
+    return fail(Errc::kTooLarge, "a request has at most " + std::to_string(context_lead::kMostPayloadBytes) +
+                                     " bytes: pass on where the rest is");
   }
-  if (!parse(in, bytes)) return fail(Errc::kProtocol, std::string(kWhat) + " that cannot be read");
-  Reader reader;
-  std::optional<ContextQuestion> out;
-  if (in.has_submit()) {
-    const auto& submit = in.submit();
-    if (submit.priority() > UINT8_MAX) reader.wrong = "a priority above 255";
-    out = Request{reader.id(submit.id()),
-                  static_cast<uint8_t>(submit.priority()),
-                  {submit.submitted_unix_ns()},
-                  submit.payload()};
-  } else if (in.has_outcome()) {
-    out = AskOutcome{reader.id(in.outcome().id())};
-  } else if (in.has_status()) {
-    out = AskContextStatus{};
-  } else if (in.has_transfer()) {
-    out = AskTransfer{reader.text(in.transfer().target(), kMostNameBytes),
-                      reader.text(in.transfer().by(), kMostTextBytes),
-                      reader.text(in.transfer().reason(), kMostTextBytes)};
-  } else if (in.has_generation()) {
-    out = AskGeneration{in.generation().start(), reader.text(in.generation().by(), kMostTextBytes)};
-  }
-  return checked(reader, std::move(out), kWhat);
+  return question;
 }
 
-Result<ContextAnswer> decode_context_answer(std::string_view bytes) {
-  constexpr const char* kWhat = "an answer about contexts";
-  wire::ContextAnswer in;
-  if (bytes.size() > kMessageMost || !parse(in, bytes)) {
-    return fail(Errc::kProtocol, std::string(kWhat) + " that cannot be read");
-  }
-  Reader reader;
-  std::optional<ContextAnswer> out;
-  if (in.has_refused()) {
-    out = reader.refused(in.refused());
-  } else if (in.has_done()) {
-    out = ContextDone{reader.text(in.done().text(), kMostWhyBytes)};
-  } else if (in.has_outcome()) {
-    out = reader.outcome(in.outcome());
-  } else if (in.has_status()) {
-    out = reader.view(in.status());
-  }
-  return checked(reader, std::move(out), kWhat);
-}
-
-Result<ContextMessage> decode_context_message(std::string_view bytes) {
-  constexpr const char* kWhat = "a message of context leadership";
-  wire::ContextMessage in;
-  if (bytes.size() > kMessageMost || !parse(in, bytes)) {
-    return fail(Errc::kProtocol, std::string(kWhat) + " that cannot be read");
-  }
-  Reader reader;
-  std::optional<ContextMessage> out;
-  if (in.has_offer()) {
-    out = StateOffer{reader.transfer(in.offer().transfer()), reader.text(in.offer().state(), kMostStateBytes)};
-  } else if (in.has_received()) {
-    out = StateReceived{reader.transfer(in.received())};
-  } else if (in.has_verdict()) {
-    out = reader.verdict(in.verdict());
-  } else if (in.has_withdrawn()) {
-    out = OfferWithdrawn{reader.transfer(in.withdrawn())};
-  } else if (in.has_started()) {
-    out = GenerationBegun{in.started().epoch()};
-  } else if (in.has_stopped()) {
-    out = GenerationEnded{in.stopped().epoch(), reader.text(in.stopped().reason(), kMostWhyBytes)};
-  }
-  return checked(reader, std::move(out), kWhat);
-}
+std::string encode_context_question(const ContextQuestion& question) { return message::encode(question); }
+std::string encode_context_answer(const ContextAnswer& answer) { return message::encode(answer); }
+std::string encode_context_message(const ContextMessage& message) { return message::encode(message); }
+Result<ContextAnswer> decode_context_answer(std::string_view bytes) { return message::decode<ContextAnswer>(bytes); }
+Result<ContextMessage> decode_context_message(std::string_view bytes) { return message::decode<ContextMessage>(bytes); }
 
 }  // namespace bellwether::cluster

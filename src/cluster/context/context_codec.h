@@ -1,4 +1,4 @@
-// What is said about generation requests, as bytes (proto/context_lead.proto), and within which limits.
+// What is said about generation requests, as bytes (message/describe.h), and within which limits.
 #pragma once
 
 #include <cstdint>
@@ -9,6 +9,7 @@
 #include "base/result.h"
 #include "cluster/context/context_view.h"
 #include "election/context/failover.h"
+#include "message/message.h"
 
 namespace bellwether::cluster {
 
@@ -79,13 +80,26 @@ struct GenerationEnded {
 using ContextMessage = std::variant<context_lead::StateOffer, context_lead::StateReceived, context_lead::StateVerdict,
                                     context_lead::OfferWithdrawn, GenerationBegun, GenerationEnded>;
 
+}  // namespace bellwether::cluster
+
+namespace bellwether::message {
+template <>
+const Message& message_of<cluster::ContextQuestion>();
+template <>
+const Message& message_of<cluster::ContextAnswer>();
+template <>
+const Message& message_of<cluster::ContextMessage>();
+}  // namespace bellwether::message
+
+namespace bellwether::cluster {
+
 std::string encode_context_question(const ContextQuestion& question);
 std::string encode_context_answer(const ContextAnswer& answer);
 std::string encode_context_message(const ContextMessage& message);
-// Each: kProtocol, with what is missing or out of its bounds; kUnsupported: of a kind that is not known; of a question
-// also kTooLarge, for a payload, with the limit. Fields that are not known are ignored.
-Result<ContextQuestion> decode_context_question(std::string_view bytes);
+// Each: kProtocol, with what is missing or out of its bounds; kUnsupported: of a kind that is not known.
 Result<ContextAnswer> decode_context_answer(std::string_view bytes);
 Result<ContextMessage> decode_context_message(std::string_view bytes);
+// Also kTooLarge, for a payload, with the limit.
+Result<ContextQuestion> decode_context_question(std::string_view bytes);
 
 }  // namespace bellwether::cluster

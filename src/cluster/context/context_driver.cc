@@ -62,8 +62,8 @@ Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) 
 Moment ContextDriver::moment() const { return {parts_.runtime.boot_now(), parts_.runtime.wall_now()}; }
 
 task<void> ContextDriver::run(runtime::Cancellation* cancel) {
+  runtime::Cancellation registering;  // outlives what waits with it, also where a process ends in the middle
   runtime::Scope scope;
-  runtime::Cancellation registering;
   scope_ = &scope;
   scope.spawn(register_->run(&registering));
   scope.spawn(keep_watch(this, cancel));

@@ -30,7 +30,7 @@ TEST_F(ContextDriverTest, a_state_that_is_malformed_is_refused_or_taken_but_for_
   FailoverState state;
   state.leader = NodeId(member_id("b").value());
   state.term = Epoch(4);
-  state.transfer_time = runtime_->wall_now();
+  state.transfer_time = runtime_.wall_now();
   state.cluster_state.members = {NodeId(member_id("a").value()), NodeId(member_id("b").value())};
   state.state_version = 1;
   state.transfer_reason = "maintenance of the rack";
@@ -49,6 +49,7 @@ TEST_F(ContextDriverTest, messages_of_strangers_count_for_nothing) {
   say(operator_, StateOffer{{Epoch(4), 1}, "a state"});
   until([&] { return driver_->refused() == 1; });
   EXPECT_TRUE(has_said("context_message_refused"));
+  EXPECT_EQ(switchboard_.refused(), 1u) << "and counted with all that is refused";
   EXPECT_THAT(other_.heard, IsEmpty());
 }
 

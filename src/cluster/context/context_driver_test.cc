@@ -36,7 +36,7 @@ TEST_F(ContextDriverTest, a_request_is_done_and_its_result_is_there_for_whoever_
 
 TEST_F(ContextDriverTest, who_does_not_lead_says_whom_to_ask) {
   driver_->on_leader_changed("b", election::Term(4));
-  const auto answer = ask(operator_, Request{{1, 1}, 0, runtime_->wall_now(), "clay"});
+  const auto answer = ask(operator_, Request{{1, 1}, 0, runtime_.wall_now(), "clay"});
   ASSERT_TRUE(std::holds_alternative<ContextRefused>(answer));
   EXPECT_EQ(std::get<ContextRefused>(answer).code, Errc::kRefused);
   EXPECT_EQ(std::get<ContextRefused>(answer).leader, "b");
@@ -61,7 +61,7 @@ TEST_F(ContextDriverTest, with_the_term_jobs_are_killed_and_the_register_is_give
   submit(1);
   until([&] { return jobs_.begun.size() == 1; });
   EXPECT_TRUE(store_.held);
-  driver_->on_term_ended({Epoch(5), election::EndReason::kExpired, "a test", runtime_->boot_now(), true});
+  driver_->on_term_ended({Epoch(5), election::EndReason::kExpired, "a test", runtime_.boot_now(), true});
   until([&] { return leadership_.stopped == 1 && !store_.held; });
   EXPECT_EQ(jobs_.killed, 1);
   EXPECT_FALSE(driver_->leads());
@@ -70,7 +70,7 @@ TEST_F(ContextDriverTest, with_the_term_jobs_are_killed_and_the_register_is_give
 
 TEST_F(ContextDriverTest, an_end_that_nobody_waits_for_is_not_told_to_the_election) {
   lead();
-  driver_->on_term_ended({Epoch(5), election::EndReason::kResigned, "a test", runtime_->boot_now(), false});
+  driver_->on_term_ended({Epoch(5), election::EndReason::kResigned, "a test", runtime_.boot_now(), false});
   until([&] { return !store_.held; });
   EXPECT_EQ(leadership_.stopped, 0) << "it would take that for a resignation";
 }

@@ -1,4 +1,4 @@
-// One node that leads contexts, over real sockets: its register and its disk are in memory, its jobs end when the test
+// One node that leads contexts, in virtual time: its register and its disk are in memory, its jobs end when the test
 // says so. Another node asks it, and hears it.
 #pragma once
 
@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "cluster/context/context_driver.h"
-#include "cluster/copies/copy_keeper.h"
 #include "cluster/message_types.h"
-#include "runtime/stream_testing.h"
+#include "cluster/register/copy_keeper.h"
+#include "sim/machine_testing.h"
 #include "wire/crypto.h"
 #include "wire/link/link_testing.h"
 
@@ -178,7 +178,7 @@ class Other final : public Service, public PeerLinks::Listener {
 class ContextDriverTest : public testing::Test,
                           public PeerLinks::Listener,
                           public Addresses,
-                          public copies::CopyKeeper::Listener,
+                          public registers::NoteListener,
                           public ContextDriver::Listener,
                           public ContextDriver::Surroundings {
  protected:
@@ -187,7 +187,7 @@ class ContextDriverTest : public testing::Test,
     link::ServerSettings serving;
     serving.handshake = dialling_.handshake;
     auto made =
-        link::Server::listen(*runtime_, {runtime::IpAddress::loopback(), 0}, serving, keys_, switchboard_, refusals_);
+        link::Server::listen(runtime_, {runtime::IpAddress::loopback(), 0}, serving, keys_, switchboard_, refusals_);
     server_ = std::move(*made);
     scope_.spawn(server_->serve(scope_.cancellation()));
     other_at_ = other_.listen(scope_);
@@ -197,12 +197,12 @@ class ContextDriverTest : public testing::Test,
     settings.members = {"a", "b"};
     settings.duties.generation_start_delay = Duration::zero();
     auto driver =
-        ContextDriver::make({*runtime_, links_, switchboard_, *this, store_, copies_, leadership_, *this, *this, seal},
+        ContextDriver::make({runtime_, links_, switchboard_, *this, store_, copies_, leadership_, *this, *this, seal},
                             std::move(settings), 7);
     driver_ = std::move(*driver);
     scope_.spawn(driver_->run(scope_.cancellation()));
   }
-  void TearDown() override { runtime_->run(closing(this)); }
+  void TearDown() override { machine_.run(closing(this)); }
   static runtime::task<void> closing(ContextDriverTest* self) {
     self->scope_.cancel();
     co_await self->scope_.join();
@@ -215,29 +215,27 @@ class ContextDriverTest : public testing::Test,
 
   template <class Holds>
   void until(Holds holds) {
-    for (int i = 0; i < 30'000 && !holds(); ++i) runtime_->run(waiting(*runtime_));
-    ASSERT_TRUE(holds());
+    ASSERT_TRUE(machine_.until(holds));
   }
-  static runtime::task<void> waiting(runtime::Runtime& runtime) { co_await runtime.sleep(Duration::millis(1)); }
 
-  Status register_manager() { return driver_->register_manager(std::make_unique<FakeManager>(*runtime_, jobs_)); }
+  Status register_manager() { return driver_->register_manager(std::make_unique<FakeManager>(runtime_, jobs_)); }
   // As a leader that makes contexts.
   void lead() {
     ASSERT_TRUE(register_manager());
-    end_->move_to(runtime_->boot_now() + Duration::minutes(10));
-    driver_->on_elected({"flock", "a", context_lead::Epoch(5), runtime_->boot_now(), end_});
+    end_->move_to(runtime_.boot_now() + Duration::minutes(10));
+    driver_->on_elected({"flock", "a", context_lead::Epoch(5), runtime_.boot_now(), end_});
     until([this] { return driver_->view().duty == "generating"; });
   }
   ContextAnswer ask(Other& who, const ContextQuestion& question) {
     const PeerAddress here{"a", server_->local()};
-    auto bytes = runtime_->run(who.links().request(here, message_type::kContext, wire::Priority::kNormal,
-                                                   encode_context_question(question), Duration::seconds(20), nullptr));
+    auto bytes = machine_.run(who.links().request(here, message_type::kContext, wire::Priority::kNormal,
+                                                  encode_context_question(question), Duration::seconds(20), nullptr));
     EXPECT_TRUE(bytes) << bytes.error().message;
     return bytes ? *decode_context_answer(*bytes) : ContextRefused{};
   }
   context_lead::RequestId submit(uint64_t number) {
     const context_lead::RequestId id{1, number};
-    const auto answer = ask(operator_, context_lead::Request{id, 0, runtime_->wall_now(), "clay"});
+    const auto answer = ask(operator_, context_lead::Request{id, 0, runtime_.wall_now(), "clay"});
     EXPECT_TRUE(std::holds_alternative<ContextDone>(answer)) << answer.index();
     return id;
   }
@@ -271,20 +269,21 @@ class ContextDriverTest : public testing::Test,
   }
 
   std::vector<std::pair<std::string, std::string>> said;
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   wire::Keyring keys_ = link::test_keyring();
   link::RefusalWatch refusals_{nullptr};
   link::DialSettings dialling_;
   Switchboard switchboard_;
-  PeerLinks links_{*runtime_, dialling_, keys_, switchboard_, refusals_, *this};
+  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
   std::unique_ptr<link::Server> server_;
-  Other other_{*runtime_, "b", wire::Role::kManager};
-  Other operator_{*runtime_, "ann", wire::Role::kOperator};
+  Other other_{runtime_, "b", wire::Role::kManager};
+  Other operator_{runtime_, "ann", wire::Role::kOperator};
   runtime::Endpoint other_at_;
   MemoryKv disk_;
-  copies::CopyLines lines_{*runtime_, links_, switchboard_, *this, "a", {"a"}};
-  copies::CopyKeeper keeper_{*runtime_, disk_, lines_, {.first_start = true, .limits = {}}, *this};
-  copies::Copies copies_{*runtime_, lines_, {}, 3};
+  registers::Lines lines_{links_, switchboard_, *this, "a", {"a"}};
+  copies::CopyKeeper keeper_{runtime_, disk_, lines_, {.first_start = true, .limits = {}}, *this};
+  copies::Copies copies_{runtime_, lines_, {}, 3};
   MemoryStore store_;
   FakeLeadership leadership_;
   FakeManager::Seen jobs_;

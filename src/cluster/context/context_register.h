@@ -7,7 +7,7 @@
 #include <string>
 #include <variant>
 
-#include "cluster/jobs/job_store.h"
+#include "cluster/register/job_store.h"
 #include "election/context/duty_events.h"
 #include "runtime/event.h"
 

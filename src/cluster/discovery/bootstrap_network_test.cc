@@ -5,6 +5,7 @@
 #include <map>
 #include <queue>
 
+#include "base/time_testing.h"
 #include "cluster/discovery/bootstrap.h"
 
 namespace bellwether::discovery {
@@ -12,7 +13,6 @@ namespace {
 
 constexpr int kRuns = 1000;
 
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 HostPort place(int number) { return {"10.0.0." + std::to_string(number), 9000}; }
 
 // One starting node and what surrounds it. Messages take 0.2 to 2 ms each way; who is not alive never answers.
@@ -33,10 +33,10 @@ class Network {
   std::optional<Duration> join(BootstrapSettings settings, Duration limit, std::vector<HostPort> cached = {}) {
     Metrics metrics;
     Bootstrap node(std::move(settings), prng_.fork(), metrics);
-    schedule(at(0), event::Start{std::move(cached), {}});
+    schedule(at_ms(0), event::Start{std::move(cached), {}});
     while (true) {
       const Instant now = events_.empty() ? node.next_deadline() : std::min(events_.top().at, node.next_deadline());
-      if (now - at(0) > limit) return std::nullopt;
+      if (now - at_ms(0) > limit) return std::nullopt;
       BootstrapEvent event = event::Tick{};
       if (!events_.empty() && events_.top().at <= now) {
         event = events_.top().event;
@@ -45,7 +45,7 @@ class Network {
       std::vector<BootstrapEffect> effects;
       node.step(now, event, effects);
       for (const BootstrapEffect& effect : effects) {
-        if (std::holds_alternative<effect::Joined>(effect)) return now - at(0);
+        if (std::holds_alternative<effect::Joined>(effect)) return now - at_ms(0);
         answer(now, effect);
       }
     }
@@ -132,7 +132,7 @@ TEST(BootstrapNetwork, stale_addresses_cost_nothing_while_ten_are_probed_and_hal
 TEST(BootstrapNetwork, a_node_joins_soon_after_the_first_seed_comes_back) {
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
     const int64_t back = 1000 * static_cast<int64_t>(seed % 120);
-    const auto took = Network(seed).alive(2, at(back)).join(with_seeds({1, 2}), Duration::minutes(10));
+    const auto took = Network(seed).alive(2, at_ms(back)).join(with_seeds({1, 2}), Duration::minutes(10));
     ASSERT_TRUE(took) << seed;
     // The longest wait between two rounds, and the probes of one that began before.
     EXPECT_LT(*took - Duration::millis(back), Duration::millis(18'750 + 1'200)) << seed;
@@ -144,7 +144,7 @@ TEST(BootstrapNetwork, a_herd_that_starts_at_once_does_not_stay_together) {
   for (uint64_t seed = 0; seed < kRuns; ++seed) {
     Network network(seed);
     EXPECT_FALSE(network.join(with_seeds({1}), Duration::seconds(120)));
-    for (const Instant probe : network.probes()) ++probes_of_slot[(probe - at(0)).ms() / 100];
+    for (const Instant probe : network.probes()) ++probes_of_slot[(probe - at_ms(0)).ms() / 100];
   }
   EXPECT_EQ(probes_of_slot[0], kRuns) << "the first probe of each is at once";
   for (const auto& [slot, count] : probes_of_slot) {

@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::discovery {
 namespace {
 
@@ -10,8 +12,6 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::UnorderedElementsAre;
-
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 
 HostPort place(std::string_view text) { return *parse_host_port(text, 9000); }
 
@@ -34,7 +34,7 @@ class BootstrapTest : public testing::Test {
   std::vector<std::string> step(int64_t ms, const BootstrapEvent& event) {
     if (!node_) node_.emplace(settings_, Prng(1), metrics_);
     last_.clear();
-    node_->step(at(ms), event, last_);
+    node_->step(at_ms(ms), event, last_);
     std::vector<std::string> said;
     for (const BootstrapEffect& effect : last_) said.push_back(words(effect));
     return said;
@@ -48,7 +48,7 @@ class BootstrapTest : public testing::Test {
   void seeds(std::initializer_list<std::string_view> all) {
     for (const std::string_view one : all) settings_.seeds.push_back(place(one));
   }
-  int64_t deadline() { return (node_->next_deadline() - at(0)).ms(); }
+  int64_t deadline() { return (node_->next_deadline() - at_ms(0)).ms(); }
 
   BootstrapSettings settings_;
   Metrics metrics_;
@@ -60,7 +60,7 @@ TEST_F(BootstrapTest, all_seeds_are_probed_at_once_and_the_first_that_answers_is
   seeds({"10.0.0.1", "10.0.0.2", "10.0.0.3"});
   EXPECT_THAT(start(), ElementsAre("probe 10.0.0.1:9000", "probe 10.0.0.2:9000", "probe 10.0.0.3:9000"));
   EXPECT_EQ(node_->state(), BootstrapState::kProbing);
-  EXPECT_EQ(std::get<effect::Probe>(last_[0]).at, at(0)) << "the first round waits for nothing";
+  EXPECT_EQ(std::get<effect::Probe>(last_[0]).at, at_ms(0)) << "the first round waits for nothing";
   EXPECT_THAT(step(3, event::ProbeAnswered{place("10.0.0.2")}),
               ElementsAre("cancel 10.0.0.1:9000", "cancel 10.0.0.3:9000", "join 10.0.0.2:9000"));
   EXPECT_THAT(step(4, event::ProbeAnswered{place("10.0.0.1")}), IsEmpty()) << "the second one is too late";
@@ -127,7 +127,7 @@ TEST_F(BootstrapTest, rounds_wait_longer_each_time_up_to_fifteen_seconds_and_a_q
     now = deadline() + 1;
     step(now, event::Tick{});
     ASSERT_EQ(node_->state(), BootstrapState::kProbing);
-    const Duration wait = std::get<effect::Probe>(last_.at(0)).at - at(now);
+    const Duration wait = std::get<effect::Probe>(last_.at(0)).at - at_ms(now);
     EXPECT_LE(wait, Duration::millis(100));
     apart = std::max(apart, wait);
   }

@@ -2,13 +2,13 @@
 
 #include <gmock/gmock.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::discovery {
 namespace {
 
 using testing::ElementsAre;
 using testing::IsEmpty;
-
-Instant at(int64_t seconds) { return Instant() + Duration::seconds(seconds); }
 
 class NameCacheTest : public testing::Test {
  protected:
@@ -18,38 +18,38 @@ class NameCacheTest : public testing::Test {
 };
 
 TEST_F(NameCacheTest, an_answer_is_kept_for_its_time_within_limits) {
-  names_.answered(at(0), question_, {one_}, Duration::seconds(10));
-  EXPECT_THAT(names_.find(at(9), question_)->places, ElementsAre(one_));
-  EXPECT_EQ(names_.find(at(10), question_), nullptr);
-  names_.answered(at(0), question_, {one_}, Duration::hours(24));
-  EXPECT_EQ(names_.find(at(300), question_), nullptr) << "five minutes at most";
-  names_.answered(at(0), question_, {one_}, Duration::zero());
-  EXPECT_NE(names_.find(at(29), question_), nullptr) << "half a minute when it does not say";
-  EXPECT_EQ(names_.find(at(30), question_), nullptr);
+  names_.answered(at_seconds(0), question_, {one_}, Duration::seconds(10));
+  EXPECT_THAT(names_.find(at_seconds(9), question_)->places, ElementsAre(one_));
+  EXPECT_EQ(names_.find(at_seconds(10), question_), nullptr);
+  names_.answered(at_seconds(0), question_, {one_}, Duration::hours(24));
+  EXPECT_EQ(names_.find(at_seconds(300), question_), nullptr) << "five minutes at most";
+  names_.answered(at_seconds(0), question_, {one_}, Duration::zero());
+  EXPECT_NE(names_.find(at_seconds(29), question_), nullptr) << "half a minute when it does not say";
+  EXPECT_EQ(names_.find(at_seconds(30), question_), nullptr);
 }
 
 TEST_F(NameCacheTest, a_failure_is_kept_for_half_a_minute_and_an_empty_answer_is_one) {
-  names_.failed(at(0), question_);
-  ASSERT_NE(names_.find(at(29), question_), nullptr);
-  EXPECT_THAT(names_.find(at(29), question_)->places, IsEmpty());
-  EXPECT_EQ(names_.find(at(30), question_), nullptr);
-  names_.answered(at(100), question_, {}, Duration::minutes(5));
-  EXPECT_EQ(names_.find(at(130), question_), nullptr);
+  names_.failed(at_seconds(0), question_);
+  ASSERT_NE(names_.find(at_seconds(29), question_), nullptr);
+  EXPECT_THAT(names_.find(at_seconds(29), question_)->places, IsEmpty());
+  EXPECT_EQ(names_.find(at_seconds(30), question_), nullptr);
+  names_.answered(at_seconds(100), question_, {}, Duration::minutes(5));
+  EXPECT_EQ(names_.find(at_seconds(130), question_), nullptr);
 }
 
 TEST_F(NameCacheTest, services_and_ports_are_questions_of_their_own) {
   EXPECT_TRUE((Question{"_bellwether._tcp.example", 0}).is_service());
   EXPECT_FALSE(question_.is_service());
-  names_.answered(at(0), question_, {one_}, Duration::seconds(10));
-  EXPECT_EQ(names_.find(at(1), {"managers.example", 9001}), nullptr);
+  names_.answered(at_seconds(0), question_, {one_}, Duration::seconds(10));
+  EXPECT_EQ(names_.find(at_seconds(1), {"managers.example", 9001}), nullptr);
 }
 
 TEST_F(NameCacheTest, it_is_bounded_and_forgets_what_ends_first) {
-  for (int i = 0; i < 300; ++i) names_.answered(at(i), {std::to_string(i), 1}, {one_}, Duration::seconds(60));
+  for (int i = 0; i < 300; ++i) names_.answered(at_seconds(i), {std::to_string(i), 1}, {one_}, Duration::seconds(60));
   EXPECT_EQ(names_.size(), NameCache::kNamesMax);
-  EXPECT_NE(names_.find(at(300), {"299", 1}), nullptr);
-  names_.answered(at(300), question_, std::vector<HostPort>(1000, one_), Duration::seconds(60));
-  EXPECT_EQ(names_.find(at(300), question_)->places.size(), NameCache::kPlacesMax);
+  EXPECT_NE(names_.find(at_seconds(300), {"299", 1}), nullptr);
+  names_.answered(at_seconds(300), question_, std::vector<HostPort>(1000, one_), Duration::seconds(60));
+  EXPECT_EQ(names_.find(at_seconds(300), question_)->places.size(), NameCache::kPlacesMax);
 }
 
 }  // namespace

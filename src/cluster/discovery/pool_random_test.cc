@@ -3,20 +3,19 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "base/time_testing.h"
 #include "cluster/discovery/pool.h"
 
 namespace bellwether::discovery {
 namespace {
 
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
-
 class Chaos {
  public:
   explicit Chaos(uint64_t seed)
-      : prng_(seed), pool_({.self = "worker-1", .role = "manager"}, at(0), Prng(seed), metrics_) {
+      : prng_(seed), pool_({.self = "worker-1", .role = "manager"}, at_ms(0), Prng(seed), metrics_) {
     for (int i = 0; i < 12; ++i) peers_.push_back({"m-" + std::to_string(i), {"m", static_cast<uint16_t>(i + 1)}, {}});
     there_ = peers_;
-    pool_.peers_changed(at(0), there_, SetChange::kPeerAdded, effects_);
+    pool_.peers_changed(at_ms(0), there_, SetChange::kPeerAdded, effects_);
   }
 
   void run(int64_t until, bool faults) {
@@ -24,7 +23,7 @@ class Chaos {
       now_ += prng_.between(1, 50);
       if (faults && prng_.chance(0.02)) change_members();
       if (faults && prng_.chance(0.05)) change_health();
-      if (pool_.next_deadline() <= at(now_)) pool_.tick(at(now_), effects_);
+      if (pool_.next_deadline() <= at_ms(now_)) pool_.tick(at_ms(now_), effects_);
       obey();
       request();
       obey();
@@ -35,7 +34,7 @@ class Chaos {
     down_.clear();
     slow_.clear();
     there_ = peers_;
-    pool_.peers_changed(at(now_), there_, SetChange::kPeerAdded, effects_);
+    pool_.peers_changed(at_ms(now_), there_, SetChange::kPeerAdded, effects_);
   }
   const Pool& pool() const { return pool_; }
   int64_t now() const { return now_; }
@@ -46,7 +45,7 @@ class Chaos {
     for (const Peer& peer : peers_) {
       if (prng_.chance(0.8)) there_.push_back(peer);
     }
-    pool_.peers_changed(at(now_), there_, SetChange::kPeerRemoved, effects_);
+    pool_.peers_changed(at_ms(now_), there_, SetChange::kPeerRemoved, effects_);
   }
   void change_health() {
     const std::string id = peers_[prng_.below(peers_.size())].id;
@@ -63,9 +62,9 @@ class Chaos {
         if (connect == nullptr) continue;
         ASSERT_TRUE(open_.insert(connect->peer.id).second) << "one connection to each";
         if (down_.count(connect->peer.id) > 0) {
-          pool_.disconnected(at(now_), connect->peer.id, effects_);
+          pool_.disconnected(at_ms(now_), connect->peer.id, effects_);
         } else {
-          pool_.connected(at(now_), connect->peer.id, effects_);
+          pool_.connected(at_ms(now_), connect->peer.id, effects_);
         }
       }
     }
@@ -75,9 +74,9 @@ class Chaos {
     if (!to) return;
     ASSERT_TRUE(open_.count(*to) > 0) << "requests go where there is a connection";
     if (down_.count(*to) > 0) {
-      pool_.failed(at(now_), *to, effects_);
+      pool_.failed(at_ms(now_), *to, effects_);
     } else {
-      pool_.succeeded(at(now_), *to, Duration::millis(slow_.count(*to) > 0 ? 200 : 2), effects_);
+      pool_.succeeded(at_ms(now_), *to, Duration::millis(slow_.count(*to) > 0 ? 200 : 2), effects_);
     }
   }
   void hold() {
@@ -89,7 +88,7 @@ class Chaos {
     std::set<std::string> all(primaries.begin(), primaries.end());
     all.insert(backups.begin(), backups.end());
     ASSERT_EQ(all, open_) << "each connection serves or stands by, and there are no others";
-    ASSERT_GT(pool_.next_deadline(), at(now_));
+    ASSERT_GT(pool_.next_deadline(), at_ms(now_));
   }
 
   Prng prng_;

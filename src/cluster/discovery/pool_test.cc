@@ -3,6 +3,8 @@
 #include <gmock/gmock.h>
 #include <set>
 
+#include "base/time_testing.h"
+
 namespace bellwether::discovery {
 namespace {
 
@@ -10,15 +12,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
-
 class PoolTest : public testing::Test {
  protected:
   // A pool of `count` peers m-00, m-01, …, connected as far as it wants to be.
   void open(int count) {
     for (int i = 0; i < count; ++i) add("m-" + std::string(i < 10 ? "0" : "") + std::to_string(i));
-    pool_.emplace(settings_, at(0), Prng(1), metrics_);
-    pool_->peers_changed(at(0), peers_, SetChange::kPeerAdded, effects_);
+    pool_.emplace(settings_, at_ms(0), Prng(1), metrics_);
+    pool_->peers_changed(at_ms(0), peers_, SetChange::kPeerAdded, effects_);
     connect_all(0);
   }
   void add(const std::string& id, Locality where = {}) { peers_.push_back({id, {id + ".example", 9000}, where}); }
@@ -29,7 +29,7 @@ class PoolTest : public testing::Test {
     for (const PoolEffect& effect : wanted) {
       if (const auto* connect = std::get_if<effect::Connect>(&effect)) ids.push_back(connect->peer.id);
     }
-    for (const std::string& id : ids) pool_->connected(at(ms), id, effects_);
+    for (const std::string& id : ids) pool_->connected(at_ms(ms), id, effects_);
     return ids;
   }
   std::vector<PoolEffect> take() {
@@ -45,12 +45,12 @@ class PoolTest : public testing::Test {
     return all;
   }
   void fail(int64_t ms, const std::string& id, int times) {
-    for (int i = 0; i < times; ++i) pool_->failed(at(ms), id, effects_);
+    for (int i = 0; i < times; ++i) pool_->failed(at_ms(ms), id, effects_);
   }
   void answer(int64_t ms, const std::string& id, Duration latency, int times = 1) {
-    for (int i = 0; i < times; ++i) pool_->succeeded(at(ms), id, latency, effects_);
+    for (int i = 0; i < times; ++i) pool_->succeeded(at_ms(ms), id, latency, effects_);
   }
-  int64_t deadline() { return (pool_->next_deadline() - at(0)).ms() + 1; }
+  int64_t deadline() { return (pool_->next_deadline() - at_ms(0)).ms() + 1; }
 
   PoolSettings settings_{.self = "worker-1", .role = "manager"};
   Metrics metrics_;
@@ -92,7 +92,7 @@ TEST_F(PoolTest, the_fourth_failure_in_a_row_evicts_and_a_backup_takes_the_place
   EXPECT_THAT(pool_->primaries(), SizeIs(2)) << "not at once: all nodes that had it would turn to the same backups";
   take();
   EXPECT_GT(deadline(), 1100);
-  pool_->tick(at(1501), effects_);
+  pool_->tick(at_ms(1501), effects_);
   EXPECT_THAT(pool_->primaries(), SizeIs(3));
   EXPECT_EQ(metrics_.pool_promotions, 1);
   EXPECT_THAT(connect_all(1510), SizeIs(1)) << "the gap is filled";
@@ -149,7 +149,7 @@ TEST_F(PoolTest, three_times_next_to_nothing_is_nothing) {
 
 TEST_F(PoolTest, when_the_last_primary_goes_a_backup_takes_its_place_at_once) {
   open(20);
-  for (const std::string& id : pool_->primaries()) pool_->disconnected(at(1000), id, effects_);
+  for (const std::string& id : pool_->primaries()) pool_->disconnected(at_ms(1000), id, effects_);
   EXPECT_THAT(pool_->primaries(), SizeIs(2));
   EXPECT_TRUE(pool_->next());
 }
@@ -162,7 +162,7 @@ TEST_F(PoolTest, a_connection_of_an_hour_is_made_anew_elsewhere_one_at_a_time) {
   while (now < 3'900'000) {
     now = deadline();
     const auto stale = metrics_.pool_evictions[static_cast<std::size_t>(Eviction::kStale)];
-    pool_->tick(at(now), effects_);
+    pool_->tick(at_ms(now), effects_);
     EXPECT_LE(metrics_.pool_evictions[static_cast<std::size_t>(Eviction::kStale)], stale + 1);
     if (metrics_.pool_evictions[static_cast<std::size_t>(Eviction::kStale)] > stale) when.insert(now);
     connect_all(now);
@@ -175,20 +175,20 @@ TEST_F(PoolTest, a_connection_of_an_hour_is_made_anew_elsewhere_one_at_a_time) {
 
 TEST_F(PoolTest, the_only_peer_is_kept_however_old_and_tried_again_however_bad_but_not_without_end) {
   open(1);
-  pool_->tick(at(5'000'000), effects_);
+  pool_->tick(at_ms(5'000'000), effects_);
   EXPECT_THAT(pool_->primaries(), ElementsAre("m-00"));
   take();
   int attempts = 0;
   int64_t now = 5'000'000;
-  pool_->disconnected(at(now), "m-00", effects_);
+  pool_->disconnected(at_ms(now), "m-00", effects_);
   while (now < 5'060'000) {
     for (const PoolEffect& effect : take()) {
       if (!std::holds_alternative<effect::Connect>(effect)) continue;
       ++attempts;
-      pool_->disconnected(at(now), "m-00", effects_);
+      pool_->disconnected(at_ms(now), "m-00", effects_);
     }
     now = std::max(now + 1, deadline());
-    pool_->tick(at(now), effects_);
+    pool_->tick(at_ms(now), effects_);
   }
   EXPECT_GT(attempts, 5);
   EXPECT_LT(attempts, 300);
@@ -202,7 +202,7 @@ TEST_F(PoolTest, who_was_evicted_is_not_chosen_again_for_a_minute_while_there_ar
   while (now < 60'000) {
     for (const std::string& id : connect_all(now)) EXPECT_NE(id, bad);
     now = deadline();
-    pool_->tick(at(now), effects_);
+    pool_->tick(at_ms(now), effects_);
   }
   EXPECT_THAT(pool_->primaries(), SizeIs(3));
 }
@@ -212,9 +212,9 @@ TEST_F(PoolTest, peers_that_leave_the_cluster_are_replaced_and_others_keep_their
   const auto kept = pool_->primaries();
   const std::string gone = kept[0];
   std::erase_if(peers_, [&](const Peer& peer) { return peer.id == gone; });
-  pool_->peers_changed(at(1000), peers_, SetChange::kPeerRemoved, effects_);
+  pool_->peers_changed(at_ms(1000), peers_, SetChange::kPeerRemoved, effects_);
   EXPECT_THAT(closed(), ElementsAre(std::pair(gone, std::optional<Eviction>())));
-  pool_->tick(at(1501), effects_);
+  pool_->tick(at_ms(1501), effects_);
   connect_all(1501);
   const auto now = pool_->primaries();
   EXPECT_THAT(now, testing::AllOf(SizeIs(3), testing::Contains(kept[1]), testing::Contains(kept[2])));

@@ -1,4 +1,4 @@
-// Three keepers over real sockets; who follows whom is what the test says.
+// Three keepers in virtual time; who follows whom is what the test says.
 #include "cluster/vote/key_keeper.h"
 
 #include <gmock/gmock.h>
@@ -6,8 +6,8 @@
 
 #include "cluster/message_types.h"
 #include "cluster/vote/vote_testing_keys.h"
-#include "runtime/stream_testing.h"
 #include "secret/secret_testing.h"
+#include "sim/machine_testing.h"
 #include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
@@ -101,24 +101,23 @@ class KeyKeeperTest : public testing::Test {
  protected:
   KeyKeeperTest() {
     for (unsigned char i = 0; i < 3; ++i) {
-      nodes_[kNames[i]] = std::make_unique<Node>(*runtime_, places_, kNames[i], i + 1);
+      nodes_[kNames[i]] = std::make_unique<Node>(runtime_, places_, kNames[i], i + 1);
       nodes_[kNames[i]]->keep(splitting_, i + 1);
     }
   }
   Node& node(const std::string& name) { return *nodes_.at(name); }
   template <class Holds>
   void until(Holds holds) {
-    for (int i = 0; i < 30'000 && !holds(); ++i) runtime_->run(waiting(*runtime_));
-    ASSERT_TRUE(holds());
+    ASSERT_TRUE(machine_.until(holds));
   }
-  static task<void> waiting(runtime::Runtime& runtime) { co_await runtime.sleep(Duration::millis(1)); }
   void TearDown() override {
-    for (auto& [name, one] : nodes_) runtime_->run(one->stop());
+    for (auto& [name, one] : nodes_) machine_.run(one->stop());
     nodes_.clear();
   }
 
   secret::Splitting splitting_ = secret::split_text("the key of the admin", {2, 3});
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   Node::Places places_;
   std::map<std::string, std::unique_ptr<Node>> nodes_;
 };

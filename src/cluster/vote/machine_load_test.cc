@@ -6,7 +6,7 @@
 namespace bellwether::cluster {
 namespace {
 
-Instant at(int64_t second) { return Instant::from_ns(1'000'000'000 * (100 + second)); }
+Instant machine_load_at(int64_t second) { return Instant::from_ns(1'000'000'000 * (100 + second)); }
 
 std::string stat(uint64_t busy, uint64_t idle) {
   return "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(idle) + " 0 0 0 0 0 0\ncpu0 1 2 3 4\n";
@@ -25,10 +25,10 @@ TEST(MachineLoad, processor_use_is_what_grew_between_two_readings) {
   MachineLoad load;
   MachineTexts texts;
   texts.stat = stat(1000, 1000);
-  load.read(at(0), texts);
+  load.read(machine_load_at(0), texts);
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.5) << "nothing is known yet";
   texts.stat = stat(1300, 1700);
-  load.read(at(10), texts);
+  load.read(machine_load_at(10), texts);
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.3);
 }
 
@@ -38,10 +38,10 @@ TEST(MachineLoad, a_group_that_may_use_less_counts_by_what_it_may_use) {
   texts.stat = stat(0, 1000);
   texts.groups = {{"max 100000", "usage_usec 0\n", "max", "0", ""},
                   {"200000 100000", "usage_usec 1000000\n", "max", "0", ""}};
-  load.read(at(0), texts);
+  load.read(machine_load_at(0), texts);
   texts.stat = stat(100, 1900);
   texts.groups[1].cpu_stat = "usage_usec 11000000\n";
-  load.read(at(10), texts);
+  load.read(machine_load_at(10), texts);
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.5) << "10 s of processor in 10 s, of 2 a second";
 }
 
@@ -49,11 +49,11 @@ TEST(MachineLoad, counters_that_began_anew_say_nothing) {
   MachineLoad load;
   MachineTexts texts;
   texts.stat = stat(1000, 1000);
-  load.read(at(0), texts);
+  load.read(machine_load_at(0), texts);
   texts.stat = stat(1100, 1900);
-  load.read(at(10), texts);
+  load.read(machine_load_at(10), texts);
   texts.stat = stat(5, 5);
-  load.read(at(20), texts);
+  load.read(machine_load_at(20), texts);
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.1);
 }
 
@@ -87,19 +87,19 @@ TEST(MachineLoad, means_follow_slowly) {
   MachineLoad load;
   MachineTexts texts;
   texts.disk_used = 0.2;
-  load.read(at(0), texts);
+  load.read(machine_load_at(0), texts);
   EXPECT_DOUBLE_EQ(load.resources().disk_used, 0.2) << "the first counts as it is";
   texts.disk_used = 1;
-  load.read(at(1), texts);
+  load.read(machine_load_at(1), texts);
   EXPECT_NEAR(load.resources().disk_used, 0.2 + 0.8 * (1 - std::exp(-1.0 / 30)), 1e-12);
-  for (int second = 2; second < 300; ++second) load.read(at(second), texts);
+  for (int second = 2; second < 300; ++second) load.read(machine_load_at(second), texts);
   EXPECT_GT(load.resources().disk_used, 0.99);
 }
 
 TEST(MachineLoad, what_is_never_told_counts_as_half_used) {
   MachineLoad load;
-  load.read(at(0), {});
-  load.read(at(1), {});
+  load.read(machine_load_at(0), {});
+  load.read(machine_load_at(1), {});
   EXPECT_EQ(load.resources(), (vote::Resources{0.5, 0.5, 0.5, 1}));
 }
 

@@ -18,9 +18,9 @@ class ResourceMeter final : public ResourceSource {
   ResourceMeter& operator=(const ResourceMeter&) = delete;
 
   // About every second, until cancelled.
-  runtime::task<void> run(runtime::Cancellation* cancel);
+  runtime::task<void> run(runtime::Cancellation* cancel) override;
   vote::Resources resources() const override { return load_.resources(); }
-  const MachineSize& size() const { return size_; }
+  MachineSize size() const override { return size_; }
 
  private:
   runtime::task<MachineTexts> read_all();

@@ -1,4 +1,4 @@
-// The messages of a scored vote, and the record that its nodes keep, as bytes (proto/vote.proto).
+// The messages of a scored vote, and the record that its nodes keep, as bytes (message/describe.h).
 #pragma once
 
 #include <string>
@@ -7,13 +7,20 @@
 #include "base/result.h"
 #include "election/vote/vote_events.h"
 #include "election/vote/vote_messages.h"
+#include "message/message.h"
+
+namespace bellwether::message {
+template <>
+const Message& message_of<vote::Message>();
+template <>
+const Message& message_of<vote::Record>();
+}  // namespace bellwether::message
 
 namespace bellwether::cluster {
 
 std::string encode_vote_message(const vote::Message& message);
 // kProtocol, with what is missing or out of its bounds: times that cannot be, more voters or capabilities than there
-// may be, a trigger that there is not. kUnsupported: of a kind that is not known. Fields that are not known are
-// ignored.
+// may be, a trigger that there is not. kUnsupported: of a kind that is not known.
 Result<vote::Message> decode_vote_message(std::string_view bytes);
 
 std::string encode_vote_record(const vote::Record& record);

@@ -201,6 +201,7 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   if (message && message->from != node_id(sender)) {
     why = Unheard::kImpostor;
     message = fail(Errc::kProtocol, "a message of '" + printable(sender) + "' in the name of another node");
+    switchboard_.refuse(connection, wire::Refusal::kName, "a message of a vote in the name of another node");
   }
   if (message) {
     vet(sender, *message);

@@ -17,6 +17,7 @@
 #include "cluster/peer_names.h"
 #include "cluster/vote/hearing_watch.h"
 #include "cluster/vote/key_keeper.h"
+#include "cluster/vote/machine_load.h"
 #include "cluster/vote/network_quality.h"
 #include "cluster/vote/vetting.h"
 #include "cluster/vote/vote_seal.h"
@@ -56,6 +57,9 @@ class ResourceSource {
   virtual ~ResourceSource() = default;
   // Without the network, which the driver measures itself.
   virtual vote::Resources resources() const = 0;
+  virtual MachineSize size() const { return {}; }
+  // Measures again and again, until cancelled.
+  virtual runtime::task<void> run(runtime::Cancellation* /*cancel*/) { co_return; }
 };
 
 class VoteDriver final : public Leadership, private Service, private KeyKeeper::Owner {

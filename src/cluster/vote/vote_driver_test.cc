@@ -1,11 +1,11 @@
-// Three nodes over real sockets, with disks in memory.
+// Three nodes in virtual time, with disks in memory.
 #include "cluster/vote/vote_driver.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "cluster/vote/vote_testing_keys.h"
-#include "runtime/stream_testing.h"
+#include "sim/machine_testing.h"
 #include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
@@ -37,10 +37,13 @@ struct Machine {
   runtime::Endpoint at;
 };
 
-class Node final : public Leadership::Listener, public PeerLinks::Listener, public Addresses, public ResourceSource {
+class VoteDriverNode final : public Leadership::Listener,
+                             public PeerLinks::Listener,
+                             public Addresses,
+                             public ResourceSource {
  public:
-  Node(runtime::Runtime& runtime, std::map<std::string, Machine>& machines, std::string name, unsigned char key,
-       double cpu)
+  VoteDriverNode(runtime::Runtime& runtime, std::map<std::string, Machine>& machines, std::string name,
+                 unsigned char key, double cpu)
       : runtime_(runtime),
         machines_(machines),
         name_(std::move(name)),
@@ -79,6 +82,12 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
   }
   VoteDriver& driver() { return *driver_; }
   bool leads() const { return driver_->leads(runtime_.boot_now()); }
+  const Switchboard& switchboard() const { return switchboard_; }
+  // Signed with its own key, whatever it says.
+  void say(const std::string& to, const vote::Message& message) {
+    links_.send(*find(to), message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
+                Duration::seconds(1));
+  }
 
   std::string leader;
   std::vector<std::string> notes;
@@ -126,8 +135,8 @@ class Node final : public Leadership::Listener, public PeerLinks::Listener, publ
 
 class VoteDriverTest : public testing::Test {
  protected:
-  Node& make(const std::string& name, unsigned char key, double cpu) {
-    nodes_[name] = std::make_unique<Node>(*runtime_, machines_, name, key, cpu);
+  VoteDriverNode& make(const std::string& name, unsigned char key, double cpu) {
+    nodes_[name] = std::make_unique<VoteDriverNode>(runtime_, machines_, name, key, cpu);
     return *nodes_[name];
   }
   // Ports first: they must be known to all.
@@ -136,15 +145,13 @@ class VoteDriverTest : public testing::Test {
     for (const auto& [name, node] : nodes_) node->start(true);
   }
   void stop(const std::string& name) {
-    runtime_->run(nodes_.at(name)->stop());
+    machine_.run(nodes_.at(name)->stop());
     nodes_.erase(name);
   }
   template <class Holds>
   void until(Holds holds) {
-    for (int i = 0; i < 30'000 && !holds(); ++i) runtime_->run(waiting(*runtime_));
-    ASSERT_TRUE(holds());
+    ASSERT_TRUE(machine_.until(holds));
   }
-  static task<void> waiting(runtime::Runtime& runtime) { co_await runtime.sleep(Duration::millis(1)); }
   bool all_follow(const std::string& name) {
     return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& one) { return one.second->leader == name; });
   }
@@ -152,9 +159,10 @@ class VoteDriverTest : public testing::Test {
     while (!nodes_.empty()) stop(nodes_.begin()->first);
   }
 
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   std::map<std::string, Machine> machines_;
-  std::map<std::string, std::unique_ptr<Node>> nodes_;
+  std::map<std::string, std::unique_ptr<VoteDriverNode>> nodes_;
 };
 
 TEST_F(VoteDriverTest, the_best_is_elected_and_another_one_when_it_is_gone) {
@@ -163,10 +171,10 @@ TEST_F(VoteDriverTest, the_best_is_elected_and_another_one_when_it_is_gone) {
   const election::TermOfOffice term = nodes_.at("a")->terms.at(0);
   EXPECT_EQ(term.key, "flock");
   EXPECT_EQ(term.holder, "a");
-  EXPECT_GT(term.valid_for(runtime_->boot_now()), Duration::zero());
+  EXPECT_GT(term.valid_for(runtime_.boot_now()), Duration::zero());
   EXPECT_EQ(nodes_.at("a")->driver().view().decided_by, "vote");
   stop("a");
-  EXPECT_LE(term.valid_for(runtime_->boot_now()), Duration::zero()) << "nobody renews it";
+  EXPECT_LE(term.valid_for(runtime_.boot_now()), Duration::zero()) << "nobody renews it";
   until([&] { return all_follow("b") && nodes_.at("b")->leads(); });
   EXPECT_GT(nodes_.at("b")->terms.at(0).epoch, term.epoch);
 }
@@ -193,6 +201,20 @@ TEST_F(VoteDriverTest, who_signs_with_another_key_is_not_listened_to) {
   EXPECT_GT(counts.unheard[static_cast<std::size_t>(Unheard::kUnsigned)], 0u);
   EXPECT_GT(counts.unsigned_of.at("a"), 0u);
   EXPECT_THAT(nodes_.at("b")->notes, testing::Contains(HasSubstr("said to be of 'a', and is not signed by its key")));
+}
+
+TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_told_of) {
+  make_all();
+  until([&] { return all_follow("a"); });
+  vote::Message forged;
+  forged.from = vote::NodeId(member_id("c").value());
+  forged.start = forged.mark = forged.sequence = 1;
+  forged.term = election::Term(99);
+  forged.body = vote::Winner{election::Term(99), 1, {}};
+  nodes_.at("b")->say("a", forged);
+  until([&] { return nodes_.at("a")->switchboard().refused() == 1; });
+  EXPECT_LT(nodes_.at("a")->driver().kernel().record().promised, election::Term(99));
+  EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("a message of 'b' in the name of another node")));
 }
 
 TEST_F(VoteDriverTest, elections_heartbeats_and_promises_are_counted_and_told) {

@@ -5,14 +5,18 @@
 #include <utility>
 
 #include "base/printable.h"
-#include "proto/vote.pb.h"
+#include "message/describe.h"
 
 namespace bellwether::cluster {
 namespace {
 
-constexpr std::size_t kBytesMost = 16384;
-constexpr std::size_t kContextBytesMost = std::size_t{4} << 20;  // the state of a leader with its requests
-constexpr std::size_t kSignatureBytes = 64;
+constexpr std::size_t kSealedMost = 16384;
+constexpr std::size_t kSealedContextMost = std::size_t{4} << 20;  // the state of a leader with its requests
+
+struct Sealed {
+  std::string message;
+  std::array<unsigned char, 64> signature{};
+};
 
 std::string_view name_of(VoteSeal::About about) {
   switch (about) {
@@ -24,6 +28,18 @@ std::string_view name_of(VoteSeal::About about) {
 }
 
 }  // namespace
+}  // namespace bellwether::cluster
+
+template <>
+constexpr auto bellwether::message::kDescription<bellwether::cluster::Sealed> =
+    bellwether::message::describe<bellwether::cluster::Sealed>(
+        "a signed message",
+        bellwether::message::field<&bellwether::cluster::Sealed::message>(
+            1, bellwether::message::text(bellwether::cluster::kSealedContextMost)),
+        bellwether::message::field<&bellwether::cluster::Sealed::signature>(2))
+        .within(bellwether::cluster::kSealedContextMost);
+
+namespace bellwether::cluster {
 
 VoteSeal::VoteSeal(std::string group, signature::SigningKey own, std::map<std::string, signature::PublicKey> keys)
     : group_(std::move(group)), own_(std::move(own)), keys_(std::move(keys)) {}
@@ -34,33 +50,27 @@ std::string VoteSeal::signed_bytes(std::string_view message, About about) const 
 
 std::string VoteSeal::seal(std::string message, About about) const {
   const auto signature = own_.sign(signed_bytes(message, about));
-  wire::SignedVoteMessage out;
-  out.set_signature(signature.data(), signature.size());
-  out.set_message(std::move(message));
-  return out.SerializeAsString();
+  Sealed out{std::move(message), {}};
+  std::copy(signature.begin(), signature.end(), out.signature.begin());
+  return message::encode(out);
 }
 
 Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& sender, About about) const {
-  wire::SignedVoteMessage in;
-  const std::size_t most = about == About::kContext ? kContextBytesMost : kBytesMost;
-  if (bytes.size() > most || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "a signed message that cannot be read");
+  if (about != About::kContext && bytes.size() > kSealedMost) {
+    return fail(Errc::kProtocol, "a signed message that is too large");
   }
+  auto in = message::decode<Sealed>(bytes);
+  if (!in) return tl::unexpected(in.error());
   const auto key = keys_.find(sender);
   if (key == keys_.end()) {
     return fail(Errc::kRefused,
                 "no key of '" + printable(sender) + "' is known here, so that its messages count for nothing");
   }
-  if (in.signature().size() != kSignatureBytes) {
-    return fail(Errc::kRefused, "a message of '" + printable(sender) + "' that is not signed");
-  }
-  std::array<unsigned char, kSignatureBytes> signature{};
-  std::copy(in.signature().begin(), in.signature().end(), signature.begin());
-  if (!signature::verify(key->second, signed_bytes(in.message(), about), signature)) {
+  if (!signature::verify(key->second, signed_bytes(in->message, about), in->signature)) {
     return fail(Errc::kRefused,
                 "a message that is said to be of '" + printable(sender) + "', and is not signed by its key");
   }
-  return std::move(*in.mutable_message());
+  return std::move(in->message);
 }
 
 }  // namespace bellwether::cluster

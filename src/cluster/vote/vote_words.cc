@@ -14,7 +14,7 @@ constexpr std::array<std::string_view, std::variant_size_v<Body>> kKinds{
     "discovery_request", "discovery_response", "election_started", "candidacy", "vote", "winner",
     "heartbeat",         "heartbeat_answer"};
 
-struct Writer {
+struct WordWriter {
   Json& to;
   const std::map<NodeId, std::string>& names;
 
@@ -82,7 +82,7 @@ Term term_of(const Message& message) {
 
 std::string json_of(const Message& message, const std::map<NodeId, std::string>& names) {
   Json out;
-  const Writer writer{out, names};
+  const WordWriter writer{out, names};
   out["type"] = kind_of(message.body);
   out["from"] = writer.named(message.from);
   out["start"] = message.start;

@@ -23,7 +23,7 @@ constexpr Duration kLongest = Duration::hours(366 * 24);
 
 // --- writing ---------------------------------------------------------------------------------------------------------
 
-void put(const Pairs& from, WirePairs& to) {
+void put_part(const Pairs& from, WirePairs& to) {
   for (const auto& [name, value] : from) {
     wire::NameValue* pair = to.Add();
     pair->set_name(name);
@@ -53,10 +53,10 @@ decltype(RecordedScenario::views) views_alone(const RecordedScenario& record) {
   return views;
 }
 
-void put(const RecordedScenario& from, wire::ScenarioRecord& to) {
+void put_part(const RecordedScenario& from, wire::ScenarioRecord& to) {
   to.set_file_name(from.file_name);
   to.set_text(from.text);
-  put(from.sets, *to.mutable_sets());
+  put_part(from.sets, *to.mutable_sets());
   wire::ScenarioRecord::Overrides& overrides = *to.mutable_overrides();
   if (from.overrides.vus) overrides.set_vus(*from.overrides.vus);
   if (from.overrides.duration) overrides.set_duration_ns(from.overrides.duration->ns());
@@ -80,10 +80,10 @@ void put(const RecordedScenario& from, wire::ScenarioRecord& to) {
   }
 }
 
-void put(const QuickRun& from, wire::QuickRunRecord& to) {
+void put_part(const QuickRun& from, wire::QuickRunRecord& to) {
   to.set_url(from.url);
   to.set_method(from.method);
-  put(from.headers, *to.mutable_headers());
+  put_part(from.headers, *to.mutable_headers());
   if (from.body) to.set_body(*from.body);
   to.set_vus(from.vus);
   to.set_duration_ns(from.duration.ns());
@@ -162,7 +162,7 @@ Status check_counts(const wire::ScenarioBundle& bundle) {
 // --- reading ---------------------------------------------------------------------------------------------------------
 
 // Reads parts, and remembers the first thing that was wrong.
-class Reader {
+class BundleReader {
  public:
   const char* wrong = nullptr;
 
@@ -253,9 +253,9 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
     if (const std::size_t bytes = bytes_of_views(*record); bytes > kMostBundleBytes) {
       return tl::unexpected(too_large(bytes, greatest));
     }
-    put(*record, *to.mutable_scenario());
+    put_part(*record, *to.mutable_scenario());
   } else {
-    put(std::get<QuickRun>(bundle), *to.mutable_quick_run());
+    put_part(std::get<QuickRun>(bundle), *to.mutable_quick_run());
     greatest = greatest_of(std::get<QuickRun>(bundle));
   }
   if (auto counted = check_counts(to); !counted) return tl::unexpected(counted.error());
@@ -271,7 +271,7 @@ Result<Bundle> decode_bundle(std::string_view bytes) {
   if (bytes.size() > kMostBundleBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kProtocol, "these bytes are no bundle of a scenario");
   }
-  Reader reader;
+  BundleReader reader;
   Bundle out;
   if (!check_counts(from)) {
     reader.fail("too many entries");

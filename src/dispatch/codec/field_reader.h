@@ -8,7 +8,6 @@
 #include <string_view>
 
 #include "base/time.h"
-#include "dispatch/share.h"
 
 namespace bellwether::dispatch {
 
@@ -24,24 +23,10 @@ class FieldReader {
     if (wrong_ == nullptr) wrong_ = why;
   }
 
-  std::string job(const std::string& from);
-  std::string hash(const std::string& from);
-  std::string node(const std::string& from);  // its name
-  std::string node_or_none(const std::string& from) { return from.empty() ? std::string() : node(from); }
   std::string text(const std::string& from) { return fit_text(from); }
-  // Taken out of `from`, which may be large.
-  std::string bulk(std::string* from, std::size_t most);
-
-  ShareId share(uint32_t from);
-  JobFence fence(uint64_t from);        // of an owner
-  JobFence known_fence(uint64_t from);  // 0: none is known
-  uint64_t second(uint64_t from);       // or a number of a stream
-  uint64_t count(uint64_t from);
-  uint32_t cores(uint32_t from);
   uint16_t workflow(uint32_t from);
 
   Duration span(int64_t ns);         // never negative
-  Duration clock(int64_t ns);        // negative before it begins
   WallTime moment(int64_t unix_ns);  // 0: not yet
 
   // One of `values` that are numbered from 0.

@@ -6,6 +6,7 @@
 
 #include "base/printable.h"
 #include "dispatch/job_sheet.h"
+#include "dispatch/share.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -46,23 +47,16 @@ TEST(FieldReader, it_remembers_the_first_that_was_wrong) {
   FieldReader reader;
   EXPECT_EQ(reader.wrong(), nullptr);
   EXPECT_EQ(reader.span(-1), Duration::zero());
-  EXPECT_EQ(reader.job("a/b"), "");
   EXPECT_STREQ(reader.wrong(), "a span that cannot be");
 }
 
 TEST(FieldReader, what_is_at_its_bounds_passes) {
   FieldReader reader;
   EXPECT_EQ(reader.span(kLongestSpan.ns()), kLongestSpan);
-  EXPECT_EQ(reader.clock(-kLongestSpan.ns()), -kLongestSpan);
   EXPECT_EQ(reader.moment(kLatestTime.unix_ns), kLatestTime);
-  EXPECT_EQ(reader.known_fence(0), JobFence());
-  EXPECT_EQ(reader.fence(UINT64_MAX / 2), JobFence(UINT64_MAX / 2));
-  EXPECT_EQ(reader.second(kMostSeconds), kMostSeconds);
   EXPECT_EQ(reader.workflow(kMostWorkflows - 1), kMostWorkflows - 1);
   EXPECT_EQ(reader.one_of<SharePhase>(3, kSharePhases), SharePhase::kEnded);
   EXPECT_TRUE(reader.fits(3, 3));
-  std::string bytes = "four";
-  EXPECT_EQ(reader.bulk(&bytes, 4), "four");
   EXPECT_EQ(reader.wrong(), nullptr);
 }
 
@@ -73,27 +67,11 @@ TEST(FieldReader, what_is_beyond_them_does_not) {
     return reader.wrong() != nullptr;
   };
   EXPECT_TRUE(refuses([](auto& reader) { reader.span(kLongestSpan.ns() + 1); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.clock(kLongestSpan.ns() + 1); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.clock(-kLongestSpan.ns() - 1); }));
   EXPECT_TRUE(refuses([](auto& reader) { reader.moment(-1); }));
   EXPECT_TRUE(refuses([](auto& reader) { reader.moment(kLatestTime.unix_ns + 1); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.fence(0); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.known_fence(UINT64_MAX / 2 + 1); })) << "there must be a next one";
-  EXPECT_TRUE(refuses([](auto& reader) { reader.share(0); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.second(kMostSeconds + 1); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.count(uint64_t{1} << 41); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.cores(65'537); }));
   EXPECT_TRUE(refuses([](auto& reader) { reader.workflow(kMostWorkflows); }));
   EXPECT_TRUE(refuses([](auto& reader) { reader.template one_of<SharePhase>(4, kSharePhases); }));
   EXPECT_TRUE(refuses([](auto& reader) { reader.fits(4, 3); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.job(""); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.hash("no hash"); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.node(""); }));
-  EXPECT_TRUE(refuses([](auto& reader) { reader.node_or_none("\n"); }));
-  EXPECT_TRUE(refuses([](auto& reader) {
-    std::string bytes = "five.";
-    reader.bulk(&bytes, 4);
-  }));
 }
 
 }  // namespace

@@ -1,401 +1,242 @@
 #include "dispatch/codec/letters_codec.h"
 
-#include <optional>
-
-#include "account/window_codec.h"
-#include "dispatch/codec/bundle_codec.h"
-#include "dispatch/codec/context_codec.h"
-#include "dispatch/codec/share_fields.h"
-#include "proto/dispatch.pb.h"
+#include "dispatch/codec/parts.h"
+#include "resilience/request_limiter.h"
+#include "resilience/shedding.h"
+#include "wire/identity.h"
 
 namespace bellwether::dispatch {
 namespace {
 
-using Wire = wire::DispatchLetter;
+using namespace rule;  // NOLINT(google-build-using-namespace): every line of this file is made of these
 
-// --- writing ---------------------------------------------------------------------------------------------------------
+std::string_view wrong_report(const WorkerReport& report) {
+  if (report.free > report.cores) return "more free cores than there are";
+  const bool distinct = are_distinct(report.held, [](const WorkerReport::Held& one) {
+    return std::pair<std::string_view, ShareId>(one.job, one.share);
+  });
+  return distinct ? "" : kShareTwice;
+}
+std::string_view wrong_window(const WindowLetter& letter) {
+  return letter.first <= letter.last ? "" : "numbers of a stream that are none";
+}
+std::string_view wrong_live(const LiveLetter& live) {
+  const bool distinct = are_distinct(live.shares, [](const LiveLetter::Share& one) {
+    return std::pair<std::string_view, ShareId>(one.job, one.share);
+  });
+  return distinct ? "" : kShareTwice;
+}
+std::string_view wrong_offer(const Offer& offer) {
+  if (!is_good(offer.order.parts)) return "parts that are none";
+  return offer.order.cores <= offer.order.parts.count ? "" : "more cores than parts";
+}
+std::string_view wrong_adopt(const AdoptLetter& letter) {
+  return are_distinct(letter.streams, [](const AdoptLetter::Stream& one) { return one.share; }) ? "" : kShareTwice;
+}
 
-struct Writer {
-  Wire& to;
+}  // namespace
+}  // namespace bellwether::dispatch
 
-  void operator()(const WorkerReport& from) const {
-    Wire::Report& report = *to.mutable_report();
-    report.set_life(from.life);
-    report.set_cores(from.cores);
-    report.set_free(from.free);
-    report.set_takes_work(from.takes_work);
-    report.set_healthy(from.healthy);
-    report.set_state(fit_text(from.state));
-    report.set_reason(fit_text(from.reason));
-    report.set_leaves(from.leaves);
-    for (const WorkerReport::Held& one : from.held) {
-      Wire::Report::Held& held = *report.add_held();
-      held.set_job(one.job);
-      held.set_fence(one.fence.value());
-      held.set_share(one.share.value());
-      held.set_phase(static_cast<uint32_t>(one.phase));
-      if (one.headway == Headway()) continue;
-      Wire::Report::Headway& headway = *held.mutable_headway();
-      headway.set_could_turn(one.headway.could_turn);
-      headway.set_turned(one.headway.turned);
-      headway.set_could_begin(one.headway.could_begin);
-      headway.set_begun(one.headway.begun);
-      headway.set_due(one.headway.due);
-      headway.set_served(one.headway.served);
-    }
-  }
-  void operator()(const WindowLetter& from) const {
-    Wire::Window& window = *to.mutable_window();
-    window.set_job(from.job);
-    window.set_share(from.share.value());
-    window.set_from(from.from);
-    window.set_first(from.first);
-    window.set_last(from.last);
-    window.set_window(from.window);
-  }
-  void operator()(const EndLetter& from) const {
-    to.mutable_end()->set_job(from.job);
-    to.mutable_end()->set_share(from.share.value());
-    put(from.end, *to.mutable_end()->mutable_end());
-    to.mutable_end()->set_until(from.until);
-  }
-  void operator()(const LiveLetter& from) const {
-    to.mutable_live()->set_number(from.number);
-    to.mutable_live()->set_collected_ns(from.collected.ns());
-    for (const LiveLetter::Share& one : from.shares) {
-      Wire::Live::Share& share = *to.mutable_live()->add_shares();
-      share.set_job(one.job);
-      share.set_share(one.share.value());
-      share.set_requests(one.requests);
-      share.set_failed(one.failed);
-      share.set_iterations(one.iterations);
-      share.set_dropped(one.dropped);
-      share.set_vus(static_cast<uint64_t>(one.vus));
-    }
-  }
-  void operator()(const Offer& from) const {
-    const ShareOrder& order = from.order;
-    Wire::Offer& offer = *to.mutable_offer();
-    offer.set_job(order.job);
-    offer.set_share(order.share.value());
-    offer.set_fence(order.fence.value());
-    offer.set_workflow(order.workflow);
-    offer.set_first(order.parts.first);
-    offer.set_count(order.parts.count);
-    offer.set_of(order.parts.of);
-    offer.set_cores(order.cores);
-    offer.set_squeeze(order.squeeze);
-    offer.set_base_second(order.base_second);
-    offer.set_seed(order.seed);
-    offer.set_bundle(order.bundle);
-    offer.set_kill_grace_ns(order.kill_grace.ns());
-    offer.set_isolation_limit_ns(order.isolation_limit.ns());
-    offer.set_execution_limit_ns(order.execution_limit.ns());
-    offer.set_context_version(order.context_version);
-    for (const plan::Given& one : order.given) put(one, *offer.add_given());
-    offer.set_on_overtime(static_cast<uint32_t>(order.on_overtime));
-  }
-  void operator()(const BundleLetter& from) const { put(from, *to.mutable_bundle()); }
-  void operator()(const BeginLetter& from) const {
-    Wire::Begin& begin = *to.mutable_begin();
-    begin.set_job(from.job);
-    begin.set_fence(from.fence.value());
-    begin.set_share(from.share.value());
-    begin.set_clock_ns(from.clock.ns());
-    begin.set_resumes(from.resumes);
-    begin.set_from(from.from);
-  }
-  void operator()(const TakeOverLetter& from) const {
-    Wire::TakeOver& over = *to.mutable_take_over();
-    over.set_job(from.job);
-    over.set_fence(from.fence.value());
-    over.set_share(from.share.value());
-    over.set_clock_ns(from.clock.ns());
-    over.set_from(from.from);
-  }
-  void operator()(const HandOverLetter& from) const {
-    Wire::HandOver& over = *to.mutable_hand_over();
-    over.set_job(from.job);
-    over.set_fence(from.fence.value());
-    over.set_share(from.share.value());
-    over.set_until(from.until);
-  }
-  void operator()(const StopLetter& from) const {
-    Wire::Stop& stop = *to.mutable_stop();
-    stop.set_job(from.job);
-    stop.set_fence(from.fence.value());
-    stop.set_share(from.share.value());
-    stop.set_how(static_cast<uint32_t>(from.how));
-    stop.set_why(fit_text(from.why));
-  }
-  void operator()(const AdoptLetter& from) const {
-    to.mutable_adopt()->set_job(from.job);
-    to.mutable_adopt()->set_fence(from.fence.value());
-    for (const AdoptLetter::Stream& one : from.streams) {
-      Wire::Adopt::Stream& stream = *to.mutable_adopt()->add_streams();
-      stream.set_share(one.share.value());
-      stream.set_applied(one.applied);
-    }
-  }
-  void operator()(const RetireLetter& from) const {
-    to.mutable_retire()->set_job(from.job);
-    to.mutable_retire()->set_fence(from.fence.value());
-  }
-  void operator()(const Submit& from) const {
-    Wire::Submit& submit = *to.mutable_submit();
-    submit.set_job(from.job);
-    submit.set_by(fit_text(from.by));
-    submit.set_bundle(from.bundle);
-    submit.set_seed(from.seed);
-  }
-  void operator()(const Watch& from) const {
-    Wire::Watch& watch = *to.mutable_watch();
-    watch.set_job(from.job);
-    watch.set_revision(from.revision);
-    watch.set_seconds(from.seconds);
-    watch.set_life(from.life);
-    watch.set_wait_ns(from.wait.ns());
-    watch.set_live_every_ns(from.live_every.ns());
-  }
-  void operator()(const WatchLive& from) const {
-    Wire::WatchLive& watch = *to.mutable_watch_live();
-    watch.set_job(from.job);
-    watch.set_life(from.life);
-    watch.set_change(from.change);
-    watch.set_wait_ns(from.wait.ns());
-  }
-  void operator()(const ListJobs&) const { to.mutable_list_jobs(); }
-  void operator()(const Cancel& from) const {
-    Wire::Cancel& cancel = *to.mutable_cancel();
-    cancel.set_number(from.number);
-    cancel.set_job(from.job);
-    cancel.set_by(fit_text(from.by));
-    cancel.set_why(fit_text(from.why));
-    cancel.set_how(static_cast<uint32_t>(from.how));
-    for (const std::string& one : from.workflows) cancel.add_workflows(fit_text(one));
-  }
-  void operator()(const FetchBundle& from) const { to.mutable_fetch_bundle()->set_job(from.job); }
-  void operator()(const ListWorkers&) const { to.mutable_list_workers(); }
-  void operator()(const ListDatacenters&) const { to.mutable_list_datacenters(); }
-  void operator()(const ExtendLetter& from) const {
-    Wire::Extend& extend = *to.mutable_extend();
-    extend.set_job(from.job);
-    extend.set_share(from.share.value());
-    extend.set_left_ns(from.left.ns());
-    extend.set_reason(static_cast<uint32_t>(from.request.reason));
-    extend.set_progress(from.request.progress);
-    extend.set_estimate_ns(from.request.estimate.ns());
-    extend.set_workflows(from.request.workflows);
-  }
-};
+namespace bellwether::message {
 
-// --- reading ---------------------------------------------------------------------------------------------------------
+using namespace dispatch;        // NOLINT(google-build-using-namespace)
+using namespace dispatch::rule;  // NOLINT(google-build-using-namespace)
 
-class Reader : public FieldReader {
- public:
-  std::optional<Letter> letter(Wire& from);
+template <>
+constexpr auto kDescription<Headway> = describe<Headway>(
+    "how far a share has come", field<&Headway::could_turn>(1, kCount), field<&Headway::turned>(2, kCount),
+    field<&Headway::could_begin>(3, kCount), field<&Headway::begun>(4, kCount), field<&Headway::due>(5, kCount),
+    field<&Headway::served>(6, kCount));
 
- private:
-  WorkerReport report(const Wire::Report& from) {
-    WorkerReport out;
-    out.life = from.life();
-    if (out.life == 0) refuse("no life of the worker's process");
-    out.cores = cores(from.cores());
-    out.free = from.free();
-    if (out.free > out.cores) refuse("more free cores than there are");
-    out.takes_work = from.takes_work();
-    out.healthy = from.healthy();
-    out.state = text(from.state());
-    out.reason = text(from.reason());
-    out.leaves = from.leaves();
-    if (!fits(from.held_size(), kMostHeldShares)) return out;
-    std::vector<std::pair<std::string_view, ShareId>> distinct;
-    for (const auto& one : from.held()) {
-      const auto& headway = one.headway();
-      out.held.push_back({job(one.job()),
-                          fence(one.fence()),
-                          share(one.share()),
-                          one_of<SharePhase>(one.phase(), kSharePhases),
-                          {count(headway.could_turn()), count(headway.turned()), count(headway.could_begin()),
-                           count(headway.begun()), count(headway.due()), count(headway.served())}});
-      distinct.emplace_back(one.job(), ShareId(one.share()));
-    }
-    require_distinct(*this, std::move(distinct));
-    return out;
-  }
-  WindowLetter window(Wire::Window& from) {
-    WindowLetter out;
-    out.job = job(from.job());
-    out.share = share(from.share());
-    out.from = second(from.from());
-    out.first = from.first();
-    out.last = second(from.last());
-    if (out.first == 0 || out.first > out.last) refuse("numbers of a stream that are none");
-    out.window = bulk(from.mutable_window(), account::kMostWindowBytes);
-    return out;
-  }
-  LiveLetter live(const Wire::Live& from) {
-    LiveLetter out;
-    out.number = from.number();
-    out.collected = Instant() + span(from.collected_ns());
-    if (!fits(from.shares_size(), kMostHeldShares)) return out;
-    std::vector<std::pair<std::string_view, ShareId>> distinct;
-    for (const auto& one : from.shares()) {
-      LiveLetter::Share& to = out.shares.emplace_back();
-      to.job = job(one.job());
-      to.share = share(one.share());
-      to.requests = count(one.requests());
-      to.failed = count(one.failed());
-      to.iterations = count(one.iterations());
-      to.dropped = count(one.dropped());
-      to.vus = static_cast<int64_t>(count(one.vus()));
-      distinct.emplace_back(one.job(), to.share);
-    }
-    require_distinct(*this, std::move(distinct));
-    return out;
-  }
-  Offer offer(const Wire::Offer& from) {
-    ShareOrder out;
-    out.job = job(from.job());
-    out.share = share(from.share());
-    out.fence = fence(from.fence());
-    out.workflow = workflow(from.workflow());
-    out.parts = {from.first(), from.count(), from.of()};
-    if (!is_good(out.parts)) refuse("parts that are none");
-    out.cores = from.cores();
-    if (out.cores == 0 || out.cores > out.parts.count) refuse("no cores, or more than parts");
-    out.squeeze = from.squeeze();
-    out.base_second = second(from.base_second());
-    out.seed = from.seed();
-    out.bundle = hash(from.bundle());
-    out.kill_grace = span(from.kill_grace_ns());
-    out.isolation_limit = span(from.isolation_limit_ns());
-    out.execution_limit = span(from.execution_limit_ns());
-    out.context_version = from.context_version();
-    if (!fits(from.given_size(), plan::kMostProvided)) return {std::move(out)};
-    for (const auto& one : from.given()) {
-      if (!read(one, out.given.emplace_back())) refuse("a value of another workflow that cannot be");
-    }
-    out.on_overtime = one_of<plan::OnOvertime>(from.on_overtime(), plan::kOnOvertimes);
-    const Duration zero = Duration::zero();
-    if (out.isolation_limit == zero || out.execution_limit == zero) refuse("a limit of no time at all");
-    return {std::move(out)};
-  }
-  BeginLetter begin(const Wire::Begin& from) {
-    return {job(from.job()),        fence(from.fence()), share(from.share()),
-            clock(from.clock_ns()), from.resumes(),      second(from.from())};
-  }
-  TakeOverLetter take_over(const Wire::TakeOver& from) {
-    return {job(from.job()), fence(from.fence()), share(from.share()), clock(from.clock_ns()), second(from.from())};
-  }
-  HandOverLetter hand_over(const Wire::HandOver& from) {
-    HandOverLetter out{job(from.job()), fence(from.fence()), share(from.share()), second(from.until())};
-    if (out.until == 0) refuse("a second that cannot be");
-    return out;
-  }
-  StopLetter stop(const Wire::Stop& from) {
-    return {job(from.job()), fence(from.fence()), share(from.share()), one_of<StopHow>(from.how(), kStopHows),
-            text(from.why())};
-  }
-  AdoptLetter adopt(const Wire::Adopt& from) {
-    AdoptLetter out{job(from.job()), fence(from.fence()), {}};
-    if (!fits(from.streams_size(), kMostShares)) return out;
-    std::vector<std::pair<std::string_view, ShareId>> distinct;
-    for (const auto& one : from.streams()) {
-      out.streams.push_back({share(one.share()), second(one.applied())});
-      distinct.emplace_back("", out.streams.back().share);
-    }
-    require_distinct(*this, std::move(distinct));
-    return out;
-  }
-  Submit submit(Wire::Submit& from) {
-    Submit out{job(from.job()), text(from.by()), bulk(from.mutable_bundle(), kMostBundleBytes), from.seed()};
-    if (out.bundle.empty()) refuse("no bundle");
-    return out;
-  }
-  Watch watch(const Wire::Watch& from) {
-    return {job(from.job()), from.revision(),      second(from.seconds()),
-            from.life(),     span(from.wait_ns()), span(from.live_every_ns())};
-  }
-  Cancel cancel(const Wire::Cancel& from) {
-    Cancel out{job(from.job()), text(from.by()), text(from.why()), one_of<StopHow>(from.how(), kStopHows), {},
-               from.number()};
-    if (!fits(from.workflows_size(), kMostWorkflows)) return out;
-    for (const std::string& one : from.workflows()) {
-      if (one.empty()) refuse("a workflow without a name");
-      out.workflows.push_back(text(one));
-    }
-    return out;
-  }
-  ExtendLetter extend(const Wire::Extend& from) {
-    ExtendLetter out;
-    out.job = job(from.job());
-    out.share = share(from.share());
-    out.left = span(from.left_ns());
-    out.request.reason = one_of<resilience::ExtensionRequest::Reason>(from.reason(), resilience::kExtensionReasons);
-    out.request.progress = from.progress();
-    // Written so that what is no number is refused.
-    if (!(out.request.progress >= 0 && out.request.progress <= 1)) refuse("a progress that is no part of a whole");
-    out.request.estimate = span(from.estimate_ns());
-    out.request.workflows = from.workflows();
-    return out;
-  }
-};
+template <>
+constexpr auto kDescription<WorkerReport::Held> = describe<WorkerReport::Held>(
+    "a share that a worker holds", field<&WorkerReport::Held::job>(1, kJob),
+    field<&WorkerReport::Held::fence>(2, kFence), field<&WorkerReport::Held::share>(3, kSome),
+    field<&WorkerReport::Held::phase>(4, one_of(kSharePhases)), field<&WorkerReport::Held::headway>(5));
 
-std::optional<Letter> Reader::letter(Wire& from) {
-  switch (from.body_case()) {
-    case Wire::kReport: return report(from.report());
-    case Wire::kWindow: return window(*from.mutable_window());
-    case Wire::kEnd:
-      return EndLetter{job(from.end().job()), share(from.end().share()), read_end(*this, from.end().end()),
-                       second(from.end().until())};
-    case Wire::kLive: return live(from.live());
-    case Wire::kOffer: return offer(from.offer());
-    case Wire::kBundle: return read_bundle(*this, *from.mutable_bundle());
-    case Wire::kBegin: return begin(from.begin());
-    case Wire::kStop: return stop(from.stop());
-    case Wire::kAdopt: return adopt(from.adopt());
-    case Wire::kRetire: return RetireLetter{job(from.retire().job()), fence(from.retire().fence())};
-    case Wire::kSubmit: return submit(*from.mutable_submit());
-    case Wire::kWatch: return watch(from.watch());
-    case Wire::kListJobs: return ListJobs{};
-    case Wire::kCancel: return cancel(from.cancel());
-    case Wire::kFetchBundle: return FetchBundle{job(from.fetch_bundle().job())};
-    case Wire::kListWorkers: return ListWorkers{};
-    case Wire::kListDatacenters: return ListDatacenters{};
-    case Wire::kTakeOver: return take_over(from.take_over());
-    case Wire::kHandOver: return hand_over(from.hand_over());
-    case Wire::kExtend: return extend(from.extend());
-    case Wire::kWatchLive:
-      return WatchLive{job(from.watch_live().job()), from.watch_live().life(), from.watch_live().change(),
-                       span(from.watch_live().wait_ns())};
-    case Wire::BODY_NOT_SET: break;
-  }
-  return std::nullopt;
+template <>
+constexpr auto kDescription<WorkerReport> = describe<WorkerReport, &wrong_report>(
+    "a report of a worker", field<&WorkerReport::life>(1, fixed(kSome)), field<&WorkerReport::cores>(2, kCores),
+    field<&WorkerReport::free>(3), field<&WorkerReport::takes_work>(4), field<&WorkerReport::healthy>(5),
+    field<&WorkerReport::state>(6, kText), field<&WorkerReport::reason>(7, kText),
+    field<&WorkerReport::held>(8, list(kMostHeldShares)), field<&WorkerReport::leaves>(9));
+
+template <>
+constexpr auto kDescription<WindowLetter> = describe<WindowLetter, &wrong_window>(
+    "windows of a share", field<&WindowLetter::job>(1, kJob), field<&WindowLetter::share>(2, kSome),
+    field<&WindowLetter::from>(3, kSecond), field<&WindowLetter::first>(4, kSome),
+    field<&WindowLetter::last>(5, kSecond), field<&WindowLetter::window>(6, text(account::kMostWindowBytes)));
+
+template <>
+constexpr auto kDescription<EndLetter> =
+    describe<EndLetter>("the end of a share", field<&EndLetter::job>(1, kJob), field<&EndLetter::share>(2, kSome),
+                        field<&EndLetter::end>(3), field<&EndLetter::until>(4, kSecond));
+
+template <>
+constexpr auto kDescription<LiveLetter::Share> = describe<LiveLetter::Share>(
+    "live figures of a share", field<&LiveLetter::Share::job>(1, kJob), field<&LiveLetter::Share::share>(2, kSome),
+    field<&LiveLetter::Share::requests>(3, kCount), field<&LiveLetter::Share::failed>(4, kCount),
+    field<&LiveLetter::Share::iterations>(5, kCount), field<&LiveLetter::Share::dropped>(6, kCount),
+    field<&LiveLetter::Share::vus>(7, kCount));
+
+template <>
+constexpr auto kDescription<LiveLetter> = describe<LiveLetter, &wrong_live>(
+    "live figures of a worker", field<&LiveLetter::number>(1), field<&LiveLetter::shares>(2, list(kMostHeldShares)),
+    field<&LiveLetter::collected>(3, kSpan));
+
+template <>
+constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
+    "an offer of a share", field<&Offer::order, &ShareOrder::job>(1, kJob),
+    field<&Offer::order, &ShareOrder::share>(2, kSome), field<&Offer::order, &ShareOrder::fence>(3, kFence),
+    field<&Offer::order, &ShareOrder::workflow>(4, kWorkflow),
+    field<&Offer::order, &ShareOrder::parts, &PartRange::first>(5),
+    field<&Offer::order, &ShareOrder::parts, &PartRange::count>(6),
+    field<&Offer::order, &ShareOrder::parts, &PartRange::of>(7), field<&Offer::order, &ShareOrder::cores>(8, kSome),
+    field<&Offer::order, &ShareOrder::squeeze>(9), field<&Offer::order, &ShareOrder::base_second>(10, kSecond),
+    field<&Offer::order, &ShareOrder::seed>(11, fixed()), field<&Offer::order, &ShareOrder::bundle>(12, kHash),
+    field<&Offer::order, &ShareOrder::kill_grace>(13, kSpan),
+    field<&Offer::order, &ShareOrder::isolation_limit>(14, kSomeSpan),
+    field<&Offer::order, &ShareOrder::execution_limit>(15, kSomeSpan),
+    field<&Offer::order, &ShareOrder::context_version>(16),
+    field<&Offer::order, &ShareOrder::given>(17, list(plan::kMostProvided)),
+    field<&Offer::order, &ShareOrder::on_overtime>(18, one_of(plan::kOnOvertimes)));
+
+template <>
+constexpr auto kDescription<BeginLetter> = describe<BeginLetter>(
+    "the begin of a share", field<&BeginLetter::job>(1, kJob), field<&BeginLetter::fence>(2, kFence),
+    field<&BeginLetter::share>(3, kSome), field<&BeginLetter::clock>(4, kClock), field<&BeginLetter::resumes>(5),
+    field<&BeginLetter::from>(6, kSecond));
+
+template <>
+constexpr auto kDescription<TakeOverLetter> =
+    describe<TakeOverLetter>("a take-over of a share", field<&TakeOverLetter::job>(1, kJob),
+                             field<&TakeOverLetter::fence>(2, kFence), field<&TakeOverLetter::share>(3, kSome),
+                             field<&TakeOverLetter::clock>(4, kClock), field<&TakeOverLetter::from>(5, kSecond));
+
+template <>
+constexpr auto kDescription<HandOverLetter> = describe<HandOverLetter>(
+    "a hand-over of a share", field<&HandOverLetter::job>(1, kJob), field<&HandOverLetter::fence>(2, kFence),
+    field<&HandOverLetter::share>(3, kSome), field<&HandOverLetter::until>(4, between(uint64_t{1}, kMostSeconds)));
+
+template <>
+constexpr auto kDescription<StopLetter> =
+    describe<StopLetter>("a stop of a share", field<&StopLetter::job>(1, kJob), field<&StopLetter::fence>(2, kFence),
+                         field<&StopLetter::share>(3, kSome), field<&StopLetter::how>(4, one_of(kStopHows)),
+                         field<&StopLetter::why>(5, kText));
+
+template <>
+constexpr auto kDescription<AdoptLetter::Stream> =
+    describe<AdoptLetter::Stream>("a stream of a job", field<&AdoptLetter::Stream::share>(1, kSome),
+                                  field<&AdoptLetter::Stream::applied>(2, kSecond));
+
+template <>
+constexpr auto kDescription<AdoptLetter> = describe<AdoptLetter, &wrong_adopt>(
+    "an adoption of a job", field<&AdoptLetter::job>(1, kJob), field<&AdoptLetter::fence>(2, kFence),
+    field<&AdoptLetter::streams>(3, list(kMostShares)));
+
+template <>
+constexpr auto kDescription<RetireLetter> = describe<RetireLetter>(
+    "a retirement of a job", field<&RetireLetter::job>(1, kJob), field<&RetireLetter::fence>(2, kFence));
+
+template <>
+constexpr auto kDescription<Submit> =
+    describe<Submit>("a submission", field<&Submit::job>(1, kJob), field<&Submit::by>(2, kText),
+                     field<&Submit::bundle>(3, text(kMostBundleBytes, 1)), field<&Submit::seed>(4, fixed()));
+
+template <>
+constexpr auto kDescription<Watch> = describe<Watch>(
+    "a watch of a job", field<&Watch::job>(1, kJob), field<&Watch::revision>(2), field<&Watch::seconds>(3, kSecond),
+    field<&Watch::life>(4, fixed()), field<&Watch::wait>(5, kSpan), field<&Watch::live_every>(6, kSpan));
+
+template <>
+constexpr auto kDescription<WatchLive> =
+    describe<WatchLive>("a watch of live windows", field<&WatchLive::job>(1, kJob), field<&WatchLive::life>(2, fixed()),
+                        field<&WatchLive::change>(3), field<&WatchLive::wait>(4, kSpan));
+
+template <>
+constexpr auto kDescription<ListJobs> = describe<ListJobs>("a question for jobs");
+template <>
+constexpr auto kDescription<ListWorkers> = describe<ListWorkers>("a question for workers");
+template <>
+constexpr auto kDescription<ListDatacenters> = describe<ListDatacenters>("a question for datacenters");
+
+template <>
+constexpr auto kDescription<Cancel> = describe<Cancel>(
+    "a cancellation", field<&Cancel::job>(1, kJob), field<&Cancel::by>(2, kText), field<&Cancel::why>(3, kText),
+    field<&Cancel::how>(4, one_of(kStopHows)), field<&Cancel::workflows>(5, list(kMostWorkflows, not_empty(kText))),
+    field<&Cancel::number>(6, fixed()));
+
+template <>
+constexpr auto kDescription<FetchBundle> =
+    describe<FetchBundle>("a question for a bundle", field<&FetchBundle::job>(1, kJob));
+
+template <>
+constexpr auto kDescription<ExtendLetter> = describe<ExtendLetter>(
+    "a request for more time", field<&ExtendLetter::job>(1, kJob), field<&ExtendLetter::share>(2, kSome),
+    field<&ExtendLetter::left>(3, kSpan),
+    field<&ExtendLetter::request, &resilience::ExtensionRequest::reason>(4, one_of(resilience::kExtensionReasons)),
+    field<&ExtendLetter::request, &resilience::ExtensionRequest::progress>(5, between(0.0, 1.0)),
+    field<&ExtendLetter::request, &resilience::ExtensionRequest::estimate>(6, kSpan),
+    field<&ExtendLetter::request, &resilience::ExtensionRequest::workflows>(7));
+
+namespace {
+
+using namespace wire::roles;  // NOLINT(google-build-using-namespace): a table of these
+using resilience::Operation;
+using resilience::Urgency;
+
+// Who may send it, how urgent it is, and which limit it counts against (cluster/message_classes.h).
+template <class T>
+consteval Field letter(uint32_t number, std::string_view name, wire::Roles senders, Urgency urgency,
+                       Operation operation) {
+  return alternative<T, Letter>(number, name).sent_by(senders, urgency, operation);
 }
 
 }  // namespace
 
-std::string encode(const Letter& letter) {
-  Wire out;
-  std::visit(Writer{out}, letter);
-  return out.SerializeAsString();
+template <>
+constexpr auto kDescription<Letter> =
+    describe<Letter>(
+        "a letter about jobs",
+        // A worker that is not heard counts as lost, and its load would be given to others.
+        letter<WorkerReport>(1, "report", kWorkers, Urgency::kCritical, Operation::kHeartbeat),
+        // What is measured, and how it ends: the account of a run.
+        letter<WindowLetter>(2, "window", kWorkers, Urgency::kCritical, Operation::kStatistics),
+        letter<EndLetter>(3, "end", kWorkers, Urgency::kCritical, Operation::kProgress),
+        letter<LiveLetter>(4, "live", kWorkers, Urgency::kNormal, Operation::kProgress),
+        letter<Offer>(5, "offer", kManagers, Urgency::kHigh, Operation::kDispatch),
+        letter<BundleLetter>(6, "bundle", kManagers, Urgency::kHigh, Operation::kDispatch),
+        // All shares of a workflow begin at once, what is handed over is at its second, and what is to stop must stop.
+        letter<BeginLetter>(7, "begin", kManagers, Urgency::kCritical, Operation::kDispatch),
+        letter<StopLetter>(8, "stop", kManagers, Urgency::kCritical, Operation::kDispatch),
+        letter<AdoptLetter>(9, "adopt", kManagers, Urgency::kCritical, Operation::kDispatch),
+        letter<RetireLetter>(10, "retire", kManagers, Urgency::kCritical, Operation::kDispatch),
+        letter<Submit>(11, "submit", kAsking, Urgency::kHigh, Operation::kSubmit),
+        letter<Watch>(12, "watch", kAsking, Urgency::kNormal, Operation::kStatus),
+        letter<ListJobs>(13, "list_jobs", kAsking, Urgency::kLow, Operation::kStatus),
+        letter<Cancel>(14, "cancel", kAsking, Urgency::kCritical, Operation::kCancel),
+        letter<FetchBundle>(15, "fetch_bundle", kAsking, Urgency::kNormal, Operation::kFetch),
+        letter<ListWorkers>(16, "list_workers", kAsking, Urgency::kLow, Operation::kStatus),
+        letter<ListDatacenters>(17, "list_datacenters", kAsking, Urgency::kLow, Operation::kStatus),
+        letter<TakeOverLetter>(18, "take_over", kManagers, Urgency::kCritical, Operation::kDispatch),
+        letter<HandOverLetter>(19, "hand_over", kManagers, Urgency::kCritical, Operation::kDispatch),
+        // Who gets no more time is stopped.
+        letter<ExtendLetter>(20, "extend", kWorkers, Urgency::kCritical, Operation::kProgress),
+        letter<WatchLive>(21, "watch_live", kAsking, Urgency::kNormal, Operation::kStatistics))
+        .within(kMostLetterBytes);
+
+template <>
+const Message& message_of<Letter>() {
+  return described<Letter>();
 }
 
-Result<Letter> decode_letter(std::string_view bytes) {
-  Wire in;
-  const bool good = may_parse(bytes, kMostLetterBytes,
-                              {Wire::kWindowFieldNumber, Wire::kBundleFieldNumber, Wire::kSubmitFieldNumber});
-  if (!good || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "a letter about jobs that cannot be read, or is too large");
-  }
-  Reader reader;
-  std::optional<Letter> out = reader.letter(in);
-  if (!out) return fail(Errc::kUnsupported, "a letter about jobs of a kind that this version does not know");
-  if (reader.wrong() != nullptr) {
-    return fail(Errc::kProtocol, std::string("a letter about jobs is refused: it has ") + reader.wrong());
-  }
-  return *std::move(out);
-}
+}  // namespace bellwether::message
+
+namespace bellwether::dispatch {
+
+std::string encode(const Letter& letter) { return message::encode(letter); }
+std::string encode(const Response& response) { return message::encode(response); }
+Result<Letter> decode_letter(std::string_view bytes) { return message::decode<Letter>(bytes); }
+Result<Response> decode_response(std::string_view bytes) { return message::decode<Response>(bytes); }
 
 }  // namespace bellwether::dispatch

@@ -13,11 +13,11 @@
 namespace bellwether::dispatch {
 namespace {
 
-// What is read is bounded by what its lists may hold; this is far more, and far from exhausting anything.
 constexpr wire::InflateLimits kLimits{
-    .compressed = kMostSheetBytes, .inflated = std::size_t{4} << 20, .ratio = kMostSheetBytes};
+    .compressed = kMostLargeSheetBytes, .inflated = kMostLargeSheetBytes - 1, .ratio = kMostLargeSheetBytes};
 
-// Compressed bytes begin with their size, which is below 2^24; a message never begins with a zero.
+// Compressed bytes begin with their size, which is below 2^24; a message never begins with a zero, nor with a one.
+constexpr char kSummaryMark = 1;
 bool is_compressed(std::string_view bytes) { return !bytes.empty() && bytes.front() == 0; }
 
 // --- writing ---------------------------------------------------------------------------------------------------------
@@ -26,7 +26,7 @@ class SheetWriter {
  public:
   explicit SheetWriter(wire::JobSheet& to) : to_(to) {}
 
-  void sheet(const JobSheet& from) {
+  void summary(const JobSheet& from) {
     to_.set_id(from.id);
     to_.set_name(fit_text(from.name));
     to_.set_by(fit_text(from.by));
@@ -50,6 +50,9 @@ class SheetWriter {
       to_.mutable_stop()->set_number(from.stop->number);
       to_.mutable_stop()->set_all(from.stop->all);
     }
+  }
+  void sheet(const JobSheet& from) {
+    summary(from);
     workflows(from.workflows);
     shares(from.shares);
     losses(from.losses);
@@ -346,19 +349,19 @@ std::string sheet_bytes(const JobSheet& sheet) {
   return out.SerializeAsString();
 }
 
-Result<std::string> encode_sheet(const JobSheet& sheet) {
+Result<EncodedSheet> encode_sheet(const JobSheet& sheet) {
   const Status good = check_sheet(sheet);
   if (!good) return tl::unexpected(good.error());
   std::string bytes = sheet_bytes(sheet);
   std::vector<std::byte> small;
   if (wire::deflate_body(as_bytes(bytes), kLimits, small)) bytes.assign(as_text(small));
-  if (bytes.size() > kMostSheetBytes) {
-    return fail(Errc::kTooLarge, "the sheet of job " + sheet.id + " takes " + std::to_string(bytes.size()) +
-                                     " bytes, " + std::to_string(bytes.size() - kMostSheetBytes) +
-                                     " more than its register; leave out events, or merge losses");
-  }
-  return bytes;
+  if (bytes.size() <= kMostSheetBytes) return EncodedSheet{std::move(bytes), {}};
+  wire::JobSheet summary;
+  SheetWriter(summary).summary(sheet);
+  return EncodedSheet{kSummaryMark + summary.SerializeAsString(), std::move(bytes)};
 }
+
+bool is_summary(std::string_view value) { return !value.empty() && value.front() == kSummaryMark; }
 
 Result<JobSheet> read_sheet(std::string_view bytes) {
   std::vector<std::byte> inflated;
@@ -368,6 +371,7 @@ Result<JobSheet> read_sheet(std::string_view bytes) {
     }
     bytes = as_text(inflated);
   }
+  if (is_summary(bytes)) bytes.remove_prefix(1);
   wire::JobSheet in;
   if (bytes.size() > kLimits.inflated || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kInvalid, "a sheet of a job that cannot be read");
@@ -380,6 +384,24 @@ Result<JobSheet> read_sheet(std::string_view bytes) {
   const Status good = check_sheet(out);
   if (!good) return tl::unexpected(good.error());
   return out;
+}
+
+bool from_wire_bytes(std::string_view bytes, JobSheet& to) {
+  to = {};
+  if (bytes.empty()) return true;
+  auto sheet = read_sheet(bytes);
+  if (sheet) to = *std::move(sheet);
+  return sheet.has_value();
+}
+
+void draw_value(Prng& prng, JobSheet& to) {
+  to = {};
+  to.id = std::to_string(prng.next());
+  to.name = "checkout";
+  to.bundle = std::to_string(prng.next());
+  to.seed = prng.next();
+  to.state = static_cast<JobState>(prng.below(kJobStates));
+  to.workflows.resize(1 + prng.below(3));
 }
 
 }  // namespace bellwether::dispatch

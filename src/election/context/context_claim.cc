@@ -11,7 +11,7 @@ namespace bellwether::context_lead {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, kCapabilities> kNames{
+constexpr std::array<std::string_view, kCapabilities> kCapabilityNames{
     "context_generation",   "context_curation", "context_distribution", "context_storage",
     "semantic_analysis",    "rag_integration",  "temporal_analysis",    "decision_tracking",
     "cluster_coordination", "load_balancing",   "health_monitoring",    "resource_management",
@@ -19,12 +19,12 @@ constexpr std::array<std::string_view, kCapabilities> kNames{
 
 }  // namespace
 
-std::string_view to_string(Capability capability) { return kNames[static_cast<std::size_t>(capability)]; }
+std::string_view to_string(Capability capability) { return kCapabilityNames[static_cast<std::size_t>(capability)]; }
 
 std::optional<Capability> parse_capability(std::string_view name) {
-  const auto* const found = std::find(kNames.begin(), kNames.end(), name);
-  if (found == kNames.end()) return std::nullopt;
-  return static_cast<Capability>(found - kNames.begin());
+  const auto* const found = std::find(kCapabilityNames.begin(), kCapabilityNames.end(), name);
+  if (found == kCapabilityNames.end()) return std::nullopt;
+  return static_cast<Capability>(found - kCapabilityNames.begin());
 }
 
 bool ContextClaim::has(Capability capability) const {

@@ -10,7 +10,7 @@ namespace bellwether::context_lead {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, kComponents> kNames{
+constexpr std::array<std::string_view, kComponents> kComponentNames{
     "uptime",       "capability", "resources",   "network",        "experience",   "context_capability", "intelligence",
     "coordination", "quality",    "performance", "specialization", "availability", "reliability",
 };
@@ -67,13 +67,13 @@ double availability_of(const ContextClaim& claim) {
 
 }  // namespace
 
-std::string_view to_string(Component component) { return kNames[static_cast<std::size_t>(component)]; }
+std::string_view to_string(Component component) { return kComponentNames[static_cast<std::size_t>(component)]; }
 
 double ContextWeights::sum() const { return std::accumulate(of.begin(), of.end(), 0.0); }
 
 Status ContextWeights::validate() const {
   for (std::size_t i = 0; i < kComponents; ++i) {
-    const std::string name = "the weight of " + std::string(kNames[i]);
+    const std::string name = "the weight of " + std::string(kComponentNames[i]);
     const Bounded weight[] = {{name, of[i], 0, kMostWeight}};
     if (Status status = within_bounds(weight); !status) return status;
   }

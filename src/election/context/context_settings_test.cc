@@ -13,7 +13,7 @@ using testing::HasSubstr;
 using testing::StartsWith;
 
 template <class Change>
-std::string refusal(Change change) {
+std::string context_settings_refusal(Change change) {
   ContextSettings settings;
   change(settings);
   const Status status = settings.validate();
@@ -50,7 +50,7 @@ TEST(ContextSettings, every_setting_has_its_name_and_default) {
 }
 
 TEST(ContextSettings, the_defaults_fit_together) {
-  EXPECT_EQ(refusal([](ContextSettings&) {}), "");
+  EXPECT_EQ(context_settings_refusal([](ContextSettings&) {}), "");
 }
 
 // Each setting at its limits and beyond, alone: it is refused by its name.
@@ -82,31 +82,31 @@ TEST(ContextSettings, each_setting_has_limits) {
     if (std::holds_alternative<Duration ContextSettings::*>(one.member)) continue;
     for (const double none : kNoNumbers) EXPECT_THAT(with(none), StartsWith(refused));
   }
-  EXPECT_EQ(refusal([](ContextSettings& s) { s.validation_timeout = Duration::zero(); }),
+  EXPECT_EQ(context_settings_refusal([](ContextSettings& s) { s.validation_timeout = Duration::zero(); }),
             "validation_timeout is 0 s; it must be from 0.001 to 86400 s");
 }
 
 TEST(ContextSettings, a_failover_has_room_for_what_goes_into_it) {
   const auto seconds = [](int64_t s) { return Duration::seconds(s); };
-  EXPECT_EQ(refusal([&](ContextSettings& s) { s.generation_stop_timeout = seconds(60); }), "");
-  EXPECT_EQ(refusal([&](ContextSettings& s) { s.generation_stop_timeout = seconds(61); }),
+  EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) { s.generation_stop_timeout = seconds(60); }), "");
+  EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) { s.generation_stop_timeout = seconds(61); }),
             "generation_stop_timeout takes up to 1m1s, which is longer than context_failover_timeout (1m): lengthen "
             "that, or shorten what goes into it");
-  EXPECT_THAT(refusal([&](ContextSettings& s) { s.queue_drain_timeout = seconds(61); }),
+  EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.queue_drain_timeout = seconds(61); }),
               HasSubstr("queue_drain_timeout takes up to 1m1s"));
-  EXPECT_EQ(
-      refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(45), s.take_over_timeout = seconds(15); }),
-      "");
-  EXPECT_THAT(refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(46); }),
+  EXPECT_EQ(context_settings_refusal(
+                [&](ContextSettings& s) { s.state_transfer_timeout = seconds(45), s.take_over_timeout = seconds(15); }),
+            "");
+  EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(46); }),
               HasSubstr("state_transfer_timeout + validation_timeout + generation_start_delay takes up to 1m1s "
                         "(46s + 10s + 5s), which is longer than context_failover_timeout (1m)"));
-  EXPECT_EQ(refusal([&](ContextSettings& s) {
+  EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) {
               s.state_transfer_timeout = seconds(55);
               s.take_over_timeout = seconds(5);
               s.require_state_validation = false;
             }),
             "");
-  EXPECT_EQ(refusal([&](ContextSettings& s) {
+  EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) {
               s.state_transfer_timeout = seconds(50);
               s.take_over_timeout = seconds(10);
               s.auto_start_generation = false;
@@ -116,18 +116,21 @@ TEST(ContextSettings, a_failover_has_room_for_what_goes_into_it) {
 
 // (3 + 1) x 10 s + 3 x 2 s = 46 s.
 TEST(ContextSettings, a_failover_has_room_for_a_coordination_that_fails) {
-  EXPECT_EQ(refusal([](ContextSettings& s) { s.coordination_timeout = Duration::millis(13'500); }), "");
-  EXPECT_THAT(refusal([](ContextSettings& s) { s.coordination_timeout = Duration::seconds(14); }),
+  EXPECT_EQ(context_settings_refusal([](ContextSettings& s) { s.coordination_timeout = Duration::millis(13'500); }),
+            "");
+  EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.coordination_timeout = Duration::seconds(14); }),
               HasSubstr("a coordination that fails takes up to 1m2s (4 attempts x 14s + 3 x 2s between them), which is "
                         "longer than context_failover_timeout (1m)"));
-  EXPECT_THAT(refusal([](ContextSettings& s) { s.max_coordination_retries = 5; }), HasSubstr("1m10s (6 attempts"));
-  EXPECT_THAT(refusal([](ContextSettings& s) { s.coordination_backoff = Duration::seconds(7); }),
+  EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.max_coordination_retries = 5; }),
+              HasSubstr("1m10s (6 attempts"));
+  EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.coordination_backoff = Duration::seconds(7); }),
               HasSubstr("a coordination that fails takes up to 1m1s"));
 }
 
 TEST(ContextSettings, weights_and_requirements_are_settings_too) {
-  EXPECT_THAT(refusal([](ContextSettings& s) { s.weights.of.fill(0); }), HasSubstr("all weights"));
-  EXPECT_THAT(refusal([](ContextSettings& s) { s.requirements.min_uptime_share = 80; }), HasSubstr("min_uptime_share"));
+  EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.weights.of.fill(0); }), HasSubstr("all weights"));
+  EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.requirements.min_uptime_share = 80; }),
+              HasSubstr("min_uptime_share"));
 }
 
 TEST(ContextSettings, capabilities_need_not_be_required) {

@@ -11,7 +11,7 @@ namespace {
 
 constexpr int64_t kMostClockLead = 60'000'000'000;
 
-bool is_share(double value) { return value >= 0 && value <= 1; }
+bool is_ratio(double value) { return value >= 0 && value <= 1; }
 bool is_span(Duration span) { return span >= Duration::zero() && span <= Duration::hours(24); }
 bool is_text(const std::string& text) { return !text.empty() && text.size() <= kMostTextBytes; }
 bool is_ahead(WallTime time, WallTime now) { return time.unix_ns > now.unix_ns + kMostClockLead; }
@@ -113,7 +113,7 @@ std::string manager(const FailoverState& state, WallTime) {
 std::string generation(const FailoverState& state, WallTime) {
   const GenerationPolicy& policy = state.generation_policy;
   if (!is_span(policy.start_delay) || !is_span(policy.stop_timeout)) return "a time that is not within 0 to 24h";
-  return is_share(policy.cluster_threshold) && is_share(policy.leader_threshold)
+  return is_ratio(policy.cluster_threshold) && is_ratio(policy.leader_threshold)
              ? ""
              : "a threshold of health that is not within 0 to 1";
 }
@@ -131,12 +131,12 @@ std::string version(const FailoverState& state, WallTime) {
 
 std::string health(const FailoverState& state, WallTime) {
   const ContextClusterHealth& health = state.health_snapshot;
-  if (!is_share(health.overall)) return "an overall health that is not within 0 to 1";
+  if (!is_ratio(health.overall)) return "an overall health that is not within 0 to 1";
   if (health.healthy_nodes > health.total_nodes) return "more healthy nodes than nodes";
   if (health.unhealthy_nodes.size() > health.total_nodes) return "more unhealthy nodes than nodes";
   if (health.queue.oldest_waiting < Duration::zero()) return "a request that waits for less than nothing";
   for (const auto& [node, score] : health.node_healths) {
-    if (!is_share(score)) return "the health of node " + std::to_string(node.value()) + " is not within 0 to 1";
+    if (!is_ratio(score)) return "the health of node " + std::to_string(node.value()) + " is not within 0 to 1";
   }
   return {};
 }

@@ -181,26 +181,26 @@ constexpr FieldRow row(StateField field, std::string_view name, std::string (*ju
 }
 
 using F = StateField;
-using S = FailoverState;
+using State = FailoverState;
 constexpr FieldRow kRows[] = {
-    row<&S::leader>(F::kLeader, "leader_id", judge::leader),
-    row<&S::term>(F::kTerm, "term", judge::term),
-    row<&S::transfer_time>(F::kTransferTime, "transfer_time", judge::transfer_time),
-    row<&S::queued_requests>(F::kQueuedRequests, "queued_requests", judge::queued),
-    row<&S::active_jobs>(F::kActiveJobs, "active_jobs", judge::active),
-    row<&S::completed_jobs>(F::kCompletedJobs, "completed_jobs", judge::completed),
-    row<&S::cluster_state>(F::kClusterState, "cluster_state", judge::cluster),
-    row<&S::resource_allocations>(F::kResourceAllocations, "resource_allocations", judge::resources),
-    row<&S::node_assignments>(F::kNodeAssignments, "node_assignments", judge::assignments),
-    row<&S::manager_config>(F::kManagerConfig, "manager_config", judge::manager),
-    row<&S::generation_policy>(F::kGenerationPolicy, "generation_policy", judge::generation),
-    row<&S::queue_policy>(F::kQueuePolicy, "queue_policy", judge::queue),
-    row<&S::state_version>(F::kStateVersion, "state_version", judge::version),
-    row<&S::health_snapshot>(F::kHealthSnapshot, "health_snapshot", judge::health),
-    row<&S::transfer_reason>(F::kTransferReason, "transfer_reason", judge::reason),
-    row<&S::transfer_source>(F::kTransferSource, "transfer_source", judge::source),
-    row<&S::transfer_duration>(F::kTransferDuration, "transfer_duration", judge::duration),
-    row<&S::validation_results>(F::kValidationResults, "validation_results", judge::validation),
+    row<&State::leader>(F::kLeader, "leader_id", judge::leader),
+    row<&State::term>(F::kTerm, "term", judge::term),
+    row<&State::transfer_time>(F::kTransferTime, "transfer_time", judge::transfer_time),
+    row<&State::queued_requests>(F::kQueuedRequests, "queued_requests", judge::queued),
+    row<&State::active_jobs>(F::kActiveJobs, "active_jobs", judge::active),
+    row<&State::completed_jobs>(F::kCompletedJobs, "completed_jobs", judge::completed),
+    row<&State::cluster_state>(F::kClusterState, "cluster_state", judge::cluster),
+    row<&State::resource_allocations>(F::kResourceAllocations, "resource_allocations", judge::resources),
+    row<&State::node_assignments>(F::kNodeAssignments, "node_assignments", judge::assignments),
+    row<&State::manager_config>(F::kManagerConfig, "manager_config", judge::manager),
+    row<&State::generation_policy>(F::kGenerationPolicy, "generation_policy", judge::generation),
+    row<&State::queue_policy>(F::kQueuePolicy, "queue_policy", judge::queue),
+    row<&State::state_version>(F::kStateVersion, "state_version", judge::version),
+    row<&State::health_snapshot>(F::kHealthSnapshot, "health_snapshot", judge::health),
+    row<&State::transfer_reason>(F::kTransferReason, "transfer_reason", judge::reason),
+    row<&State::transfer_source>(F::kTransferSource, "transfer_source", judge::source),
+    row<&State::transfer_duration>(F::kTransferDuration, "transfer_duration", judge::duration),
+    row<&State::validation_results>(F::kValidationResults, "validation_results", judge::validation),
 };
 
 }  // namespace

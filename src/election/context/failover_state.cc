@@ -8,7 +8,7 @@
 namespace bellwether::context_lead {
 namespace {
 
-constexpr std::string_view kMagic = "BWCF";
+constexpr std::string_view kStateMagic = "BWCF";
 
 std::string text_of(const Digest& digest) { return std::string(as_text(digest)); }
 
@@ -81,7 +81,7 @@ std::vector<std::string> StateValidation::recovery_steps() const {
 
 Result<std::string> encode(const FailoverState& state, DigestOf digest) {
   CanonicalWriter out;
-  out.raw(kMagic);
+  out.raw(kStateMagic);
   out.u32(kStateFormat);
   for (const FieldRow& row : field_rows()) {
     CanonicalWriter field;
@@ -109,7 +109,8 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   read.validation = {now, self, false, {}};
   std::vector<StateIssue>& issues = read.validation.issues;
   constexpr std::size_t kMark = Digest().size();
-  if (bytes.size() > kMostStateBytes || bytes.size() < kMagic.size() + 4 + kMark || !bytes.starts_with(kMagic)) {
+  if (bytes.size() > kMostStateBytes || bytes.size() < kStateMagic.size() + 4 + kMark ||
+      !bytes.starts_with(kStateMagic)) {
     issues.push_back({StateField::kForm, "not a failover state: expected 1 MiB at most, which begin with BWCF"});
     return read;
   }
@@ -118,7 +119,7 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   if (!read.validation.checksum_valid) {
     issues.push_back({StateField::kChecksum, "not that of the state; each field is judged by its own digest"});
   }
-  CanonicalReader in(content.substr(kMagic.size()));
+  CanonicalReader in(content.substr(kStateMagic.size()));
   if (const uint32_t format = in.u32(); format != kStateFormat) {
     issues.push_back({StateField::kForm, "version " + std::to_string(format) + "; this program knows version " +
                                              std::to_string(kStateFormat) + " and takes the fields that it knows"});

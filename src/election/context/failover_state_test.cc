@@ -14,18 +14,19 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr WallTime kNow{1'700'000'000'000'000'000};
+constexpr WallTime kFailoverStateNow{1'700'000'000'000'000'000};
 constexpr NodeId kHere{2};
 
 FailoverState sound() {
   FailoverState state;
   state.leader = NodeId(1);
   state.term = Epoch(5);
-  state.transfer_time = kNow;
-  state.queued_requests = {{{1, 1}, 3, 1, 2, Epoch(), kNow}, {{1, 2}, 0, 0, 0, Epoch(), kNow}};
-  state.active_jobs = {{{1, 3}, 0, 0, 1, Epoch(5), kNow}};
-  state.completed_jobs = {{{1, 4}, Outcome::kFailed, true, {Epoch(4), 3}, kNow, "no luck"}};
-  state.cluster_state = {{NodeId(1), NodeId(2), NodeId(3)}, kNow};
+  state.transfer_time = kFailoverStateNow;
+  state.queued_requests = {{{1, 1}, 3, 1, 2, Epoch(), kFailoverStateNow},
+                           {{1, 2}, 0, 0, 0, Epoch(), kFailoverStateNow}};
+  state.active_jobs = {{{1, 3}, 0, 0, 1, Epoch(5), kFailoverStateNow}};
+  state.completed_jobs = {{{1, 4}, Outcome::kFailed, true, {Epoch(4), 3}, kFailoverStateNow, "no luck"}};
+  state.cluster_state = {{NodeId(1), NodeId(2), NodeId(3)}, kFailoverStateNow};
   state.resource_allocations = {{"gpu-1", {0.5, 1 << 30}}};
   state.node_assignments = {{"n1", {"index", "digest"}}, {"n2", {}}};
   state.manager_config = {"command", 4};
@@ -40,7 +41,7 @@ FailoverState sound() {
   state.transfer_reason = "maintenance";
   state.transfer_source = "operator";
   state.transfer_duration = Duration::seconds(3);
-  state.validation_results = {kNow, NodeId(1), true, {{StateField::kQueuePolicy, "an issue of before"}}};
+  state.validation_results = {kFailoverStateNow, NodeId(1), true, {{StateField::kQueuePolicy, "an issue of before"}}};
   return state;
 }
 
@@ -50,7 +51,7 @@ std::string bytes_of(const FailoverState& state) {
   return *bytes;
 }
 
-ReadState read(const std::string& bytes) { return read_state(bytes, sha256, kNow, kHere); }
+ReadState read(const std::string& bytes) { return read_state(bytes, sha256, kFailoverStateNow, kHere); }
 
 // Where a field begins in the bytes: its number, four bytes of length, its content, and its digest.
 std::size_t place_of(const std::string& bytes, StateField field) {
@@ -90,7 +91,7 @@ TEST(FailoverState, comes_back_as_it_was) {
   EXPECT_THAT(back.validation.issues, IsEmpty());
   EXPECT_TRUE(back.validation.checksum_valid);
   EXPECT_EQ(back.validation.validated_by, kHere);
-  EXPECT_EQ(back.validation.validated_at, kNow);
+  EXPECT_EQ(back.validation.validated_at, kFailoverStateNow);
   EXPECT_THAT(back.validation.recovery_steps(), IsEmpty());
   EXPECT_EQ(back.state, sound());
 }
@@ -238,11 +239,11 @@ TEST(FailoverState, each_field_is_judged_in_words) {
       {StateField::kTransferDuration, [](S& s) { s.transfer_duration = Duration::seconds(-1); }, "0 to 24h"},
       {StateField::kValidationResults, [](S& s) { s.validation_results.validated_at.unix_ns *= 2; }, "in the future"},
   };
-  EXPECT_TRUE(validate(sound(), kNow, kHere).valid());
+  EXPECT_TRUE(validate(sound(), kFailoverStateNow, kHere).valid());
   for (const Fault& fault : faults) {
     FailoverState state = sound();
     fault.make(state);
-    const StateValidation judged = validate(state, kNow, kHere);
+    const StateValidation judged = validate(state, kFailoverStateNow, kHere);
     ASSERT_THAT(fields(judged.issues), ElementsAre(fault.field)) << fault.text;
     EXPECT_THAT(judged.issues[0].text, HasSubstr(fault.text));
     EXPECT_TRUE(judged.requires_recovery());
@@ -300,7 +301,8 @@ TEST(FailoverState, what_another_node_would_not_take_is_not_sent) {
 TEST(FailoverState, a_full_queue_can_be_handed_over) {
   FailoverState state = sound();
   state.queued_requests.clear();
-  for (uint64_t i = 1; i <= kMostRequests; ++i) state.queued_requests.push_back({{7, i}, 0, 0, 0, Epoch(), kNow});
+  for (uint64_t i = 1; i <= kMostRequests; ++i)
+    state.queued_requests.push_back({{7, i}, 0, 0, 0, Epoch(), kFailoverStateNow});
   EXPECT_EQ(read(bytes_of(state)).state, state);
 }
 

@@ -10,14 +10,14 @@
 namespace bellwether::context_lead {
 namespace {
 
-constexpr std::string_view kMagic = "BWCQ";
+constexpr std::string_view kQueueMagic = "BWCQ";
 constexpr uint8_t kVersion = 1;
 constexpr std::size_t kHeadBytes = 4 + 1 + 6 * 8 + 2 * 4;
 constexpr std::size_t kLiveBytes = 16 + 1 + 1 + 4 + 8 + 8;
 constexpr std::size_t kFinishedBytes = 16 + 1 + 1 + 8 + 4 + 8 + 4 + kMostReasonBytes;
 static_assert(kHeadBytes + kMostRequests * kLiveBytes + kMostFinished * kFinishedBytes <= kMostQueueBytes);
 
-void put(CanonicalWriter& out, RequestId id) {
+void put_id(CanonicalWriter& out, RequestId id) {
   out.u64(id.high);
   out.u64(id.low);
 }
@@ -62,7 +62,7 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
   };
   if (bytes.size() > kMostQueueBytes) return wrong("larger than any queue");
   CanonicalReader in(bytes);
-  if (in.raw(kMagic.size()) != kMagic) return wrong("does not begin as one");
+  if (in.raw(kQueueMagic.size()) != kQueueMagic) return wrong("does not begin as one");
   if (const uint8_t version = in.u8(); version != kVersion) {
     return fail(Errc::kUnsupported, "the queue of requests in the register has version " + std::to_string(version) +
                                         "; this program knows " + std::to_string(kVersion) + ". Update this node");
@@ -91,13 +91,13 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
 
 std::string RequestQueue::encode() const {
   CanonicalWriter out;
-  out.raw(kMagic);
+  out.raw(kQueueMagic);
   out.u8(kVersion);
   for (const uint64_t number : {leader_.value(), epoch_.value(), terms_, completed_, failed_}) out.u64(number);
   out.wall(horizon_);
   out.u32(static_cast<uint32_t>(live_.size()));
   for (const LiveRequest& one : live_) {
-    put(out, one.id);
+    put_id(out, one.id);
     out.u8(one.priority);
     out.u8(one.failures);
     out.u32(one.attempts);
@@ -106,7 +106,7 @@ std::string RequestQueue::encode() const {
   }
   out.u32(static_cast<uint32_t>(finished_.size()));
   for (const FinishedRequest& one : finished_) {
-    put(out, one.id);
+    put_id(out, one.id);
     out.u8(static_cast<uint8_t>(one.outcome));
     out.flag(one.settled);
     out.u64(one.fence.epoch.value());

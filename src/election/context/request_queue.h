@@ -2,7 +2,7 @@
 // begins with it, so whatever is in it when a write is confirmed survives any leader.
 //
 // Payloads are not in it. Each is put on a majority under the id of its request before the queue names it
-// (cluster/copies), and dropped after the queue has it as finished; so a write is small whatever is asked for.
+// (cluster/register), and dropped after the queue has it as finished; so a write is small whatever is asked for.
 #pragma once
 
 #include <cstddef>

@@ -130,7 +130,7 @@ TEST(Requirements, they_are_settings) {
 }
 
 template <class Change>
-std::string refusal(Change change) {
+std::string requirements_refusal(Change change) {
   Requirements requirements;
   change(requirements);
   const Status status = requirements.validate();
@@ -138,8 +138,8 @@ std::string refusal(Change change) {
 }
 
 TEST(Requirements, what_no_candidate_could_meet_is_refused) {
-  EXPECT_EQ(refusal([](Requirements&) {}), "");
-  EXPECT_EQ(refusal([](Requirements& r) { r = no_requirements(); }), "");
+  EXPECT_EQ(requirements_refusal([](Requirements&) {}), "");
+  EXPECT_EQ(requirements_refusal([](Requirements& r) { r = no_requirements(); }), "");
   const std::pair<const char*, double Requirements::*> shares[] = {
       {"min_generation_quality", &Requirements::min_generation_quality},
       {"min_reliability", &Requirements::min_reliability},
@@ -147,29 +147,33 @@ TEST(Requirements, what_no_candidate_could_meet_is_refused) {
       {"max_failure_rate", &Requirements::max_failure_rate},
   };
   for (const auto& [name, share] : shares) {
-    const auto with = [&, share = share](double value) { return refusal([&](Requirements& r) { r.*share = value; }); };
+    const auto with = [&, share = share](double value) {
+      return requirements_refusal([&](Requirements& r) { r.*share = value; });
+    };
     EXPECT_EQ(with(1), "");
     EXPECT_EQ(with(80), std::string(name) + " is 80; it must be from 0 to 1");
     EXPECT_NE(with(-0.1), "") << name;
     for (const double none : kNoNumbers) EXPECT_NE(with(none), "") << name;
   }
-  for (const double none : kNoNumbers) EXPECT_NE(refusal([&](Requirements& r) { r.min_cpu = none; }), "");
-  EXPECT_THAT(refusal([](Requirements& r) { r.min_cpu = 65'537; }), HasSubstr("min_cpu is 65537 cores"));
-  EXPECT_THAT(refusal([](Requirements& r) { r.min_memory = kMostBytes + 1; }), HasSubstr("min_memory"));
-  EXPECT_THAT(refusal([](Requirements& r) { r.min_storage = kMostBytes + 1; }), HasSubstr("min_storage"));
-  EXPECT_THAT(refusal([](Requirements& r) { r.min_network_bandwidth = kMostBitsPerSecond + 1; }),
+  for (const double none : kNoNumbers) EXPECT_NE(requirements_refusal([&](Requirements& r) { r.min_cpu = none; }), "");
+  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_cpu = 65'537; }), HasSubstr("min_cpu is 65537 cores"));
+  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_memory = kMostBytes + 1; }), HasSubstr("min_memory"));
+  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_storage = kMostBytes + 1; }), HasSubstr("min_storage"));
+  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_network_bandwidth = kMostBitsPerSecond + 1; }),
               HasSubstr("min_network_bandwidth"));
-  EXPECT_THAT(refusal([](Requirements& r) { r.min_successful_operations = kMostOperations + 1; }),
+  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_successful_operations = kMostOperations + 1; }),
               HasSubstr("min_successful_operations"));
-  EXPECT_THAT(refusal([](Requirements& r) { r.max_response_time = Duration::seconds(-1); }),
+  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.max_response_time = Duration::seconds(-1); }),
               HasSubstr("max_response_time is -1 s; it must be from 0 to 86400 s"));
 }
 
 TEST(Requirements, a_capability_is_named_once) {
   constexpr const char* kRefused =
       "the capability 'context_curation' is named twice; it is either required or preferred, and once";
-  EXPECT_EQ(refusal([](Requirements& r) { r.preferred.push_back(Capability::kContextCuration); }), kRefused);
-  EXPECT_EQ(refusal([](Requirements& r) { r.required.push_back(Capability::kContextCuration); }), kRefused);
+  EXPECT_EQ(requirements_refusal([](Requirements& r) { r.preferred.push_back(Capability::kContextCuration); }),
+            kRefused);
+  EXPECT_EQ(requirements_refusal([](Requirements& r) { r.required.push_back(Capability::kContextCuration); }),
+            kRefused);
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 namespace bellwether::vote {
 namespace {
 
-using Kind = Ballot::Outcome::Kind;
+using BallotKind = Ballot::Outcome::Kind;
 
 Ballot::Candidate candidate(double score, std::string doubt = {}) {
   Claim claim;
@@ -35,9 +35,9 @@ TEST(Ballot, a_majority_of_the_members_wins_as_soon_as_it_is_certain) {
   Ballot ballot(QuorumRule::kMajority, 5);
   vote(ballot, 1, 2);
   vote(ballot, 2, 2);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kOpen);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kOpen);
   vote(ballot, 3, 2);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kWon);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kWon);
   EXPECT_EQ(ballot.outcome(false).winner, NodeId(2));
   EXPECT_EQ(ballot.voters_of(NodeId(2)), (std::vector<NodeId>{NodeId(1), NodeId(2), NodeId(3)}));
 }
@@ -48,16 +48,16 @@ TEST(Ballot, it_is_over_when_nobody_can_get_a_majority) {
   vote(ballot, 2, 2);
   vote(ballot, 3, 1);
   vote(ballot, 4, 2);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kOpen);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kOpen);
   vote(ballot, 5, 5);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kNobody);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kNobody);
 }
 
 TEST(Ballot, who_is_silent_counts_for_nobody_when_it_closes) {
   Ballot ballot(QuorumRule::kMajority, 5);
   vote(ballot, 1, 1);
   vote(ballot, 2, 1);
-  EXPECT_EQ(ballot.outcome(true).kind, Kind::kNobody);
+  EXPECT_EQ(ballot.outcome(true).kind, BallotKind::kNobody);
 }
 
 TEST(Ballot, who_votes_twice_counts_for_nobody) {
@@ -69,20 +69,20 @@ TEST(Ballot, who_votes_twice_counts_for_nobody) {
   EXPECT_EQ(ballot.votes_for(NodeId(2)), 0u);
   EXPECT_TRUE(ballot.has_voted(NodeId(1)));
   vote(ballot, 2, 2);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kOpen);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kOpen);
   vote(ballot, 3, 2);
   EXPECT_EQ(ballot.outcome(false).winner, NodeId(2));
 }
 
 TEST(Ballot, without_a_quorum_most_votes_win_when_it_closes_and_before_when_nobody_can_catch_up) {
   Ballot ballot(QuorumRule::kPlurality, 5);
-  EXPECT_EQ(ballot.outcome(true).kind, Kind::kNobody);
+  EXPECT_EQ(ballot.outcome(true).kind, BallotKind::kNobody);
   vote(ballot, 1, 1);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kOpen);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kOpen);
   EXPECT_EQ(ballot.outcome(true).winner, NodeId(1));
   vote(ballot, 2, 2);
   vote(ballot, 3, 2);
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kOpen) << "one behind, and two are still to vote";
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kOpen) << "one behind, and two are still to vote";
   vote(ballot, 4, 2);
   EXPECT_EQ(ballot.outcome(false).winner, NodeId(2));
 }
@@ -99,10 +99,10 @@ TEST(Ballot, ties_go_to_the_higher_score_and_then_to_the_lower_id) {
 
 TEST(Ballot, the_highest_score_wins_where_that_is_the_rule_and_nobody_has_voted) {
   Ballot ballot(QuorumRule::kHighestScore, 3);
-  EXPECT_EQ(ballot.outcome(true).kind, Kind::kNobody);
+  EXPECT_EQ(ballot.outcome(true).kind, BallotKind::kNobody);
   ballot.announce(NodeId(3), candidate(0.3));
   ballot.announce(NodeId(2), candidate(0.2));
-  EXPECT_EQ(ballot.outcome(false).kind, Kind::kOpen);
+  EXPECT_EQ(ballot.outcome(false).kind, BallotKind::kOpen);
   EXPECT_EQ(ballot.outcome(true).winner, NodeId(3));
   vote(ballot, 1, 2);
   EXPECT_EQ(ballot.outcome(true).winner, NodeId(2)) << "votes go before scores";

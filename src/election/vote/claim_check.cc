@@ -16,7 +16,7 @@ Duration with_slack(Duration span, double drift) {
   return Duration::from_seconds_f(span.seconds_f() * (1 + drift) / (1 - drift)) + kClaimSlack;
 }
 
-std::string percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
+std::string whole_percent(double share) { return std::to_string(std::lround(share * 100)) + " %"; }
 
 }  // namespace
 
@@ -68,8 +68,8 @@ std::optional<std::string> doubt_about(const Claim& claim, const KnownOfNode& kn
     }
   }
   if (known.network_quality && claim.resources.network_quality > *known.network_quality + kQualitySlack) {
-    return "a network quality of " + percent(claim.resources.network_quality) + ", measured here " +
-           percent(*known.network_quality);
+    return "a network quality of " + whole_percent(claim.resources.network_quality) + ", measured here " +
+           whole_percent(*known.network_quality);
   }
   if (known.capabilities) {
     for (const std::string& one : claim.capabilities) {

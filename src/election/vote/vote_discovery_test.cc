@@ -4,12 +4,6 @@
 namespace bellwether::vote {
 namespace {
 
-const VoteTiming kLan = VoteTiming::lan();
-
-void expect_sound(const VoteGroup& group) {
-  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
-}
-
 TEST(VoteDiscovery, an_admin_that_is_known_from_hearsay_alone_is_not_believed_for_ever) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);

@@ -5,8 +5,6 @@
 namespace bellwether::vote {
 namespace {
 
-const VoteTiming kLan = VoteTiming::lan();
-
 // Node 1 is dead. Node 2 believes itself, and node 3 does not: its life began after it had been heard of.
 void split_votes(VoteGroup& group) {
   ASSERT_EQ(group.lead(), 1u);

@@ -5,12 +5,6 @@
 namespace bellwether::vote {
 namespace {
 
-const VoteTiming kLan = VoteTiming::lan();
-
-void expect_sound(const VoteGroup& group) {
-  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
-}
-
 TEST(VoteElector, one_alone_elects_itself) {
   VoteGroup group(1);
   EXPECT_EQ(group.lead(), 1u);

@@ -4,12 +4,6 @@
 namespace bellwether::vote {
 namespace {
 
-const VoteTiming kLan = VoteTiming::lan();
-
-void expect_sound(const VoteGroup& group) {
-  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
-}
-
 TEST(VoteHandover, an_admin_that_was_worse_for_long_hands_over) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);

@@ -6,12 +6,6 @@
 namespace bellwether::vote {
 namespace {
 
-const VoteTiming kLan = VoteTiming::lan();
-
-void expect_sound(const VoteGroup& group) {
-  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
-}
-
 TEST(VoteMessages, a_stranger_is_not_listened_to) {
   VoteGroup group(3);
   ASSERT_EQ(group.lead(), 1u);

@@ -288,4 +288,10 @@ class VoteGroup {
   uint64_t sequence_ = 0;
 };
 
+inline void expect_sound(const VoteGroup& group) {
+  EXPECT_TRUE(group.wrong.empty()) << group.wrong.front() << " and " << group.wrong.size() - 1 << " more";
+}
+
+inline const VoteTiming kLan = VoteTiming::lan();
+
 }  // namespace bellwether::vote

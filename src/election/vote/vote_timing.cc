@@ -7,7 +7,7 @@
 namespace bellwether::vote {
 namespace {
 
-Duration share(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
+Duration vote_share(Duration span, double factor) { return Duration::from_seconds_f(span.seconds_f() * factor); }
 
 }  // namespace
 
@@ -29,9 +29,9 @@ void VoteTiming::set_windows() {
   leader_min_term = heartbeat_timeout * 3;
 }
 
-Duration VoteTiming::longest_act() const { return share(heartbeat_timeout, 1 - drift); }
+Duration VoteTiming::longest_act() const { return vote_share(heartbeat_timeout, 1 - drift); }
 
-Duration VoteTiming::promise() const { return share(heartbeat_timeout, 1 + drift); }
+Duration VoteTiming::promise() const { return vote_share(heartbeat_timeout, 1 + drift); }
 
 Status VoteTiming::validate() const {
   const auto all = {discovery, discovery_backoff, election, heartbeat_timeout, gather, transfer};

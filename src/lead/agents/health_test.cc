@@ -10,7 +10,7 @@ using election::Observation;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-WallTime at(int64_t seconds) { return {1'700'000'000'000'000'000 + seconds * 1'000'000'000}; }
+WallTime health_at(int64_t seconds) { return {1'700'000'000'000'000'000 + seconds * 1'000'000'000}; }
 
 Observation held_by(const char* holder, uint64_t epoch) {
   Observation seen{.present = true};
@@ -18,14 +18,15 @@ Observation held_by(const char* holder, uint64_t epoch) {
                  .token = std::string("token of ") + holder,
                  .epoch = Epoch(epoch),
                  .lease = Duration::seconds(180),
-                 .acquired_at = at(0),
-                 .renewed_at = at(0)};
+                 .acquired_at = health_at(0),
+                 .renewed_at = health_at(0)};
   return seen;
 }
 
 Findings of(std::vector<Observation> seen, int64_t now, bool expected = true) {
   Findings out;
-  judge_lease({.via = "file:x", .key = "k", .seen = std::move(seen), .holder_expected = expected}, at(now), {}, out);
+  judge_lease({.via = "file:x", .key = "k", .seen = std::move(seen), .holder_expected = expected}, health_at(now), {},
+              out);
   return out;
 }
 
@@ -98,14 +99,14 @@ TEST(Health, churn_has_the_thresholds_that_operators_know) {
 TEST(Health, silent_agents_and_clocks_that_are_ahead_are_named) {
   AgentRegistry registry;
   const AgentAges ages;
-  ASSERT_TRUE(registry.add("silent", "w", "h1", 1, at(0), ages));
-  ASSERT_TRUE(registry.add("well", "w", "h2", 1, at(100), ages));
+  ASSERT_TRUE(registry.add("silent", "w", "h1", 1, health_at(0), ages));
+  ASSERT_TRUE(registry.add("well", "w", "h2", 1, health_at(100), ages));
   Findings out;
-  judge_registry("r.json", registry, ages, at(121), out);
+  judge_registry("r.json", registry, ages, health_at(121), out);
   expect_one(out, Severity::kWarning, "silent");
   EXPECT_EQ(out[0].evidence, "silent (stale)");
   out.clear();
-  judge_registry("r.json", registry, ages, at(90), out);
+  judge_registry("r.json", registry, ages, health_at(90), out);
   expect_one(out, Severity::kWarning, "future");
   EXPECT_EQ(out[0].evidence, "well on h2");
 }

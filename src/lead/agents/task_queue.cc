@@ -12,7 +12,7 @@ namespace {
 using election::Epoch;
 using nlohmann::json;
 
-constexpr std::string_view kFormat = "bellwether.tasks/1";
+constexpr std::string_view kTaskQueueFormat = "bellwether.tasks/1";
 constexpr std::array<std::string_view, 5> kStates{"waiting", "running", "done", "failed", "dropped"};
 
 tl::unexpected<Error> not_a_queue(const std::string& why) {
@@ -92,7 +92,7 @@ Result<TaskQueue> TaskQueue::parse(std::string_view text) {
   if (text.empty()) return not_a_queue("the file is empty");
   try {
     const json document = json::parse(text);
-    if (document.at("format") != kFormat) return not_a_queue("its format is another one");
+    if (document.at("format") != kTaskQueueFormat) return not_a_queue("its format is another one");
     queue.fence_ = Epoch(document.at("fence").get<uint64_t>());
     queue.leader_ = document.value("leader", std::string());
     queue.next_ = document.at("next").get<uint64_t>();
@@ -121,8 +121,9 @@ Result<TaskQueue> TaskQueue::parse(std::string_view text) {
 }
 
 std::string TaskQueue::to_json() const {
-  json document{{"format", kFormat}, {"fence", fence_.value()}, {"leader", leader_},    {"cursor", cursor()},
-                {"next", next_},     {"tasks", json::array()},  {"past", json::array()}};
+  json document{{"format", kTaskQueueFormat}, {"fence", fence_.value()}, {"leader", leader_},
+                {"cursor", cursor()},         {"next", next_},           {"tasks", json::array()},
+                {"past", json::array()}};
   if (!halted_.empty()) document["halted"] = halted_;
   for (const QueuedTask& task : tasks_) document["tasks"].push_back(lead::to_json(task));
   for (const QueuedTask& task : past_) document["past"].push_back(lead::to_json(task));

@@ -219,8 +219,12 @@ task<void> TaskWork::run_one(Grant grant) {
   }
   listener_.on_task("begun", named(grant) + " begins, attempt " + std::to_string(grant.attempt), grant, false);
   const Instant began = runtime_.read_clock();
-  CommandOptions options = options_for(grant);
-  auto started = co_await GuardedCommand::start(runtime_, std::move(options));
+  auto created = GuardedCommand::create(runtime_, options_for(grant));
+  Status started = created ? Status() : tl::unexpected(created.error());
+  if (started) {
+    started = co_await (running_[grant.number] = std::move(*created))->start();
+    if (!started) running_.erase(grant.number);
+  }
   if (!started) {
     const Error why = started.error();
     const bool for_good = why.code == Errc::kNotFound || why.code == Errc::kRefused;
@@ -233,10 +237,7 @@ task<void> TaskWork::run_one(Grant grant) {
     co_await pause(kAfterTrouble);
     co_return;
   }
-  GuardedCommand& command = *(running_[grant.number] = std::move(*started));
-  command.set_deadlines(term_ends_, kill_at_);
-  if (stopping_) command.stop();
-  const CommandEnd end = co_await command.wait_until_gone();
+  const CommandEnd end = co_await running_[grant.number]->wait_until_gone();
   running_.erase(grant.number);
   // One that was asked to end may say 0 without having done its work.
   if (end.exit_code == 0 && end.signal == 0 && !end.asked) {

@@ -11,7 +11,7 @@ namespace {
 constexpr Duration kStopMost = Duration::seconds(3);
 
 // For a shell.
-std::string in_quotes(const std::string& text) {
+std::string shell_quoted(const std::string& text) {
   std::string out = "'";
   for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return out + "'";
@@ -38,7 +38,7 @@ Result<std::string> redirected(const std::string& url, uint16_t port) {
 // Acts for a good part of a poll, so that a leader is nearly always caught at work; shorter than its lock.
 std::string Contenders::tick_command() const {
   const Duration span = std::min(options_.loop.poll_interval, options_.loop.lock_ttl / 2) * 6 / 10;
-  std::string text = "exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act " + in_quotes(act_file()) + " " +
+  std::string text = "exec \"$BELLWETHER_DRILL_PROGRAM\" drill-act " + shell_quoted(act_file()) + " " +
                      std::to_string(std::max<int64_t>(span.ms(), 20));
   if (options_.command.empty()) return text;
   return "(" + options_.command + ") & " + text.substr(5) + "; wait";

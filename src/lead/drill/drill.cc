@@ -20,8 +20,8 @@
 namespace bellwether::lead {
 namespace {
 
-constexpr Duration kLook = Duration::millis(5);    // between looks at the acts
-constexpr Duration kFresh = Duration::millis(60);  // an act not older than this: its holder is at work
+constexpr Duration kLookAtActs = Duration::millis(5);  // between looks at the acts
+constexpr Duration kFresh = Duration::millis(60);      // an act not older than this: its holder is at work
 constexpr Duration kLookAtKey = Duration::millis(25);
 
 class Drill {
@@ -41,7 +41,7 @@ class Drill {
   void read_acts();
   void judge();
   bool at_work(const Reign& reign) const;
-  Duration look_every() const { return options_.attach ? kLookAtKey : kLook; }
+  Duration look_every() const { return options_.attach ? kLookAtKey : kLookAtActs; }
   Duration patience() const { return report_.worst_budget * 3 + Duration::seconds(10); }
   void progress(const std::string& text) const {
     if (!options_.quiet) std::fprintf(stderr, "drill: %s\n", text.c_str());

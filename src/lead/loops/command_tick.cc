@@ -23,7 +23,7 @@ CommandTick::~CommandTick() {
   }
 }
 
-CommandOptions CommandTick::options_for(const election::TermOfOffice& term) const {
+CommandOptions CommandTick::options_for(const election::TermOfOffice& term, Instant kill_at) const {
   CommandOptions options;
   options.command = {"/bin/sh", "-c", command_text_};
   options.environment = {{"BELLWETHER_LOOP", loop_},
@@ -31,8 +31,8 @@ CommandOptions CommandTick::options_for(const election::TermOfOffice& term) cons
                          {"BELLWETHER_HOLDER", term.holder},
                          {"BELLWETHER_EPOCH", std::to_string(term.epoch.value())}};
   options.lock_fd = key_.claim_descriptor();
-  options.term_ends = term_ends_;
-  options.kill_at = kill_at_;
+  options.term_ends = term.end->ends_at();
+  options.kill_at = kill_at;
   if (report_write_ >= 0) {
     options.more_open.push_back(report_write_);
     options.environment.emplace_back("BELLWETHER_REPORT_FD", std::to_string(report_write_));
@@ -41,19 +41,17 @@ CommandOptions CommandTick::options_for(const election::TermOfOffice& term) cons
 }
 
 void CommandTick::deadlines_moved(Instant term_ends, Instant kill_at) {
-  term_ends_ = term_ends;
-  kill_at_ = kill_at;
-  if (command_ != nullptr) command_->set_deadlines(term_ends_, kill_at_);
+  if (command_ != nullptr) command_->set_deadlines(term_ends, kill_at);
 }
 
 runtime::task<Status> CommandTick::tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel) {
-  term_ends_ = term.end->ends_at();
-  kill_at_ = kill_at;
-  CommandOptions options = options_for(term);
-  auto started = co_await GuardedCommand::start(runtime_, std::move(options));
-  if (!started) co_return tl::unexpected(started.error());
-  command_ = std::move(*started);
-  command_->set_deadlines(term_ends_, kill_at_);
+  auto created = GuardedCommand::create(runtime_, options_for(term, kill_at));
+  if (!created) co_return tl::unexpected(created.error());
+  command_ = std::move(*created);
+  if (const Status started = co_await command_->start(); !started) {
+    command_.reset();
+    co_return started;
+  }
   CommandEnd end;
   {
     const runtime::CancelCallback on_cancel(

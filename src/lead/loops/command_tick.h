@@ -27,7 +27,7 @@ class CommandTick final : public LoopWork {
   void deadlines_moved(Instant term_ends, Instant kill_at) override;
 
  private:
-  CommandOptions options_for(const election::TermOfOffice& term) const;
+  CommandOptions options_for(const election::TermOfOffice& term, Instant kill_at) const;
   void take_report();
 
   runtime::Runtime& runtime_;
@@ -36,8 +36,6 @@ class CommandTick final : public LoopWork {
   std::string command_text_;
   LeaseFigures& figures_;
   std::unique_ptr<GuardedCommand> command_;
-  Instant term_ends_;
-  Instant kill_at_;
   int report_read_ = -1;
   int report_write_ = -1;
 };

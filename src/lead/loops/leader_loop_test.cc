@@ -14,7 +14,7 @@ namespace {
 using election::Epoch;
 
 // What all processes of a test share: the store, and the work with its witnesses.
-struct Stage {
+struct LeaderLoopStage {
   std::shared_ptr<store::Memory> memory = std::make_shared<store::Memory>();
   LoopPolicy policy;
   Duration tick_takes = Duration::millis(500);
@@ -60,7 +60,7 @@ class FlakyKey final : public store::StoreKey {
 
 // One process of the loop.
 struct Runner final : LoopWork, LoopListener {
-  Stage* stage = nullptr;
+  LeaderLoopStage* stage = nullptr;
   sim::Node* node = nullptr;
   std::string holder;
   LeaderLoop* loop = nullptr;
@@ -146,7 +146,7 @@ class LeaderLoopTest : public testing::Test {
   void pass(Duration span) { stage.world.run_for(span); }
 
   std::array<Runner, 3> runners;
-  Stage stage;
+  LeaderLoopStage stage;
 };
 
 TEST_F(LeaderLoopTest, a_holder_that_keeps_its_lock_ticks_at_each_poll_under_one_epoch) {

@@ -15,9 +15,9 @@ namespace bellwether::lead {
 namespace {
 
 constexpr Duration kStartMost = Duration::seconds(10);
-constexpr Duration kLook = Duration::millis(50);   // between looks at a guardian that is silent
-constexpr Duration kAgain = Duration::millis(2);   // and at what was killed, until nothing of it is left
-constexpr const char* kMark = "BELLWETHER_GUARD";  // in the environment of a command and all that it starts
+constexpr Duration kLookAtGuardian = Duration::millis(50);  // between looks at a guardian that is silent
+constexpr Duration kAgain = Duration::millis(2);            // and at what was killed, until nothing of it is left
+constexpr const char* kMark = "BELLWETHER_GUARD";           // in the environment of a command and all that it starts
 
 std::string_view word(std::string_view& text) {
   const auto end = text.find(' ');
@@ -28,65 +28,75 @@ std::string_view word(std::string_view& text) {
 
 }  // namespace
 
-GuardedCommand::GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd, std::string mark)
-    : runtime_(runtime), page_(std::move(page)), socket_fd_(socket_fd), mark_(std::move(mark)) {}
+GuardedCommand::GuardedCommand(runtime::Runtime& runtime, CommandOptions options, DeadlinePage page, int socket_fd,
+                               int guardian_fd)
+    : runtime_(runtime),
+      options_(std::move(options)),
+      page_(std::move(page)),
+      socket_fd_(socket_fd),
+      guardian_fd_(guardian_fd),
+      // Differs for each command.
+      mark_(std::string(kMark) + "=" + std::to_string(runtime.self().pid) + "-" +
+            std::to_string(runtime.boot_now().ns())) {
+  page_.set(options_.term_ends, options_.kill_at);
+}
 
 GuardedCommand::~GuardedCommand() {
   // Its end is what tells the guardian that nobody leads any more.
-  if (socket_fd_ >= 0) ::close(socket_fd_);
+  ::close(socket_fd_);
+  if (guardian_fd_ >= 0) ::close(guardian_fd_);
   if (guardian_ != nullptr) guardian_->let_go();
 }
 
-runtime::task<Result<std::unique_ptr<GuardedCommand>>> GuardedCommand::start(runtime::Runtime& runtime,
-                                                                             CommandOptions options) {
+Result<std::unique_ptr<GuardedCommand>> GuardedCommand::create(runtime::Runtime& runtime, CommandOptions options) {
   auto page = DeadlinePage::create();
-  if (!page) co_return tl::unexpected(page.error());
-  page->set(options.term_ends, options.kill_at);
+  if (!page) return tl::unexpected(page.error());
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
-    co_return fail_errno(errno, "a socket for the guardian");
+    return fail_errno(errno, "a socket for the guardian");
   }
+  return std::unique_ptr<GuardedCommand>(
+      new GuardedCommand(runtime, std::move(options), std::move(*page), sockets[0], sockets[1]));
+}
+
+runtime::task<Status> GuardedCommand::start() {
   GuardianCall call;
-  call.page_fd = page->descriptor();
-  call.socket_fd = sockets[1];
-  call.lock_fd = options.lock_fd;
-  call.command_has_lock = options.command_has_lock;
-  call.stop_signal = options.stop_signal;
-  call.command = options.command;
+  call.page_fd = page_.descriptor();
+  call.socket_fd = guardian_fd_;
+  call.lock_fd = options_.lock_fd;
+  call.command_has_lock = options_.command_has_lock;
+  call.stop_signal = options_.stop_signal;
+  call.command = options_.command;
 
   runtime::SpawnOptions spawn;
   spawn.argv = call.arguments();
   spawn.argv.insert(spawn.argv.begin(), "/proc/self/exe");
-  spawn.environment = std::move(options.environment);
-  const std::string mark =
-      std::to_string(runtime.self().pid) + "-" + std::to_string(runtime.boot_now().ns());  // differs for each command
-  spawn.environment.emplace_back(kMark, mark);
+  spawn.environment = std::move(options_.environment);
+  spawn.environment.emplace_back(kMark, mark_.substr(mark_.find('=') + 1));
   spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
-  spawn.keep_open = std::move(options.more_open);
+  spawn.keep_open = std::move(options_.more_open);
   spawn.keep_open.push_back(call.page_fd);
   spawn.keep_open.push_back(call.socket_fd);
   if (call.lock_fd >= 0) spawn.keep_open.push_back(call.lock_fd);
-  auto guardian = co_await runtime.spawn(std::move(spawn));
-  ::close(sockets[1]);
-  std::unique_ptr<GuardedCommand> command(
-      new GuardedCommand(runtime, std::move(*page), sockets[0], std::string(kMark) + "=" + mark));
+  auto guardian = co_await runtime_.spawn(std::move(spawn));
+  ::close(std::exchange(guardian_fd_, -1));
   if (!guardian) co_return tl::unexpected(guardian.error());
-  command->guardian_ = std::move(*guardian);
+  guardian_ = std::move(*guardian);
 
-  const std::string first = co_await command->hear(runtime.read_clock() + kStartMost, nullptr);
+  const std::string first = co_await hear(runtime_.read_clock() + kStartMost, nullptr);
   std::string_view text = first;
   const std::string_view verb = word(text);
   if (verb == "started") {
-    command->pid_ = static_cast<int64_t>(parse_u64(text).value_or(0));
-    co_return std::move(command);
+    pid_ = static_cast<int64_t>(parse_u64(text).value_or(0));
+    co_return Status();
   }
   if (verb == "failed") {
     const int reason = static_cast<int>(parse_u64(word(text)).value_or(0));
     co_return fail(errc_from_errno(reason), std::string(text));
   }
   // It may have started the command and died, or been stopped, before it could say so.
-  (void)command->guardian_->signal(SIGKILL);
-  while (!command->kill_ourselves()) co_await runtime.sleep(kAgain);
+  (void)guardian_->signal(SIGKILL);
+  while (!kill_ourselves()) co_await runtime_.sleep(kAgain);
   co_return fail(Errc::kIo, "the guardian did not start the command");
 }
 
@@ -144,7 +154,7 @@ runtime::task<CommandEnd> GuardedCommand::wait_until_gone() {
   while (true) {
     std::string said;
     const Duration left = page_.kill_at() - runtime_.boot_now();
-    const Duration patience = guardian_gone ? kAgain : std::clamp(left, kAgain, kLook);
+    const Duration patience = guardian_gone ? kAgain : std::clamp(left, kAgain, kLookAtGuardian);
     if (!guardian_gone) {
       const Instant look = runtime_.read_clock() + patience;
       said = co_await hear(look, nullptr);

@@ -36,33 +36,35 @@ struct CommandEnd {
 
 class GuardedCommand {
  public:
-  // Fails when the guardian or the command cannot be started; kNotFound and kRefused as for any program.
-  static runtime::task<Result<std::unique_ptr<GuardedCommand>>> start(runtime::Runtime& runtime,
-                                                                      CommandOptions options);
+  // One that is not started. What it is told from here on holds: a start may take longer than a lease, which is renewed
+  // meanwhile, or lost.
+  static Result<std::unique_ptr<GuardedCommand>> create(runtime::Runtime& runtime, CommandOptions options);
   ~GuardedCommand();
+  // Once. Fails when the guardian or the command cannot be started; kNotFound and kRefused as for any program. Nothing
+  // of it is left then.
+  runtime::task<Status> start();
 
   // Moves the times by which it must end; they reach the guardian at once.
   void set_deadlines(Instant term_ends, Instant kill_at);
-  Instant kill_at() const { return page_.kill_at(); }
   void stop();
   void kill();
   void signal(int number);
-  bool asked_to_stop() const { return asked_; }
-  int64_t pid() const { return pid_; }
 
   // When nothing of it is left, not even of what it started. Kills it itself when the time has come and the guardian
   // has not done it, or is gone.
   runtime::task<CommandEnd> wait_until_gone();
 
  private:
-  GuardedCommand(runtime::Runtime& runtime, DeadlinePage page, int socket_fd, std::string mark);
+  GuardedCommand(runtime::Runtime& runtime, CommandOptions options, DeadlinePage page, int socket_fd, int guardian_fd);
   runtime::task<std::string> hear(Instant deadline, runtime::Cancellation* cancel);
   void tell(const std::string& text);
   bool kill_ourselves() const;
 
   runtime::Runtime& runtime_;
+  CommandOptions options_;
   DeadlinePage page_;
   int socket_fd_;
+  int guardian_fd_;   // the other end of it, until the guardian has it
   std::string mark_;  // "NAME=VALUE" in the environment of all that the guardian started
   std::unique_ptr<runtime::Child> guardian_;
   int64_t pid_ = 0;  // of the command, and of its process group

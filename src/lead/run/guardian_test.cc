@@ -59,7 +59,7 @@ class GuardianTest : public testing::Test {
   // What it says next; "gone" when it has ended.
   std::string hear() const {
     pollfd wait{ours_, POLLIN, 0};
-    if (::poll(&wait, 1, 20'000) != 1) return "nothing";
+    if (::poll(&wait, 1, 100'000) != 1) return "nothing";
     std::array<char, 200> buffer{};
     const ssize_t size = ::recv(ours_, buffer.data(), buffer.size(), 0);
     return size > 0 ? std::string(buffer.data(), static_cast<std::size_t>(size)) : "gone";

@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <memory>
-#include <set>
 #include <utility>
 
 #include "base/printable.h"
@@ -52,7 +51,6 @@ class LeaderRun final : public Campaign::Listener {
   void conflict(const std::string& why);
   runtime::task<Status> open();
   TermReport::Ends ends() const { return {term_ends_, kill_at_, campaign_.lease_ends()}; }
-  void hand_on(int signal);
 
   runtime::EpollRuntime& runtime_;
   const LeadOptions& options_;
@@ -64,7 +62,6 @@ class LeaderRun final : public Campaign::Listener {
   std::unique_ptr<runtime::Signals> signals_;
 
   std::unique_ptr<GuardedCommand> command_;
-  bool working_ = false;
   bool stop_wanted_ = false;
   bool lost_ = false;  // the term ended before the command did
   uint64_t term_ = 0;
@@ -72,8 +69,6 @@ class LeaderRun final : public Campaign::Listener {
   Instant kill_at_;
   bool ever_elected_ = false;
   int signal_ = 0;
-  std::set<int> signals_to_come_;  // that the command gets when it has begun: each once, as the system keeps them
-  bool kill_wanted_ = false;       // a second signal came
   bool finishing_ = false;
   int exit_code_ = 0;
 };
@@ -85,7 +80,6 @@ void LeaderRun::on_elected(const election::TermOfOffice& term) {
   ++term_;
   term_ends_ = term.end->ends_at();
   kill_at_ = term_ends_ + campaign_.stop_grace();
-  working_ = true;
   stop_wanted_ = false;
   lost_ = false;
   report_.elected(term, ends());
@@ -103,7 +97,7 @@ void LeaderRun::on_renewed(Instant ends_at, Duration took) {
 }
 
 void LeaderRun::on_drain(const std::string& cause) {
-  if (working_) journal_.detail(runtime_.wall_now(), "stopping the command: " + cause);
+  if (command_ != nullptr) journal_.detail(runtime_.wall_now(), "stopping the command: " + cause);
   stop_wanted_ = true;
   // A signal was handed on as it came; the command knows what to do with it.
   if (command_ != nullptr && signal_ == 0) command_->stop();
@@ -119,14 +113,13 @@ void LeaderRun::on_term_ended(const election::TermEnded& ended) {
   report_.term_ended(ended);
   if (!ended.work_runs) return;
   lost_ = true;
-  if (!working_) {
+  if (command_ == nullptr) {
     campaign_.work_stopped();
     return;
   }
   stop_wanted_ = true;
   term_ends_ = std::min(term_ends_, runtime_.boot_now());
   kill_at_ = std::min(kill_at_, ended.stop_by);
-  if (command_ == nullptr) return;
   command_->set_deadlines(term_ends_, kill_at_);
   command_->stop();
 }
@@ -154,23 +147,21 @@ runtime::task<void> LeaderRun::work(Epoch epoch) {
   if (evidence_ != nullptr) evidence_->add_to(options);
   options.term_ends = term_ends_;
   options.kill_at = kill_at_;
-  auto started = co_await GuardedCommand::start(runtime_, std::move(options));
+  auto created = GuardedCommand::create(runtime_, std::move(options));
+  Status started = created ? Status() : tl::unexpected(created.error());
+  if (started) {
+    command_ = std::move(*created);
+    started = co_await command_->start();
+  }
   if (!started) {
     journal_.error(runtime_.wall_now(), started.error().message);
-    working_ = false;
-    signals_to_come_.clear();
+    command_.reset();
     finish(started.error().code == Errc::kNotFound ? kExitNotFound : kExitCannotExecute, "the command does not start");
     campaign_.work_stopped();
     co_return;
   }
-  command_ = std::move(*started);
-  command_->set_deadlines(term_ends_, kill_at_);
-  for (const int number : std::exchange(signals_to_come_, {})) command_->signal(number);
-  if (lost_ || (stop_wanted_ && signal_ == 0)) command_->stop();
-  if (kill_wanted_) command_->kill();
   const CommandEnd end = co_await command_->wait_until_gone();
   command_.reset();
-  working_ = false;
   work_is_over(end);
   campaign_.work_stopped();
 }
@@ -210,30 +201,20 @@ runtime::task<void> LeaderRun::wait_at_most(Duration most, runtime::Cancellation
   if (passed && !ever_elected_) conflict("not elected within " + format_duration(most));
 }
 
-// The command may be running already when its guardian has not said so yet.
-void LeaderRun::hand_on(int signal) {
-  if (command_ != nullptr) {
-    command_->signal(signal);
-  } else if (working_) {
-    signals_to_come_.insert(signal);
-  }
-}
-
 runtime::task<void> LeaderRun::listen_to_signals(runtime::Cancellation* cancel) {
   while (true) {
     const int number = co_await signals_->next(cancel);
     if (number == 0) co_return;
     if (number == SIGUSR1 || number == SIGUSR2 || number == SIGWINCH) {
-      hand_on(number);
+      if (command_ != nullptr) command_->signal(number);
       continue;
     }
     if (signal_ != 0) {
-      kill_wanted_ = true;
       if (command_ != nullptr) command_->kill();
       continue;
     }
     signal_ = number;
-    hand_on(number);
+    if (command_ != nullptr) command_->signal(number);
     finish(128 + number, "signal " + std::to_string(number));
   }
 }

@@ -15,7 +15,7 @@ namespace {
 
 constexpr Duration kWatchWait = Duration::seconds(10);
 constexpr Duration kLiveAgain = Duration::seconds(1);  // nobody answers, or can
-constexpr Duration kLiveRest = Duration::millis(500);  // for the last windows of a job that has ended
+constexpr Duration kLiveRest = Duration::seconds(5);   // for the last windows of a job that has ended
 constexpr Duration kLiveRestStep = Duration::millis(10);
 
 bool says_no(Errc code) { return code == Errc::kRefused || code == Errc::kNotFound || code == Errc::kExists; }
@@ -151,7 +151,7 @@ void Following::tell_news() {
   {
     const std::lock_guard lock(mutex_);
     heard_ = true;
-    state_ = static_cast<JobState>(sheet.state);
+    state_ = sheet.state;
   }
   changed_.notify_all();
   if (totals_ != nullptr && !quiet_) totals_->on_totals(follower_->totals());

@@ -25,21 +25,6 @@ std::string_view to_string(Code code) {
   return "unknown";
 }
 
-// The states are those of the kernel, one for one.
-static_assert(static_cast<std::size_t>(JobState::kTimedOut) + 1 == dispatch::kJobStates);
-static_assert(static_cast<std::size_t>(JobState::kTimedOut) == static_cast<std::size_t>(dispatch::JobState::kTimedOut));
-static_assert(static_cast<std::size_t>(JobState::kPartial) == static_cast<std::size_t>(dispatch::JobState::kPartial));
-static_assert(static_cast<std::size_t>(WorkflowState::kSkipped) + 1 == dispatch::kWorkflowStates);
-static_assert(static_cast<std::size_t>(WorkflowState::kFailed) ==
-              static_cast<std::size_t>(dispatch::WorkflowState::kFailed));
-
-std::string_view to_string(JobState state) { return dispatch::to_string(static_cast<dispatch::JobState>(state)); }
-std::string_view to_string(WorkflowState state) {
-  return dispatch::to_string(static_cast<dispatch::WorkflowState>(state));
-}
-bool has_ended(JobState state) { return dispatch::is_final(static_cast<dispatch::JobState>(state)); }
-bool has_ended(WorkflowState state) { return dispatch::is_final(static_cast<dispatch::WorkflowState>(state)); }
-
 }  // namespace bellwether::client
 
 namespace bellwether::client::detail {
@@ -47,8 +32,6 @@ namespace bellwether::client::detail {
 namespace {
 
 using metrics::Histogram;
-
-JobState state_of(dispatch::JobState state) { return static_cast<JobState>(state); }
 
 Moment moment_of(WallTime at) {
   return Moment(std::chrono::duration_cast<Moment::duration>(std::chrono::nanoseconds(at.unix_ns)));
@@ -135,7 +118,7 @@ Status status_of(const dispatch::JobSheet& sheet, uint32_t position, const std::
   out.job = sheet.id;
   out.scenario = sheet.name;
   out.by = sheet.by;
-  out.state = state_of(sheet.state);
+  out.state = sheet.state;
   out.why = sheet.why;
   out.queue_position = position;
   out.manager = owner;
@@ -147,7 +130,7 @@ Status status_of(const dispatch::JobSheet& sheet, uint32_t position, const std::
   for (std::size_t w = 0; w < sheet.workflows.size(); ++w) {
     const dispatch::WorkflowSheet& one = sheet.workflows[w];
     out.workflows.push_back({plan != nullptr && w < plan->workflows.size() ? plan->workflows[w].name : std::string(),
-                             static_cast<WorkflowState>(one.state), one.why, one.parts, one.retries});
+                             one.state, one.why, one.parts, one.retries});
   }
   for (const dispatch::ShareSheet& one : sheet.shares) {
     out.shares.push_back({one.id.value(), one.workflow, one.worker, one.parts.count, one.parts.of,
@@ -175,7 +158,7 @@ JobLine line_of(const dispatch::JobLine& line) {
   return {line.id,
           line.name,
           line.by,
-          state_of(line.state),
+          line.state,
           line.why,
           moment_of(line.submitted),
           moment_of(line.started),
@@ -233,7 +216,7 @@ WorkflowResult workflow_result_of(const aggregate::Totals& totals, const dispatc
   const plan::Plan& plan = totals.plan();
   WorkflowResult out;
   out.name = plan.workflows[workflow].name;
-  out.state = static_cast<WorkflowState>(sheet.workflows[workflow].state);
+  out.state = sheet.workflows[workflow].state;
   out.why = sheet.workflows[workflow].why;
   const Duration ran = node::ran_of(sheet, workflow);
   out.elapsed = span_of(ran);

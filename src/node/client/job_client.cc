@@ -5,7 +5,7 @@
 
 #include "cluster/message_types.h"
 #include "dispatch/codec/letters_codec.h"
-#include "node/cluster/node_parts.h"
+#include "node/cluster/dialling.h"
 #include "node/cluster/quiet_protobuf.h"
 
 namespace bellwether::node {

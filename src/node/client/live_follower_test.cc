@@ -2,12 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include "base/time_testing.h"
+
 namespace bellwether::client::detail {
 namespace {
 
 using namespace std::chrono_literals;
-
-Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 
 dispatch::LiveWindow window(uint64_t number, uint64_t requests, uint32_t revision = 0) {
   return {number, revision, 2, {requests, 0, 0, 0, 3, {}}};
@@ -17,7 +17,7 @@ TEST(LiveFollower, asks_for_what_comes_after_what_it_has) {
   LiveFollower live("j1");
   EXPECT_EQ(live.question(Duration::seconds(1)), (dispatch::WatchLive{"j1", 0, 0, Duration::seconds(1)}));
   const auto told =
-      live.take(at(0), {7, 12, {window(4, 10), window(5, 20)}, {30, 1, 2, 3, 4, Duration::millis(5)}, false});
+      live.take(at_ms(0), {7, 12, {window(4, 10), window(5, 20)}, {30, 1, 2, 3, 4, Duration::millis(5)}, false});
   ASSERT_TRUE(told);
   EXPECT_FALSE(told->anew);
   EXPECT_EQ(told->skipped, 0u) << "what was before it came is not missed";
@@ -35,35 +35,35 @@ TEST(LiveFollower, asks_for_what_comes_after_what_it_has) {
 
 TEST(LiveFollower, says_what_it_missed_and_not_what_is_amended) {
   LiveFollower live("j1");
-  ASSERT_TRUE(live.take(at(0), {7, 12, {window(4, 10), window(5, 20)}, {}, false}));
-  const auto amended = live.take(at(50), {7, 13, {window(4, 11, 1)}, {}, false});
+  ASSERT_TRUE(live.take(at_ms(0), {7, 12, {window(4, 10), window(5, 20)}, {}, false}));
+  const auto amended = live.take(at_ms(50), {7, 13, {window(4, 11, 1)}, {}, false});
   ASSERT_TRUE(amended);
   EXPECT_EQ(amended->skipped, 0u);
   EXPECT_EQ(amended->windows[0].revision, 1u);
-  EXPECT_EQ(live.take(at(100), {7, 14, {window(6, 1)}, {}, false})->skipped, 0u);
-  EXPECT_EQ(live.take(at(9'000), {7, 90, {window(30, 1), window(31, 1)}, {}, false})->skipped, 23u);
+  EXPECT_EQ(live.take(at_ms(100), {7, 14, {window(6, 1)}, {}, false})->skipped, 0u);
+  EXPECT_EQ(live.take(at_ms(9'000), {7, 90, {window(30, 1), window(31, 1)}, {}, false})->skipped, 23u);
 }
 
 TEST(LiveFollower, windows_of_another_owner_begin_anew) {
   LiveFollower live("j1");
-  ASSERT_TRUE(live.take(at(0), {7, 12, {window(4, 10)}, {}, false}));
-  EXPECT_FALSE(live.take(at(50), {8, 0, {}, {}, false})) << "it has none yet";
-  const auto anew = live.take(at(100), {8, 1, {window(40, 10)}, {}, false});
+  ASSERT_TRUE(live.take(at_ms(0), {7, 12, {window(4, 10)}, {}, false}));
+  EXPECT_FALSE(live.take(at_ms(50), {8, 0, {}, {}, false})) << "it has none yet";
+  const auto anew = live.take(at_ms(100), {8, 1, {window(40, 10)}, {}, false});
   ASSERT_TRUE(anew);
   EXPECT_TRUE(anew->anew);
   EXPECT_EQ(anew->skipped, 0u);
   EXPECT_EQ(live.question(Duration::zero()).change, 1u);
-  EXPECT_FALSE(live.take(at(150), {8, 2, {window(41, 10)}, {}, false})->anew);
+  EXPECT_FALSE(live.take(at_ms(150), {8, 2, {window(41, 10)}, {}, false})->anew);
 }
 
 TEST(LiveFollower, at_the_end_what_is_left_is_told) {
   LiveFollower live("j1");
-  const auto last = live.take(at(0), {7, 12, {window(4, 10)}, {}, true});
+  const auto last = live.take(at_ms(0), {7, 12, {window(4, 10)}, {}, true});
   ASSERT_TRUE(last);
   EXPECT_EQ(last->windows.size(), 1u);
   EXPECT_TRUE(live.over());
   LiveFollower late("j1");
-  EXPECT_FALSE(late.take(at(0), {0, 0, {}, {}, true}));
+  EXPECT_FALSE(late.take(at_ms(0), {0, 0, {}, {}, true}));
   EXPECT_TRUE(late.over());
 }
 
@@ -72,9 +72,9 @@ TEST(LiveFollower, asks_twenty_times_a_second_at_most_and_five_times_at_once) {
   uint64_t change = 0;
   int calls = 0;
   for (int64_t ms = 0; ms < 2'000; ++ms) {
-    while (live.ready(at(ms)) <= at(ms) && calls < 1'000) {
+    while (live.ready(at_ms(ms)) <= at_ms(ms) && calls < 1'000) {
       ++change;
-      ASSERT_TRUE(live.take(at(ms), {7, change, {window(change, 1)}, {}, false}));
+      ASSERT_TRUE(live.take(at_ms(ms), {7, change, {window(change, 1)}, {}, false}));
       ++calls;
     }
     if (ms == 0) EXPECT_EQ(calls, 5);

@@ -3,13 +3,6 @@
 namespace bellwether::node {
 namespace {
 
-constexpr std::string_view kGauge = "gauge";
-constexpr std::string_view kCounter = "counter";
-
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
-
 void put_members(const NodeFigures& sources, std::vector<Figure>& out) {
   using membership::MemberState;
   for (const MemberState state : {MemberState::kAlive, MemberState::kSuspect, MemberState::kDead, MemberState::kLeft}) {

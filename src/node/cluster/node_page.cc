@@ -21,6 +21,10 @@ web::Answer verdict(const std::string& why_not) {
 
 }  // namespace
 
+std::string label(std::string_view name, std::string_view value) {
+  return std::string(name) + "=\"" + std::string(value) + "\"";
+}
+
 runtime::task<web::Answer> NodePage::answer(web::Request request, runtime::Cancellation*) {
   co_return answer_to(request);
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -21,6 +22,10 @@ struct Figure {
   double value = 0;
   std::string_view family = {};  // "histogram": that of which this is the _bucket, _sum or _count
 };
+inline constexpr std::string_view kGauge = "gauge";
+inline constexpr std::string_view kCounter = "counter";
+// name="value"
+std::string label(std::string_view name, std::string_view value);
 
 class NodePage final : public web::Handler {
  public:

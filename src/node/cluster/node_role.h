@@ -1,38 +1,83 @@
-// What a node is for, beside being a member of its cluster: a manager hands out jobs, a worker makes load.
+// What a node is for, beside being a member of its cluster: a manager hands out jobs, a worker makes load, a leader of
+// contexts makes these while it leads. Whoever makes a node gives it its roles; the node knows none of them.
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "base/result.h"
+#include "cluster/leadership.h"
 #include "cluster/vital_signs.h"
+#include "node/cluster/node_log.h"
 #include "node/cluster/node_page.h"
+#include "node/cluster/node_supplies.h"
 #include "runtime/runtime.h"
+#include "secret/secret_bytes.h"
 
 namespace bellwether::node {
 
+class NodeElection;
+class NodeMembers;
+class NodePort;
+struct NodeOptions;
+
+// What a node has for its roles. All of it outlives them.
+struct NodeTools {
+  runtime::Runtime& runtime;
+  const NodeOptions& options;
+  NodeSupplies& supplies;
+  NodePort& port;              // its links and its switchboard, where a role registers its messages
+  const NodeMembers& members;  // who is there
+  NodeElection& election;      // who leads
+  NodeLog& log;
+};
+
+// Calls come one after the other, on the thread of the runtime; all but the tasks must not wait.
 class NodeRole {
  public:
   virtual ~NodeRole() = default;
+  // Once, before everything else, when the node has found its cluster. An error: it cannot do its work, and the node
+  // ends. Roles are prepared and started in their order, and end in the reverse order.
+  virtual runtime::task<Status> prepare(const NodeTools& tools) = 0;
   // Does its work until cancelled, and ends it in good order then.
-  virtual runtime::task<void> run(runtime::Cancellation* cancel) = 0;
+  virtual runtime::task<void> run(runtime::Cancellation*) { co_return; }
   // The node is about to leave: nothing new is taken, and what is left is brought to an end, at most until `deadline`.
-  virtual runtime::task<void> wind_up(Instant deadline, runtime::Cancellation* cancel) = 0;
-  // The same without a limit, and without stopping anything. False: it was cancelled.
+  virtual runtime::task<void> wind_up(Instant /*deadline*/, runtime::Cancellation*) { co_return; }
+  // Whether there is something that could be drained: the same without a limit, and without stopping anything. False
+  // of drain(): it was cancelled.
+  virtual bool drains() const { return false; }
   virtual runtime::task<bool> drain(runtime::Cancellation*) { co_return true; }
 
   // What membership says of another node.
-  virtual void on_gone(const std::string&, const std::string&) {}
-  virtual void on_there(const std::string&) {}
+  virtual void on_gone(const std::string& /*name*/, const std::string& /*why*/) {}
+  virtual void on_there(const std::string& /*name*/) {}
   // About once a second. `health_score`: of this node, 0 to 8.
-  virtual void on_vital_signs(const cluster::VitalSigns&, int) {}
+  virtual void on_vital_signs(const cluster::VitalSigns&, int /*health_score*/) {}
+
+  // What the election says (cluster/leadership.h). A role with work that only a leader may do calls work_stopped() of
+  // the leadership itself, as is said there; there is at most one in a node.
+  virtual bool works_while_leading() const { return false; }
+  virtual void on_elected(const election::TermOfOffice&) {}
+  virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
+  virtual void on_drain(const std::string& /*cause*/) {}
+  virtual void on_term_ended(const election::TermEnded&) {}
+  virtual void on_leader_changed(const std::string& /*leader*/, election::Term, const std::string& /*evidence*/) {}
+  // Until nothing of that work runs any more; nobody but the election and the role itself makes that so.
+  virtual runtime::task<void> work_ended() { co_return; }
+  // Whether it tells people of terms itself; else the node does.
+  virtual bool tells_of_terms() const { return false; }
+  // Whether it works with the key that only an elected admin has, and here it is (cluster/vote/key_keeper.h).
+  virtual bool takes_admin_key() const { return false; }
+  virtual void on_admin_key(const election::TermOfOffice&, secret::SecretBytes) {}
+  // What this node is worth as a leader of contexts, 0 to 1; nothing while it leads none.
+  virtual std::optional<double> context_fitness() const { return std::nullopt; }
+
   // Empty while it can do its work, else why not.
   virtual std::string obstacle() const { return {}; }
-  // Of its work, for people: "active", "syncing: ..."; empty when it has none.
-  virtual std::string state() const { return {}; }
-  // Why it takes no new jobs for now, although it would; else empty.
-  virtual std::string refuses_jobs() const { return {}; }
+  // Adds what it knows: of its work, and of the jobs that it keeps.
+  virtual void describe(QuorumView&) const {}
   // Whether it does what it could, in one word (health/signals.h); empty when others say so of it.
   virtual std::string progress() const { return {}; }
   // For the page of metrics.

@@ -1,64 +1,66 @@
 #include "node/cluster/node_words.h"
 
+#include <algorithm>
+
 #include "base/printable.h"
-#include "proto/node.pb.h"
+#include "message/describe.h"
 #include "wire/identity.h"
 
-namespace bellwether::node {
+namespace bellwether::message {
 namespace {
 
-constexpr unsigned kPriorityMost = 8;
+constexpr std::size_t kSoftwareMost = 256;
+constexpr std::size_t kWordsMost = 4'096;
+
+// What is shown to people is as it should be, or left out.
+std::string name_or_nothing(std::string_view text) { return wire::is_name(text) ? std::string(text) : std::string(); }
+std::string plain_or_nothing(std::string_view text) {
+  std::string out(text);
+  return text.size() <= kSoftwareMost && printable(out) == out ? out : std::string();
+}
+constexpr Rule kPeerName = fitted(wire::kNameMax, &name_or_nothing);
 
 }  // namespace
 
-std::string write_meta(const PeerMeta& meta) {
-  wire::NodeMeta out;
-  out.set_datacenter(meta.datacenter);
-  out.set_region(meta.region);
-  out.set_software(meta.software);
-  if (meta.priority) out.set_priority(*meta.priority);
-  out.set_decided_by(meta.decided_by);
-  return out.SerializeAsString();
+template <>
+constexpr auto kDescription<node::PeerMeta> =
+    describe<node::PeerMeta>("what a node says of itself", field<&node::PeerMeta::datacenter>(1, kPeerName),
+                             field<&node::PeerMeta::region>(2, kPeerName),
+                             field<&node::PeerMeta::software>(3, fitted(kSoftwareMost, &plain_or_nothing)),
+                             field<&node::PeerMeta::priority>(4, clamped(at_most(8U))),
+                             field<&node::PeerMeta::decided_by>(5, kPeerName))
+        .within(kWordsMost);
+
+template <>
+constexpr auto kDescription<node::PeerState> =
+    describe<node::PeerState>("the state of a node", field<&node::PeerState::leads>(1),
+                              field<&node::PeerState::term>(2), field<&node::PeerState::ready>(3),
+                              field<&node::PeerState::health_score>(4, clamped(between(0, 8))),
+                              field<&node::PeerState::degradation>(5), field<&node::PeerState::cpu_percent>(6),
+                              field<&node::PeerState::memory_percent>(7), field<&node::PeerState::electable>(8),
+                              field<&node::PeerState::stuck>(9))
+        .within(kWordsMost);
+
+template <>
+const Message& message_of<node::PeerMeta>() {
+  return described<node::PeerMeta>();
+}
+template <>
+const Message& message_of<node::PeerState>() {
+  return described<node::PeerState>();
 }
 
-PeerMeta read_meta(std::string_view bytes) {
-  wire::NodeMeta in;
-  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return {};
-  // What is shown to people is as it should be, or left out.
-  const auto name = [](const std::string& text) { return wire::is_name(text) ? text : std::string(); };
-  const std::string& software = in.software();
-  PeerMeta meta{name(in.datacenter()), name(in.region()), printable(software) == software ? software : std::string(),
-                std::nullopt, name(in.decided_by())};
-  if (in.has_priority()) meta.priority = std::min(in.priority(), kPriorityMost);
-  return meta;
-}
+}  // namespace bellwether::message
 
-std::string write_state(const PeerState& state) {
-  wire::NodeState out;
-  out.set_leads(state.leads);
-  out.set_term(state.term);
-  out.set_ready(state.ready);
-  out.set_electable(state.electable);
-  out.set_health_score(static_cast<uint32_t>(state.health_score));
-  out.set_degradation(state.degradation);
-  out.set_cpu_percent(state.cpu_percent);
-  out.set_memory_percent(state.memory_percent);
-  out.set_stuck(state.stuck);
-  return out.SerializeAsString();
-}
+namespace bellwether::node {
 
+std::string write_meta(const PeerMeta& meta) { return message::encode(meta); }
+PeerMeta read_meta(std::string_view bytes) { return message::decode<PeerMeta>(bytes).value_or(PeerMeta()); }
+
+std::string write_state(const PeerState& state) { return message::encode(state); }
 std::optional<PeerState> read_state(std::string_view bytes) {
-  wire::NodeState in;
-  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) return std::nullopt;
-  return PeerState{.leads = in.leads(),
-                   .term = in.term(),
-                   .ready = in.ready(),
-                   .electable = in.electable(),
-                   .health_score = static_cast<int>(std::min(in.health_score(), 8U)),
-                   .degradation = in.degradation(),
-                   .cpu_percent = in.cpu_percent(),
-                   .memory_percent = in.memory_percent(),
-                   .stuck = in.stuck()};
+  auto state = message::decode<PeerState>(bytes);
+  return state ? std::optional(std::move(*state)) : std::nullopt;
 }
 
 quorum::LocalHealth health_of(membership::Degradation level, int score, bool ready) {

@@ -2,7 +2,7 @@
 
 #include "base/bytes.h"
 #include "cluster/message_types.h"
-#include "node/cluster/node_parts.h"
+#include "node/cluster/dialling.h"
 #include "node/cluster/quiet_protobuf.h"
 #include "proto/admin.pb.h"
 #include "runtime/scope.h"

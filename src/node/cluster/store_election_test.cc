@@ -13,7 +13,7 @@ namespace {
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-constexpr Duration kLease = Duration::seconds(3);
+constexpr Duration kStoreElectionLease = Duration::seconds(3);
 
 // The disk of a node, whose writes are durable at once.
 class Disk final : public cluster::Kv {
@@ -105,7 +105,7 @@ runtime::task<void> live(runtime::Runtime& runtime, void* context) {
   settings.key = "k";
   settings.self = self.name;
   settings.decided_by = "memory";
-  settings.timing = election::LeaseTiming::of(kLease);
+  settings.timing = election::LeaseTiming::of(kStoreElectionLease);
   self.term = 0;
   StoreElection election(runtime, memory, key, &disk, self, std::move(settings), runtime.prng().next(), self);
   self.election = &election;
@@ -172,7 +172,7 @@ TEST_F(StoreElectionTest, one_leads_and_both_know_of_it) {
   EXPECT_EQ(b.leader(), "a");
   EXPECT_THAT(b.evidence, HasSubstr("holder of the key k"));
   kill(first, a);
-  pass(kLease * 2);
+  pass(kStoreElectionLease * 2);
   EXPECT_EQ(b.term, 2u);
   EXPECT_EQ(b.leader(), "b");
 }
@@ -195,7 +195,7 @@ TEST_F(StoreElectionTest, a_leader_that_is_not_fit_gives_way_to_one_that_is_and_
   pass(Duration::minutes(1));
   EXPECT_EQ(a.term, 1u) << "a leader that is not fit is better than none";
   health(second, b, {});
-  pass(kLease);
+  pass(kStoreElectionLease);
   EXPECT_EQ(b.term, 2u);
   health(second, b, {.ready = false});
   health(first, a, {});
@@ -210,11 +210,11 @@ TEST_F(StoreElectionTest, nobody_else_is_fit_so_who_is_not_leads_in_the_end) {
   b.joined = false;
   start(second, b);
   kill(first, a);
-  pass(kLease * 3);
+  pass(kStoreElectionLease * 3);
   EXPECT_EQ(b.term, 0u);
   EXPECT_EQ(b.leader(), "") << "and says that nobody does";
   EXPECT_THAT(b.evidence, HasSubstr("the lease of 'a' has run out"));
-  pass(kLease * 2);
+  pass(kStoreElectionLease * 2);
   EXPECT_EQ(b.term, 2u);
 }
 
@@ -230,7 +230,7 @@ TEST_F(StoreElectionTest, the_leadership_is_handed_to_whom_it_is_to_go_and_to_no
   health(second, b, {});
   pass(Duration::seconds(1));
   EXPECT_EQ(hand_over(first, a, ""), "begun");
-  pass(kLease / 2);
+  pass(kStoreElectionLease / 2);
   EXPECT_EQ(b.term, 2u) << "long before a lease is over";
   EXPECT_EQ(a.leader(), "b");
   EXPECT_THAT(a.election->change_voters(true, "c").error().message, HasSubstr("nobody votes"));
@@ -240,7 +240,7 @@ TEST_F(StoreElectionTest, who_leaves_hands_over_and_stands_no_more) {
   start(first, a);
   start(second, b);
   at(first, [&] { a.election->leave("an operator"); });
-  pass(kLease / 2);
+  pass(kStoreElectionLease / 2);
   EXPECT_TRUE(a.retired);
   EXPECT_EQ(a.election, nullptr);
   EXPECT_EQ(b.term, 2u);
@@ -250,7 +250,7 @@ TEST_F(StoreElectionTest, while_the_store_is_away_nobody_leads_and_everybody_say
   start(first, a);
   start(second, b);
   a.away = b.away = true;
-  pass(kLease * 2);
+  pass(kStoreElectionLease * 2);
   EXPECT_EQ(leading().term, 0u);
   for (Peer* one : {&a, &b}) {
     EXPECT_EQ(one->leader(), "");
@@ -259,7 +259,7 @@ TEST_F(StoreElectionTest, while_the_store_is_away_nobody_leads_and_everybody_say
     EXPECT_FALSE(one->election->electable());
   }
   a.away = b.away = false;
-  pass(kLease * 2);
+  pass(kStoreElectionLease * 2);
   EXPECT_EQ(leading().term, 2u);
   EXPECT_EQ(a.leader(), leading().name);
   EXPECT_EQ(b.leader(), leading().name);
@@ -273,7 +273,7 @@ TEST_F(StoreElectionTest, a_store_that_forgot_is_noticed_by_a_node_that_has_star
   a.leaders.clear();
   start(first, a);
   EXPECT_EQ(a.term, 0u) << "somebody may hold the key still";
-  pass(kLease * 2);
+  pass(kStoreElectionLease * 2);
   EXPECT_EQ(a.term, 2u) << "above all that it knows of";
 }
 
@@ -284,7 +284,7 @@ TEST_F(StoreElectionTest, what_was_kept_of_another_key_means_nothing_and_damage_
   kill(first, a);
   a.disk["leadership/epoch"] = "x memory: k";
   start(first, a);
-  pass(kLease * 3);
+  pass(kStoreElectionLease * 3);
   EXPECT_EQ(a.term, 0u);
   EXPECT_FALSE(a.election->electable());
 }

@@ -7,7 +7,7 @@
 namespace bellwether::node {
 namespace {
 
-int64_t milliseconds(Duration span) { return span.ns() / 1'000'000; }
+int64_t signed_milliseconds(Duration span) { return span.ns() / 1'000'000; }
 
 void put_refused(std::string_view reason, uint64_t count, wire::AdminAnswer::Votes& out) {
   if (count == 0) return;
@@ -23,7 +23,7 @@ void put_vote_status(const cluster::VoteStatus& status, wire::AdminAnswer& answe
   if (const auto& beat = status.heartbeat) {
     auto& heartbeat = *out.mutable_heartbeat();
     heartbeat.set_sent(beat->sent);
-    heartbeat.set_age_ms(static_cast<uint64_t>(std::max<int64_t>(milliseconds(beat->age), 0)));
+    heartbeat.set_age_ms(static_cast<uint64_t>(std::max<int64_t>(signed_milliseconds(beat->age), 0)));
     heartbeat.set_term(beat->term);
     heartbeat.set_round(beat->round);
     heartbeat.set_sequence(beat->sequence);
@@ -32,7 +32,7 @@ void put_vote_status(const cluster::VoteStatus& status, wire::AdminAnswer& answe
     auto& promise = *out.add_promises();
     promise.set_by(one.by);
     promise.set_to(one.to);
-    promise.set_ends_in_ms(milliseconds(one.ends_in));
+    promise.set_ends_in_ms(signed_milliseconds(one.ends_in));
   }
   for (const auto& one : status.followers) {
     auto& follower = *out.add_followers();

@@ -5,13 +5,7 @@
 namespace bellwether::node {
 namespace {
 
-constexpr std::string_view kGauge = "gauge";
-constexpr std::string_view kCounter = "counter";
 constexpr std::string_view kHistogram = "histogram";
-
-std::string label(std::string_view name, std::string_view value) {
-  return std::string(name) + "=\"" + std::string(value) + "\"";
-}
 
 void put_elections(const cluster::VoteView& view, std::vector<Figure>& out) {
   const cluster::VoteCounts& counts = view.status.counts;

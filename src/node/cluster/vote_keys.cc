@@ -5,8 +5,8 @@
 #include <sstream>
 #include <utility>
 
+#include "node/cluster/dialling.h"
 #include "node/cluster/key_files.h"
-#include "node/cluster/node_parts.h"
 #include "node/cluster/secrets.h"
 #include "signature/attestation.h"
 

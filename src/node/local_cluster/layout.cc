@@ -20,9 +20,9 @@ Status check_number(const char* what, unsigned n, unsigned least, unsigned most)
                                   " to " + std::to_string(most));
 }
 
-std::string claim(const std::string& datacenter, wire::Role role) {
+std::string claim(const std::string& datacenter, wire::Role role, const std::string& name) {
   return std::string("URI:bellwether://") + kClusterName + "/default/" + datacenter + "/role/" +
-         std::string(wire::to_string(role));
+         std::string(wire::to_string(role)) + "/node/" + name;
 }
 
 // What all settings files have in common.
@@ -119,11 +119,11 @@ std::string client_settings(const Layout& layout, const std::string& folder) {
 }
 
 std::string certificate_names(const LocalNode& node) {
-  return claim(node.datacenter, node.role) + ",DNS:" + node.name + ",IP:127.0.0.1";
+  return claim(node.datacenter, node.role, node.name) + ",DNS:" + node.name + ",IP:127.0.0.1";
 }
 
 std::string client_certificate_names() {
-  return claim("*", wire::Role::kOperator) + "," + claim("*", wire::Role::kClient) + ",DNS:" + kClientName;
+  return claim("*", wire::Role::kOperator, "*") + "," + claim("*", wire::Role::kClient, "*") + ",DNS:" + kClientName;
 }
 
 std::string encode_layout(const Layout& layout) {

@@ -69,8 +69,9 @@ TEST(Layout, without_certificates_there_is_no_word_of_them) {
 
 TEST(Layout, a_certificate_claims_the_role_and_the_names_of_its_node) {
   const Layout layout = make_layout(shape(1, 1), 20'000);
-  EXPECT_EQ(certificate_names(layout.nodes[1]), "URI:bellwether://local/default/dc1/role/worker,DNS:w1,IP:127.0.0.1");
-  EXPECT_THAT(client_certificate_names(), HasSubstr("URI:bellwether://local/default/*/role/operator"));
+  EXPECT_EQ(certificate_names(layout.nodes[1]),
+            "URI:bellwether://local/default/dc1/role/worker/node/w1,DNS:w1,IP:127.0.0.1");
+  EXPECT_THAT(client_certificate_names(), HasSubstr("URI:bellwether://local/default/*/role/operator/node/*"));
 }
 
 TEST(Layout, what_is_remembered_is_read_again) {

@@ -5,9 +5,9 @@
 #include <utility>
 
 #include "base/probe.h"
-#include "cluster/jobs/job_content.h"
 #include "dispatch/codec/sheet_codec.h"
 #include "node/manager/manager_service.h"
+#include "register/content.h"
 
 namespace bellwether::node {
 
@@ -18,12 +18,14 @@ namespace {
 constexpr Duration kLookEvery = Duration::millis(200);
 constexpr Duration kClaimMost = Duration::seconds(10);
 constexpr Duration kForgetEvery = Duration::minutes(1);
+// What the leader would have forgotten by then it does not see: this node has missed that the job was retired.
+constexpr Duration kLeaderForgets = Duration::hours(1);
 
 }  // namespace
 
 // As this node sees the register, which may lack the newest word; enough to know what there is.
 const ManagerService::Known* ManagerService::known(const std::string& job) {
-  const dispatch::JobRecord* record = parts_.view.find(job);
+  const registers::JobRecord* record = parts_.view.find(job);
   if (record == nullptr) {
     known_.erase(job);
     return nullptr;
@@ -33,11 +35,12 @@ const ManagerService::Known* ManagerService::known(const std::string& job) {
   one.place = record->accepted;
   one.readable = false;
   one.sheet = {};
-  const auto content = jobs::parse_content(record->value);
+  const auto content = registers::parse_content(record->value);
   if (!content || !content->value) return content && content->retired ? nullptr : &one;
   auto sheet = dispatch::read_sheet(*content->value);
   if (!sheet) return &one;
   one.sheet = std::move(*sheet);
+  one.apart = dispatch::is_summary(*content->value);
   one.readable = true;
   return &one;
 }
@@ -62,7 +65,9 @@ ManagerService::Due ManagerService::due(Instant now, const std::string& job, boo
     unowned_since_.erase(job);
     if (!forgetting || one == nullptr) return Due::kNothing;
     const int64_t age = parts_.runtime.wall_now().unix_ns - one->sheet.ended.unix_ns;
-    return age < settings_.result_retention.ns() ? Due::kNothing : Due::kForget;
+    const Duration kept =
+        settings_.result_retention + (parts_.surroundings.leads() ? Duration::zero() : kLeaderForgets);
+    return age < kept.ns() ? Due::kNothing : Due::kForget;
   }
   if (parts_.view.is_leased(job)) {
     unowned_since_.erase(job);
@@ -82,8 +87,8 @@ task<void> ManagerService::look_for_jobs(ManagerService* self) {
     if (self->closing_ || cancel->cancelled()) co_return;
     if (!self->parts_.view.has_read()) continue;
     const Instant now = runtime.now();
-    const bool forgetting = now >= forget_at && self->parts_.surroundings.leads();
-    if (now >= forget_at) {
+    const bool forgetting = now >= forget_at;
+    if (forgetting) {
       forget_at = now + kForgetEvery;
       std::erase_if(self->known_, [&](const auto& one) { return self->parts_.view.find(one.first) == nullptr; });
     }

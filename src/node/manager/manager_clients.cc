@@ -7,6 +7,7 @@
 #include "base/units.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/bundle_codec.h"
+#include "dispatch/codec/sheet_codec.h"
 #include "node/manager/ask.h"
 #include "node/manager/datacenters.h"
 #include "node/manager/manager_service.h"
@@ -266,16 +267,27 @@ task<void> ManagerService::ask_around(ManagerService* self, Ticket ticket, std::
 }
 
 task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter) {
-  const copies::CopyKey key{letter.job, kAccountCopy};
-  const auto copy = co_await self->parts_.copies.get(key, dispatch::JobFence(), self->parts_.runtime.now() + kFetchMost,
-                                                     self->scope_.cancellation());
+  const Instant deadline = self->parts_.runtime.now() + kFetchMost;
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  const copies::CopyKey account{letter.job, kAccountCopy};
+  const copies::CopyKey record{letter.job, kRecordCopy};
+  const auto copy = co_await self->parts_.copies.get(account, dispatch::JobFence(), deadline, cancel);
   if (!copy) {
     co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, copy.error().message, Duration::seconds(1)));
   }
-  const Known* const sheet = self->known(letter.job);
+  const Known* sheet = self->known(letter.job);
   if (sheet == nullptr) co_return self->answer(ticket, refusal(Refusal::Kind::kUnknown, "it was forgotten"));
   dispatch::Watched out;
   out.sheet = sheet->sheet;
+  if (sheet->apart) {
+    const auto large = co_await self->parts_.copies.get(record, dispatch::JobFence(), deadline, cancel);
+    auto whole = large && *large ? dispatch::read_sheet((*large)->bytes)
+                                 : fail(Errc::kNotFound, large ? "nobody has its record" : large.error().message);
+    if (!whole) {
+      co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, whole.error().message, Duration::seconds(1)));
+    }
+    out.sheet = std::move(*whole);
+  }
   out.owner = self->last_owner_of(letter.job);
   out.life = 1;
   out.final = true;
@@ -306,9 +318,9 @@ std::string ManagerService::owner_of(const std::string& job) {
 }
 
 std::string ManagerService::last_owner_of(const std::string& job) {
-  const dispatch::JobRecord* record = parts_.view.find(job);
+  const registers::JobRecord* record = parts_.view.find(job);
   if (record == nullptr) return {};
-  const dispatch::MemberId writer = dispatch::writer_of(*record);
+  const registers::MemberId writer = registers::writer_of(*record);
   if (writer == quorum::kNobody) return {};
   for (const std::string& manager : parts_.surroundings.manager_names()) {
     if (cluster::member_id(manager) == writer) return manager;

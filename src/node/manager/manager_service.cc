@@ -137,8 +137,18 @@ dispatch::Response ManagerService::of_worker(const Caller& caller, const dispatc
   const std::string& job = window != nullptr ? window->job : end != nullptr ? end->job : extend->job;
   Steward* const steward = owned(job);
   if (steward == nullptr || (!steward->owned() && !steward->over())) return not_mine(job);
+  const dispatch::ShareId share = window != nullptr ? window->share : end != nullptr ? end->share : extend->share;
+  const std::string* const holder = steward->holder(share);
+  if (holder == nullptr || *holder != caller.name) {
+    if (holder != nullptr) {
+      parts_.switchboard.refuse(*caller.connection, wire::Refusal::kSender,
+                                "it speaks of share " + std::to_string(share.value()) + " of job '" + job +
+                                    "', which is that of worker '" + *holder + "'");
+    }
+    return refusal(Refusal::Kind::kUnknown, "job '" + job + "' has given no such share to '" + caller.name + "'");
+  }
   if (extend != nullptr) return steward->more_time(caller.name, *extend);
-  if (window == nullptr) return steward->end(caller.name, *end);
+  if (window == nullptr) return steward->end(*end);
   dispatch::Response answer = steward->window(caller.name, *window);
   if (auto* applied = std::get_if<dispatch::Applied>(&answer)) {
     applied->pressure = std::max(applied->pressure, pressure());

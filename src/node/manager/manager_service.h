@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/jobs/job_view.h"
+#include "cluster/register/job_view.h"
 #include "cluster/switchboard.h"
 #include "health/manager_state.h"
 #include "metrics/clock_offset.h"
@@ -93,9 +93,10 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   };
   using Ticket = uint64_t;
   struct Known {  // of a job, as this node sees its register
-    dispatch::Place place;
+    registers::Place place;
     dispatch::JobSheet sheet;
     bool readable = false;
+    bool apart = false;  // `sheet` is a summary
   };
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;

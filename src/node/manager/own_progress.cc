@@ -5,13 +5,13 @@
 namespace bellwether::node {
 namespace {
 
-constexpr Duration kJudgedEvery = Duration::seconds(1);
+constexpr Duration kOwnJudgedEvery = Duration::seconds(1);
 
 }  // namespace
 
 void OwnProgress::look(Instant now, Seen seen) {
   health_.answered(now);
-  if (now - judged_ < kJudgedEvery) return;
+  if (now - judged_ < kOwnJudgedEvery) return;
   judged_ = now;
   // What has waited since it was last judged. A share that was placed a moment ago is held up by nothing.
   const auto held_up = static_cast<uint64_t>(std::count_if(

@@ -99,10 +99,8 @@ task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   sheet.submitted = parts_.runtime.wall_now();
   sheet.revision = 1;
   sheet.workflows.resize(plan_->workflows.size());
-  auto bytes = dispatch::encode_sheet(sheet);
-  if (!bytes) co_return refusal(Refusal::Kind::kBroken, bytes.error().message);
-  const auto written = co_await handle_->write(std::move(*bytes), deadline, scope_.cancellation());
-  if (!written) co_return no_quorum("the job's register", written.error().error);
+  const Status written = co_await write_record(sheet, deadline);
+  if (!written) co_return no_quorum("the job's register", written.error());
   if (!owned_) co_return refusal(Refusal::Kind::kUnavailable, "the job's register was lost");
   account_ = std::make_unique<account::RunAccount>(*plan_);
   job_ = std::make_unique<dispatch::Job>(dispatch::spec_of(*plan_), rules(), std::move(sheet),
@@ -136,10 +134,28 @@ task<Status> Steward::take_over(Instant deadline) {
   if (!sheet) co_return tl::unexpected(sheet.error());
   if (dispatch::is_final(sheet->state)) co_return fail(Errc::kClosed, "it has ended");
   auto bundle = co_await parts_.copies.get({id_, kBundleCopy}, handle_->fence(), deadline, scope_.cancellation());
-  if (!bundle) co_return about("what it is made from", bundle.error());
-  if (!*bundle) co_return fail(Errc::kNotFound, "what it is made from: nobody has it");
+  if (!bundle && bundle.error().code != Errc::kNotFound) co_return about("what it is made from", bundle.error());
+  if (!bundle || !*bundle) {
+    // It was kept before anything was written of the job, and went away with the job: the register missed that.
+    const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
+    co_return fail(Errc::kNotFound, retired ? "it was forgotten long ago" : retired.error().error.message);
+  }
   const Status planned = make_plan(std::move((*bundle)->bytes));
   if (!planned) co_return tl::unexpected(planned.error());
+  if (dispatch::is_summary(*taken->value)) {
+    auto record = co_await parts_.copies.get({id_, kRecordCopy}, handle_->fence(), deadline, scope_.cancellation());
+    if (!record) co_return about("its record", record.error());
+    if (!*record) co_return fail(Errc::kNotFound, "its record: nobody has it");
+    const uint64_t known = sheet->revision;
+    sheet = dispatch::read_sheet((*record)->bytes);
+    if (!sheet) co_return tl::unexpected(sheet.error());
+    if (sheet->revision != known) {
+      // Its owner died between the two writes of write_record().
+      const Status written = co_await write_record(*sheet, deadline);
+      if (!written) co_return about("its record", written.error());
+      if (dispatch::is_final(sheet->state)) co_return fail(Errc::kClosed, "it has ended");
+    }
+  }
   auto copy = co_await parts_.copies.get({id_, kAccountCopy}, handle_->fence(), deadline, scope_.cancellation());
   if (!copy) co_return about("its account", copy.error());
   if (*copy) {
@@ -310,15 +326,10 @@ task<void> Steward::write_on(Steward* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
   while (self->owned_ && !cancel->cancelled() && self->written_ < self->job_->sheet().revision) {
     const uint64_t revision = self->job_->sheet().revision;
-    auto bytes = dispatch::encode_sheet(self->job_->sheet());
-    if (!bytes) {
-      self->say("register", "job '" + self->id_ + "': " + bytes.error().message, true);
-      break;
-    }
-    const auto written = co_await self->handle_->write(std::move(*bytes), self->now() + kWriteLimit, cancel);
+    const Status written = co_await self->write_record(self->job_->sheet(), self->now() + kWriteLimit);
     if (cancel->cancelled() || !self->owned_) break;
     if (!written) {
-      self->say("register", "job '" + self->id_ + "' could not be written: " + written.error().error.message, true);
+      self->say("register", "job '" + self->id_ + "' could not be written: " + written.error().message, true);
       co_await self->parts_.runtime.sleep(kAgain, cancel);
       continue;
     }
@@ -328,6 +339,22 @@ task<void> Steward::write_on(Steward* self) {
     self->after(out);
   }
   self->writing_ = false;
+}
+
+// What is kept apart is with a majority before the register says so. If only the first of the two is done, the next
+// owner goes on from either: nothing was done yet that depends on it.
+task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant deadline) {
+  auto bytes = dispatch::encode_sheet(sheet);
+  if (!bytes) co_return tl::unexpected(bytes.error());
+  if (!bytes->large.empty()) {
+    const copies::Version version{handle_->fence(), ++records_put_};
+    const Status put = co_await parts_.copies.put({id_, kRecordCopy}, version, std::move(bytes->large), deadline,
+                                                  scope_.cancellation());
+    if (!put) co_return put;
+  }
+  const auto written = co_await handle_->write(std::move(bytes->value), deadline, scope_.cancellation());
+  if (!written) co_return tl::unexpected(written.error().error);
+  co_return Status();
 }
 
 // The account is whole: it is kept for good, and then the job is over.

@@ -20,9 +20,9 @@
 #include <vector>
 
 #include "account/run_account.h"
-#include "cluster/copies/copies.h"
-#include "cluster/jobs/job_store.h"
 #include "cluster/peer_links.h"
+#include "cluster/register/copies.h"
+#include "cluster/register/job_store.h"
 #include "dispatch/job.h"
 #include "dispatch/letters.h"
 #include "node/manager/live_board.h"
@@ -34,6 +34,7 @@ namespace bellwether::node {
 inline constexpr const char* kBundleCopy = "bundle";
 inline constexpr const char* kAccountCopy = "account";
 inline constexpr const char* kContextCopy = "context";
+inline constexpr const char* kRecordCopy = "record";  // of a job whose record is larger than its register's value
 // What a refusal of a new job begins with when no quorum has confirmed it.
 inline constexpr std::string_view kQuorumUnavailable = "QuorumUnavailable";
 inline constexpr std::string_view kQuorumTimeout = "QuorumTimeout";
@@ -108,8 +109,11 @@ class Steward final : private jobs::JobHandle::Listener {
   // This share makes no progress, and is given to somebody else.
   void evict(const std::string& worker, dispatch::ShareId share, const std::string& why);
   void reported(const std::string& worker, const dispatch::WorkerReport& report);
+  // The worker that a share was given to; nullptr: the job has no such share. What a worker says of one is said here
+  // (window(), end(), more_time()) only when it is that worker's.
+  const std::string* holder(dispatch::ShareId share) const;
   dispatch::Response window(const std::string& worker, const dispatch::WindowLetter& letter);
-  dispatch::Response end(const std::string& worker, const dispatch::EndLetter& letter);
+  dispatch::Response end(const dispatch::EndLetter& letter);
   dispatch::Response more_time(const std::string& worker, const dispatch::ExtendLetter& letter);
   // Part of a LiveLetter of that number, collected then (on this clock). Dropped unless the worker was given that
   // share, and runs it.
@@ -162,6 +166,7 @@ class Steward final : private jobs::JobHandle::Listener {
   Instant next_deadline() const;
   static runtime::task<void> keep_time(Steward* self);
   static runtime::task<void> write_on(Steward* self);
+  runtime::task<Status> write_record(const dispatch::JobSheet& sheet, Instant deadline);
   static runtime::task<void> conclude(Steward* self);
   static runtime::task<void> keep_context(Steward* self);
   runtime::task<Result<dispatch::JobContext>> read_context(Instant deadline);
@@ -212,9 +217,10 @@ class Steward final : private jobs::JobHandle::Listener {
   bool closing_ = false;
   bool writing_ = false;
   bool keeping_context_ = false;
-  uint64_t written_ = 0;  // revision of the sheet that a quorum has
-  uint64_t copies_put_ = 0;
-  bool copied_all_ = true;  // since the account changed
+  uint64_t written_ = 0;      // revision of the sheet that a quorum has
+  uint64_t copies_put_ = 0;   // of the account
+  uint64_t records_put_ = 0;  // that were kept apart
+  bool copied_all_ = true;    // since the account changed
   bool copying_ = false;
   Instant next_copy_;
   std::map<account::StreamId, uint64_t> durable_;

@@ -33,11 +33,8 @@ void Steward::open_stream(const dispatch::ShareSheet& share) {
 }
 
 dispatch::Response Steward::window(const std::string& worker, const dispatch::WindowLetter& letter) {
-  const dispatch::ShareSheet* share = job_->find(letter.share);
   using Hearing = dispatch::Job::Hearing;
-  const Hearing hearing = share == nullptr || share->worker != worker
-                              ? Hearing::kUnknown
-                              : job_->hearing(letter.share, share->from + letter.last - 1);
+  const Hearing hearing = job_->hearing(letter.share, job_->find(letter.share)->from + letter.last - 1);
   if (hearing == Hearing::kExcess) return dispatch::Applied{0, 0, true};
   if (hearing == Hearing::kWaits) {
     const auto known = account_->applied(StreamId(letter.share.value()));

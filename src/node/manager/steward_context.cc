@@ -13,7 +13,7 @@ using runtime::task;
 namespace {
 
 constexpr Duration kPutLimit = Duration::seconds(5);
-constexpr Duration kAgain = Duration::millis(200);
+constexpr Duration kContextAgain = Duration::millis(200);
 
 }  // namespace
 
@@ -31,7 +31,7 @@ task<void> Steward::keep_context(Steward* self) {
     if (!put) {
       self->say("context",
                 "job '" + self->id_ + "': values between workflows could not be kept: " + put.error().message, true);
-      co_await self->parts_.runtime.sleep(kAgain, cancel);
+      co_await self->parts_.runtime.sleep(kContextAgain, cancel);
       continue;
     }
     kept = version;

@@ -14,8 +14,8 @@ using runtime::task;
 
 namespace {
 
-constexpr Duration kTellLimit = Duration::seconds(2);
-constexpr Duration kAgain = Duration::millis(100);
+constexpr Duration kTellMoveLimit = Duration::seconds(2);
+constexpr Duration kMoveAgain = Duration::millis(100);
 
 }  // namespace
 
@@ -31,7 +31,7 @@ task<void> Steward::take_over(Steward* self, dispatch::job_effect::TakeOver taki
     letter.share = taking.share;
     letter.clock = self->now() - taking.clock;
     letter.from = share->from;
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    const auto answer = co_await self->tell(worker, letter, kTellMoveLimit);
     if (self->closing_ || !self->owned_) co_return;
     if (answer) {
       JobEffects out;
@@ -43,7 +43,7 @@ task<void> Steward::take_over(Steward* self, dispatch::job_effect::TakeOver taki
       self->after(out);
       co_return;
     }
-    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+    co_await self->parts_.runtime.sleep(kMoveAgain, self->scope_.cancellation());
   }
 }
 
@@ -56,7 +56,7 @@ task<void> Steward::hand_over(Steward* self, ShareId id) {
     if (share == nullptr || !dispatch::is_live(*share) || share->handed_over || share->until != until) co_return;
     const std::string worker = share->worker;
     const dispatch::HandOverLetter letter{self->id_, self->handle_->fence(), id, until};
-    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    const auto answer = co_await self->tell(worker, letter, kTellMoveLimit);
     if (self->closing_ || !self->owned_) co_return;
     if (answer) {
       JobEffects out;
@@ -68,7 +68,7 @@ task<void> Steward::hand_over(Steward* self, ShareId id) {
       self->after(out);
       co_return;
     }
-    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+    co_await self->parts_.runtime.sleep(kMoveAgain, self->scope_.cancellation());
   }
 }
 

@@ -19,14 +19,13 @@ namespace {
 
 constexpr Duration kOfferLimit = Duration::seconds(10);  // the scenario is prepared meanwhile
 constexpr Duration kTellLimit = Duration::seconds(2);
-constexpr Duration kAgain = Duration::millis(100);
+constexpr Duration kTellAgain = Duration::millis(100);
 constexpr Duration kBeginFor = Duration::seconds(10);
 constexpr Duration kStopFor = Duration::seconds(30);
 constexpr Duration kRetireFor = Duration::minutes(2);
 constexpr Duration kCancelMost = Duration::seconds(3);
-// A worker of which a new owner hears nothing for so long died when nobody was there to see it. One that is far behind
-// finds the cluster within this time.
-constexpr Duration kUnheardMost = Duration::seconds(20);
+// Beyond the time after which a worker stops by itself what nobody asks for.
+constexpr Duration kUnheardGrace = Duration::seconds(10);
 // Reports in a row without a share that should be there, or that should run.
 constexpr uint32_t kMissedMost = 2;
 
@@ -107,7 +106,7 @@ task<void> Steward::begin(Steward* self, dispatch::job_effect::Begin begin) {
     why = words_of(answer);
     refused = refusal_of(answer) != nullptr;
     if (refused || self->now() >= end) break;
-    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
   }
   self->beginning_.erase(begin.share);
   if (self->closing_ || !self->owned_ || !refused) co_return;
@@ -130,12 +129,14 @@ task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
     letter.why = stop.why;
     const auto answer = co_await self->tell(worker, letter, kTellLimit);
     if (answer || self->parts_.surroundings.is_gone(worker)) co_return;
-    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
   }
 }
 
 task<void> Steward::adopt(Steward* self, std::string worker) {
-  const Instant begun = self->now();
+  // A worker of which nothing is heard until then died when no manager was there to see it. Before, it may be on its
+  // way back to the cluster, and its load, which goes on meanwhile, must not be given to others as well.
+  const Instant unheard_at = self->now() + self->settings_.rules.isolation_limit + kUnheardGrace;
   std::string told;
   while (self->owned_ && !self->closing_) {
     const auto& shares = self->job_->sheet().shares;
@@ -174,13 +175,13 @@ task<void> Steward::adopt(Steward* self, std::string worker) {
       told = refusal->why;
       self->say("not_adopted", "worker '" + worker + "' does not tell what it runs: " + told, true);
     }
-    const bool unheard = !self->parts_.surroundings.find(worker) && self->now() - begun >= kUnheardMost;
+    const bool unheard = !self->parts_.surroundings.find(worker) && self->now() >= unheard_at;
     if (unheard || self->parts_.surroundings.is_gone(worker)) {
       self->worker_gone(worker,
                         unheard ? "nobody has heard of it since the managers were away" : "it is not there any more");
       co_return;
     }
-    co_await self->parts_.runtime.sleep(kAgain, self->scope_.cancellation());
+    co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
   }
 }
 
@@ -194,7 +195,7 @@ void Steward::retire_all() {
 // A worker that does not hear it forgets by itself, later.
 task<void> Steward::retire(Steward* self, std::string worker) {
   const Instant end = self->now() + kRetireFor;
-  Duration pause = kAgain;
+  Duration pause = kTellAgain;
   while (!self->closing_ && self->now() < end && !self->parts_.surroundings.is_gone(worker)) {
     const dispatch::RetireLetter letter{self->id_, self->handle_->fence()};
     const auto answer = co_await self->tell(worker, letter, kTellLimit);
@@ -260,11 +261,12 @@ void Steward::reported(const std::string& worker, const dispatch::WorkerReport& 
   }
 }
 
-dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLetter& letter) {
-  const dispatch::ShareSheet* share = job_->find(letter.share);
-  if (share == nullptr || share->worker != worker) {
-    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
-  }
+const std::string* Steward::holder(ShareId share) const {
+  const dispatch::ShareSheet* const found = job_->find(share);
+  return found == nullptr ? nullptr : &found->worker;
+}
+
+dispatch::Response Steward::end(const dispatch::EndLetter& letter) {
   live_.ended(now(), letter.share);
   if (!job_->over()) {
     JobEffects out;
@@ -276,10 +278,6 @@ dispatch::Response Steward::end(const std::string& worker, const dispatch::EndLe
 }
 
 dispatch::Response Steward::more_time(const std::string& worker, const dispatch::ExtendLetter& letter) {
-  const dispatch::ShareSheet* share = job_->find(letter.share);
-  if (share == nullptr || share->worker != worker) {
-    return refusal(Refusal::Kind::kUnknown, "job '" + id_ + "' has given no such share to '" + worker + "'");
-  }
   JobEffects out;
   const dispatch::MoreTime answer = job_->more_time(before(), letter, parts_.surroundings.is_suspect(worker), out);
   after(out);

@@ -15,40 +15,40 @@ dispatch::WorkerReport report(uint32_t cores, uint32_t free, uint64_t life = 1) 
   return out;
 }
 
-constexpr Instant kNow = Instant::from_ns(1'000'000'000'000);
+constexpr Instant kWorkerRegistryNow = Instant::from_ns(1'000'000'000'000);
 
 TEST(WorkerRegistry, WhatWasAskedForIsNotFreeBeforeTheWorkerSaysSo) {
   WorkerRegistry registry;
-  ASSERT_TRUE(registry.heard(kNow, "w1", report(4, 4)));
-  EXPECT_EQ(registry.sights(kNow, {}).at(0).free, 4u);
-  EXPECT_EQ(registry.sights(kNow, {{"w1", 3}}).at(0).free, 1u);
-  ASSERT_TRUE(registry.heard(kNow, "w1", report(4, 1)));
-  EXPECT_EQ(registry.sights(kNow, {{"w1", 3}}).at(0).free, 1u) << "it is the same three cores";
-  EXPECT_EQ(registry.sights(kNow, {}).at(0).free, 1u) << "somebody else has asked for them";
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(4, 4)));
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {}).at(0).free, 4u);
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {{"w1", 3}}).at(0).free, 1u);
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(4, 1)));
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {{"w1", 3}}).at(0).free, 1u) << "it is the same three cores";
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {}).at(0).free, 1u) << "somebody else has asked for them";
 }
 
 TEST(WorkerRegistry, AWorkerThatLiesAboutItsCoresHasNoneToGive) {
   WorkerRegistry registry;
-  ASSERT_TRUE(registry.heard(kNow, "w1", report(2, 9)));
-  EXPECT_EQ(registry.sights(kNow, {}).at(0).free, 2u);
-  EXPECT_EQ(registry.sights(kNow, {{"w1", 99}}).at(0).free, 0u);
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 9)));
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {}).at(0).free, 2u);
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {{"w1", 99}}).at(0).free, 0u);
 }
 
 TEST(WorkerRegistry, WhoIsSilentGetsNothingNew) {
   WorkerRegistry registry;
-  ASSERT_TRUE(registry.heard(kNow, "w1", report(2, 2)));
-  EXPECT_TRUE(registry.sights(kNow + Duration::seconds(4), {}).at(0).takes_work);
-  EXPECT_FALSE(registry.sights(kNow + Duration::seconds(6), {}).at(0).takes_work);
-  EXPECT_EQ(registry.lines(kNow + Duration::seconds(6)).at(0).state, "silent");
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2)));
+  EXPECT_TRUE(registry.sights(kWorkerRegistryNow + Duration::seconds(4), {}).at(0).takes_work);
+  EXPECT_FALSE(registry.sights(kWorkerRegistryNow + Duration::seconds(6), {}).at(0).takes_work);
+  EXPECT_EQ(registry.lines(kWorkerRegistryNow + Duration::seconds(6)).at(0).state, "silent");
 }
 
 TEST(WorkerRegistry, WhoIsGoneIsNotThereUntilItReports) {
   WorkerRegistry registry;
-  ASSERT_TRUE(registry.heard(kNow, "w1", report(2, 2)));
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2)));
   registry.gone("w1");
-  EXPECT_TRUE(registry.sights(kNow, {}).empty());
-  ASSERT_TRUE(registry.heard(kNow, "w1", report(2, 2, 7)));
-  EXPECT_EQ(registry.sights(kNow, {}).at(0).life, 7u);
+  EXPECT_TRUE(registry.sights(kWorkerRegistryNow, {}).empty());
+  ASSERT_TRUE(registry.heard(kWorkerRegistryNow, "w1", report(2, 2, 7)));
+  EXPECT_EQ(registry.sights(kWorkerRegistryNow, {}).at(0).life, 7u);
 }
 
 TEST(WorkerRegistry, who_is_left_alone_gets_nothing_new_and_is_shown) {
@@ -93,11 +93,13 @@ TEST(WorkerRegistry, who_is_stuck_gets_nothing_new_and_who_is_slow_only_when_the
                   dispatch::ShareId(1),
                   dispatch::SharePhase::kRunning,
                   {possible, turned, 0, 0, 0, 0}}};
-    const Instant now = kNow + Duration::seconds(second);
+    const Instant now = kWorkerRegistryNow + Duration::seconds(second);
     ASSERT_TRUE(registry.heard(now, "w1", told));
   };
-  const auto sight = [&](int second) { return registry.sights(kNow + Duration::seconds(second), {}).at(0); };
-  const auto line = [&](int second) { return registry.lines(kNow + Duration::seconds(second)).at(0); };
+  const auto sight = [&](int second) {
+    return registry.sights(kWorkerRegistryNow + Duration::seconds(second), {}).at(0);
+  };
+  const auto line = [&](int second) { return registry.lines(kWorkerRegistryNow + Duration::seconds(second)).at(0); };
   tell(0, 0);
   tell(1, 10);
   EXPECT_TRUE(sight(1).healthy);

@@ -165,11 +165,12 @@ class ChildShare final : public ShareProcess {
   }
 
   // False when it is not the time for that.
-  bool hear(ChildPrepared& prepared) {
+  bool hear(const ChildPrepared& prepared) {
     if (phase_ != Phase::kPreparing) return false;
-    phase_ = prepared.status ? Phase::kReady : Phase::kTold;
-    if (!prepared.status) told_ = {ShareEnd::How::kNotPrepared, prepared.status.error().message, {}};
-    listener_.on_prepared(prepared.status);
+    const Status status = prepared.status();
+    phase_ = status ? Phase::kReady : Phase::kTold;
+    if (!status) told_ = {ShareEnd::How::kNotPrepared, status.error().message, {}};
+    listener_.on_prepared(status);
     return true;
   }
   bool hear(ChildSecond& second) {

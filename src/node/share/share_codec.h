@@ -6,12 +6,24 @@
 #include <string_view>
 
 #include "base/result.h"
+#include "message/message.h"
 #include "node/share/share_order.h"
 
 namespace bellwether::node {
 
 // Of one frame, either way: the largest bundle or window, and what stands around it.
 inline constexpr std::size_t kMostShareFrame = (std::size_t{16} << 20) + (128 << 10);
+
+}  // namespace bellwether::node
+
+namespace bellwether::message {
+template <>
+const Message& message_of<node::ToChild>();
+template <>
+const Message& message_of<node::FromChild>();
+}  // namespace bellwether::message
+
+namespace bellwether::node {
 
 std::string encode(const ToChild& message);
 std::string encode(const FromChild& message);

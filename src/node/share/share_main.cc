@@ -64,7 +64,7 @@ class Share final : public LoadGroup::Listener {
     const auto* order = std::get_if<ChildOrder>(&*first);
     if (order == nullptr) co_return tl::unexpected(out_of_turn());
     const Status prepared = prepare(*order);
-    say(ChildPrepared{prepared});
+    say(ChildPrepared::of(prepared));
     if (prepared) {
       auto next = co_await hear(nullptr);
       if (!next) co_return tl::unexpected(next.error());

@@ -63,7 +63,13 @@ using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver, C
 // --- from the child --------------------------------------------------------------------------------------------------
 
 struct ChildPrepared {
-  Status status;
+  Errc code = Errc::kOk;  // kOk: it can begin
+  std::string error;
+  static ChildPrepared of(const Status& status) {
+    return status ? ChildPrepared{} : ChildPrepared{status.error().code, status.error().message};
+  }
+  Status status() const { return code == Errc::kOk ? Status() : fail(code, error); }
+  bool operator==(const ChildPrepared&) const = default;
 };
 // The seconds of the clock that began at `start`, one after the other, none left out.
 struct ChildSecond {

@@ -1,6 +1,7 @@
 #include "node/worker/live_round.h"
 
 #include "node/worker/worker_service_testing.h"
+#include "sim/machine_testing.h"
 
 namespace bellwether::node {
 namespace {
@@ -13,9 +14,9 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
   LiveRoundTest() { running_.spawn(round_.run(running_.cancellation())); }
   void TearDown() override {
     running_.cancel();
-    runtime_->run(joining());
-    runtime_->run(w1_.close());
-    runtime_->run(m1_.close());
+    machine_.run(joining());
+    machine_.run(w1_.close());
+    machine_.run(m1_.close());
   }
   std::vector<Letter> live() const override {
     ++asked_;
@@ -25,11 +26,9 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
   }
 
   task<void> joining() { co_await running_.join(); }
-  task<void> waiting() { co_await runtime_->sleep(Duration::millis(1)); }
   template <class Holds>
   void until(Holds holds) {
-    for (int i = 0; i < 20'000 && !holds(); ++i) runtime_->run(waiting());
-    ASSERT_TRUE(holds());
+    ASSERT_TRUE(machine_.until(holds));
   }
   void say_something() {
     const uint64_t before = asked_;
@@ -46,35 +45,36 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
     co_return answer ? Status{} : Status(tl::unexpected(answer.error()));
   }
 
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   SafeAccount safe_;
-  TestNode w1_{*runtime_, "w1", wire::Role::kWorker, kAnyPort};
-  TestNode m1_{*runtime_, "m1", wire::Role::kManager, kAnyPort};
+  TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};
   FakeManager manager_{m1_, safe_};
   mutable uint64_t asked_ = 0;
   Duration apart_;
-  LiveRound round_{*runtime_, *w1_.links, *this};
+  LiveRound round_{runtime_, *w1_.links, *this};
   runtime::Scope running_;
 };
 
 TEST_F(LiveRoundTest, says_nothing_when_nothing_has_changed) {
-  ASSERT_TRUE(runtime_->run(connecting()));
-  for (int i = 0; i < 100; ++i) runtime_->run(waiting());
+  ASSERT_TRUE(machine_.run(connecting()));
+  machine_.run_for(Duration::seconds(10));
   EXPECT_EQ(asked_, 0u);
 }
 
 TEST_F(LiveRoundTest, makes_no_connection_and_keeps_nothing_for_one) {
   say_something();
-  for (int i = 0; i < 20; ++i) runtime_->run(waiting());
+  machine_.run_for(Duration::millis(20));
   EXPECT_EQ(w1_.links->open_connections(), 0u);
   const uint64_t unheard = asked_;
-  ASSERT_TRUE(runtime_->run(connecting()));
+  ASSERT_TRUE(machine_.run(connecting()));
   until([&] { return !manager_.lives.empty(); });
   EXPECT_GT(manager_.lives[0].shares[0].requests, unheard) << "what is new";
 }
 
 TEST_F(LiveRoundTest, a_manager_that_is_filling_up_hears_less_and_then_the_newest) {
-  ASSERT_TRUE(runtime_->run(connecting()));
+  ASSERT_TRUE(machine_.run(connecting()));
   say_something();
   until([&] { return manager_.lives.size() == 1; });
   apart_ = Duration::hours(1);
@@ -87,7 +87,7 @@ TEST_F(LiveRoundTest, a_manager_that_is_filling_up_hears_less_and_then_the_newes
 }
 
 TEST_F(LiveRoundTest, waits_for_nobody_and_joins_no_queue) {
-  ASSERT_TRUE(runtime_->run(connecting()));
+  ASSERT_TRUE(machine_.run(connecting()));
   // More than a connection takes at once, and of no use to the manager.
   const std::string large(900'000, 'x');
   for (int i = 0; i < 8; ++i)

@@ -12,7 +12,7 @@ using runtime::task;
 
 constexpr Duration kEvery = Duration::seconds(1);  // at the latest
 constexpr Duration kApart = Duration::millis(100);
-constexpr Duration kAnswerMost = Duration::seconds(1);
+constexpr Duration kReportAnswerMost = Duration::seconds(1);
 
 }  // namespace
 
@@ -70,7 +70,7 @@ task<void> ReportRound::tell(ReportRound* self, cluster::PeerAddress manager, st
   const std::string name = manager.name;
   const uint16_t type = cluster::message_type::kDispatch;
   const auto answer = co_await self->links_.request(std::move(manager), type, wire::Priority::kControl,
-                                                    std::move(letter), kAnswerMost, self->scope_->cancellation());
+                                                    std::move(letter), kReportAnswerMost, self->scope_->cancellation());
   self->lines_[name].under_way = false;
   self->heard(name, answer);
 }

@@ -67,7 +67,7 @@ TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {
   other.owner = "m1";
   two_.disown(other);
   measure(process, 0);
-  for (int i = 0; i < 300; ++i) turn();
+  machine_.run_for(Duration::millis(300));
   EXPECT_LT(one_.refused + two_.refused, 30u);
   one_.own();
   until([&] { return applied(1) == 1; });
@@ -177,18 +177,18 @@ TEST_F(WorkerDelivery, the_last_counters_of_a_share_are_told_when_it_has_ended_b
 TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
   FakeProcess& process = *run_share(1);
   measure(process, 0);
-  const auto late = runtime_->run(service_->drain(runtime_->now() + Duration::millis(50), nullptr));
+  const auto late = machine_.run(service_->drain(runtime_.now() + Duration::millis(50), nullptr));
   ASSERT_FALSE(late);
   EXPECT_THAT(late.error().message, HasSubstr("1 shares are still running"));
   until([&] { return one_.reports.back().state == "draining"; });
   EXPECT_EQ(refusal(ask(one_, dispatch::Offer{test_order(2)})).kind, Refusal::Kind::kBusy);
   process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
-  const auto unsafe = runtime_->run(service_->drain(runtime_->now() + Duration::millis(50), nullptr));
+  const auto unsafe = machine_.run(service_->drain(runtime_.now() + Duration::millis(50), nullptr));
   ASSERT_FALSE(unsafe);
   EXPECT_THAT(unsafe.error().message, HasSubstr("no manager has taken all"));
   one_.make_safe();
-  EXPECT_TRUE(runtime_->run(service_->drain(runtime_->now() + Duration::seconds(20), nullptr)));
+  EXPECT_TRUE(machine_.run(service_->drain(runtime_.now() + Duration::seconds(20), nullptr)));
   expect_all_counted(one_);
 }
 

@@ -61,9 +61,9 @@ TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_unti
   impatient.cpus = {0};
   impatient.unknown_after = Duration::millis(50);
   running_.cancel();
-  runtime_->run(joining(running_));
+  machine_.run(joining(running_));
   service_.reset();
-  service_ = std::make_unique<WorkerService>(*runtime_, *worker_.links, worker_.switchboard, managers_, shares_,
+  service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.switchboard, managers_, shares_,
                                              impatient, notes_);
   runtime::Scope again;
   again.spawn(service_->run(again.cancellation()));
@@ -73,7 +73,7 @@ TEST_F(WorkerServiceTest, a_worker_that_nobody_knows_any_more_takes_no_work_unti
   one_.silent = two_.silent = false;
   until([&] { return service_->state() == health::WorkerState::kHealthy; });
   again.cancel();
-  runtime_->run(joining(again));
+  machine_.run(joining(again));
 }
 
 TEST_F(WorkerServiceTest, runs_a_share_and_brings_what_it_measures_to_the_owner) {
@@ -107,7 +107,7 @@ TEST_F(WorkerServiceTest, a_share_in_the_place_of_another_one_begins_where_that_
   const dispatch::BeginLetter begin{"j1", dispatch::JobFence(1), ShareId(1), Duration::millis(2500), true, 12};
   ASSERT_TRUE(noted(ask(one_, begin)));
   EXPECT_GE(process.resume_at, Duration::millis(2500));
-  EXPECT_LT(*process.start, runtime_->now() - Duration::millis(2500) + Duration::nanos(1));
+  EXPECT_LT(*process.start, runtime_.now() - Duration::millis(2500) + Duration::nanos(1));
   measure(process, 2);
   until([&] { return applied(1) == 1; });
   EXPECT_EQ(safe_.from[1], 12u);
@@ -202,7 +202,7 @@ TEST_F(WorkerServiceTest, a_worker_that_leaves_waits_until_others_have_gone_on_a
   running_.spawn(asking(&one_, worker_.address(), dispatch::Offer{test_order(2)}, &offer));
   until([&] { return shares_.of(2) != nullptr; });
   std::optional<Status> left;
-  running_.spawn(leaving(service_.get(), runtime_->now() + Duration::hours(1), &running_, &left));
+  running_.spawn(leaving(service_.get(), runtime_.now() + Duration::hours(1), &running_, &left));
   EXPECT_EQ(shares_.of(2)->kills, 1) << "what has not begun is dropped";
   until([&] { return offer.answer.has_value(); });
   EXPECT_THAT(refusal(*offer.answer).why, HasSubstr("its worker leaves"));
@@ -227,7 +227,7 @@ TEST_F(WorkerServiceTest, a_worker_that_leaves_waits_until_others_have_gone_on_a
 TEST_F(WorkerServiceTest, what_nobody_goes_on_with_is_stopped_when_a_worker_has_to_be_gone) {
   FakeProcess& process = *run_share(1);
   std::optional<Status> left;
-  running_.spawn(leaving(service_.get(), runtime_->now(), &running_, &left));
+  running_.spawn(leaving(service_.get(), runtime_.now(), &running_, &left));
   ASSERT_TRUE(left.has_value());
   EXPECT_EQ(left->error().code, Errc::kTimeout);
   EXPECT_THAT(process.stops, ElementsAre(false));
@@ -256,23 +256,21 @@ TEST_F(WorkerServiceTest, one_that_runs_out_of_descriptors_or_waits_for_a_core_s
 }
 
 TEST_F(WorkerServiceTest, who_is_no_manager_is_not_listened_to) {
-  TestNode somebody(*runtime_, "o1", wire::Role::kOperator, kAnyPort);
+  TestNode somebody(runtime_, "o1", wire::Role::kOperator, kAnyPort);
   FakeManager as_manager(somebody, safe_);
   const auto answer =
-      runtime_->run(as_manager.ask(worker_.address(), dispatch::RetireLetter{"j1", dispatch::JobFence(9)}));
+      machine_.run(as_manager.ask(worker_.address(), dispatch::RetireLetter{"j1", dispatch::JobFence(9)}));
   EXPECT_FALSE(answer);
   EXPECT_EQ(service_->desk().jobs(), 0u);
-  runtime_->run(somebody.close());
+  machine_.run(somebody.close());
 }
 
-TEST_F(WorkerServiceTest, letters_that_cannot_be_read_are_answered_so) {
+TEST_F(WorkerServiceTest, letters_that_cannot_be_read_are_refused_by_the_router) {
   const auto answer =
-      runtime_->run(m1_.links->request(worker_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
-                                       std::string("\xff\xff garbage"), Duration::seconds(5), nullptr));
-  ASSERT_TRUE(answer);
-  const auto response = dispatch::decode_response(*answer);
-  ASSERT_TRUE(response);
-  EXPECT_EQ(refusal(*response).kind, Refusal::Kind::kInvalid);
+      machine_.run(m1_.links->request(worker_.address(), cluster::message_type::kDispatch, wire::Priority::kControl,
+                                      std::string("\xff\xff garbage"), Duration::seconds(5), nullptr));
+  ASSERT_FALSE(answer);
+  EXPECT_EQ(answer.error().code, Errc::kUnsupported) << answer.error().message;
 }
 
 TEST_F(WorkerServiceTest, who_asked_and_went_away_is_not_answered) {

@@ -1,11 +1,11 @@
-// A worker between two managers on the loopback interface, for tests: m1 owns the job, m2 names it.
+// A worker between two managers in virtual time, for tests: m1 owns the job, m2 names it.
 #pragma once
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "node/worker/worker_testing.h"
-#include "runtime/stream_testing.h"
+#include "sim/machine_testing.h"
 
 namespace bellwether::node {
 
@@ -22,30 +22,28 @@ class WorkerServiceTest : public testing::Test {
     two_.disown(other);
     WorkerSettings settings;
     settings.cpus = {4, 6, 7};
-    service_ = std::make_unique<WorkerService>(*runtime_, *worker_.links, worker_.switchboard, managers_, shares_,
+    service_ = std::make_unique<WorkerService>(runtime_, *worker_.links, worker_.switchboard, managers_, shares_,
                                                settings, notes_);
     running_.spawn(service_->run(running_.cancellation()));
   }
   void TearDown() override {
     running_.cancel();
-    runtime_->run(joining(running_));
+    machine_.run(joining(running_));
     EXPECT_TRUE(shares_.alive.empty()) << "no process outlives the worker";
-    runtime_->run(worker_.close());
-    runtime_->run(m1_.close());
-    runtime_->run(m2_.close());
+    machine_.run(worker_.close());
+    machine_.run(m1_.close());
+    machine_.run(m2_.close());
   }
 
   static runtime::task<void> joining(runtime::Scope& scope) { co_await scope.join(); }
-  static runtime::task<void> waiting(runtime::Runtime& runtime, Duration span) { co_await runtime.sleep(span); }
-  void turn() { runtime_->run(waiting(*runtime_, Duration::millis(1))); }
+  void turn() { machine_.run_for(Duration::millis(1)); }
   template <class Holds>
   void until(Holds holds) {
-    for (int i = 0; i < 20'000 && !holds(); ++i) turn();
-    ASSERT_TRUE(holds());
+    ASSERT_TRUE(machine_.until(holds));
   }
 
   dispatch::Response ask(FakeManager& manager, dispatch::Letter letter) {
-    auto answer = runtime_->run(manager.ask(worker_.address(), std::move(letter)));
+    auto answer = machine_.run(manager.ask(worker_.address(), std::move(letter)));
     check(answer.has_value(), "the worker answers");
     return std::move(*answer);
   }
@@ -99,12 +97,13 @@ class WorkerServiceTest : public testing::Test {
   }
 
   Prng prng_{7};
-  std::unique_ptr<runtime::EpollRuntime> runtime_ = runtime::test_runtime();
+  sim::TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
   SafeAccount safe_;
   metrics::Window measured_ = account::empty_window();
-  TestNode worker_{*runtime_, "w1", wire::Role::kWorker, kAnyPort};
-  TestNode m1_{*runtime_, "m1", wire::Role::kManager, kAnyPort};
-  TestNode m2_{*runtime_, "m2", wire::Role::kManager, kAnyPort};
+  TestNode worker_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
+  TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};
+  TestNode m2_{runtime_, "m2", wire::Role::kManager, kAnyPort};
   FakeManager one_{m1_, safe_};
   FakeManager two_{m2_, safe_};
   TestManagers managers_;

@@ -15,7 +15,7 @@ using dispatch::Refusal;
 using runtime::task;
 namespace event = dispatch::desk_event;
 
-constexpr Duration kAnswerMost = Duration::seconds(2);
+constexpr Duration kShareAnswerMost = Duration::seconds(2);
 constexpr Duration kEstimateMost = Duration::hours(24);
 // After its end counters are told for so long, for what came last may find the way taken at first.
 constexpr Duration kLastWords = Duration::millis(200);
@@ -112,7 +112,7 @@ task<void> WorkerShare::ask_for_time(std::shared_ptr<WorkerShare> self, Duration
       dispatch::encode(dispatch::ExtendLetter{self->key_.job, self->key_.share, left, self->request(reason)});
   const auto answer =
       co_await self->links_.request(ways.front(), cluster::message_type::kDispatch, wire::Priority::kControl,
-                                    std::move(letter), kAnswerMost, &self->over_);
+                                    std::move(letter), kShareAnswerMost, &self->over_);
   if (!answer || self->over_.cancelled() || !self->host_.may_own(self->key_.job, from)) co_return;
   const auto response = dispatch::decode_response(*answer);
   const auto* given = response ? std::get_if<dispatch::MoreTime>(&*response) : nullptr;
@@ -281,7 +281,7 @@ task<void> WorkerShare::say(ShareStream::Next what) {
     runtime::Cancellation attempt(&over_);
     asking_ = &attempt;
     const auto answer = co_await links_.request(to, cluster::message_type::kDispatch, wire::Priority::kBulk,
-                                                std::move(letter), kAnswerMost, &attempt);
+                                                std::move(letter), kShareAnswerMost, &attempt);
     asking_ = nullptr;
     if (over_.cancelled()) co_return;
     moved = std::exchange(followed_, false);

@@ -59,15 +59,15 @@ const Coding kCodings[] = {
     {"zstd", Encoding::kZstd, [](std::string_view text) { return zstded(text); }},
 };
 
-struct Decoded {
+struct DecodeDecoded {
   Errc error = Errc::kOk;
   std::string text;
 };
 
 // Decodes in pieces of `piece` bytes, to the end.
-Decoded decode(Decoder& decoder, Encoding encoding, std::string_view body, std::size_t piece = kPlenty,
-               std::size_t most = kPlenty) {
-  Decoded out;
+DecodeDecoded decode(Decoder& decoder, Encoding encoding, std::string_view body, std::size_t piece = kPlenty,
+                     std::size_t most = kPlenty) {
+  DecodeDecoded out;
   decoder.reset(encoding);
   while (!body.empty() && out.error == Errc::kOk) {
     out.error = decoder.feed(body.substr(0, piece), out.text, most);
@@ -76,7 +76,8 @@ Decoded decode(Decoder& decoder, Encoding encoding, std::string_view body, std::
   if (out.error == Errc::kOk) out.error = decoder.finish();
   return out;
 }
-Decoded decode(Encoding encoding, std::string_view body, std::size_t piece = kPlenty, std::size_t most = kPlenty) {
+DecodeDecoded decode(Encoding encoding, std::string_view body, std::size_t piece = kPlenty,
+                     std::size_t most = kPlenty) {
   Decoder decoder;
   return decode(decoder, encoding, body, piece, most);
 }
@@ -94,7 +95,7 @@ TEST(Decode, every_coding_gives_back_what_went_in_at_every_size) {
       const std::string text = text_of(size);
       const std::string body = coding.encode(text);
       for (const std::size_t piece : {std::size_t{1}, std::size_t{4096}, kPlenty}) {
-        const Decoded decoded = decode(coding.encoding, body, piece);
+        const DecodeDecoded decoded = decode(coding.encoding, body, piece);
         EXPECT_EQ(decoded.error, Errc::kOk) << coding.name << size;
         EXPECT_TRUE(decoded.text == text) << coding.name << " " << size << " in " << piece;
       }
@@ -107,7 +108,7 @@ TEST(Decode, any_bytes_come_back) {
     const auto text = *rc::gen::arbitrary<std::string>();
     const auto piece = *rc::gen::inRange<std::size_t>(1, 50);
     for (const Coding& coding : kCodings) {
-      const Decoded decoded = decode(coding.encoding, coding.encode(text), piece);
+      const DecodeDecoded decoded = decode(coding.encoding, coding.encode(text), piece);
       RC_ASSERT(decoded.error == Errc::kOk);
       RC_ASSERT(decoded.text == text);
     }
@@ -153,7 +154,7 @@ TEST(Decode, a_checksum_that_does_not_fit_is_broken) {
 TEST(Decode, gzip_may_have_several_members) {
   const std::string body = deflated("one ", kGzipWindow) + deflated("", kGzipWindow) + deflated("two", kGzipWindow);
   for (const std::size_t piece : {std::size_t{1}, kPlenty}) {
-    const Decoded decoded = decode(Encoding::kGzip, body, piece);
+    const DecodeDecoded decoded = decode(Encoding::kGzip, body, piece);
     EXPECT_EQ(decoded.error, Errc::kOk);
     EXPECT_EQ(decoded.text, "one two");
   }
@@ -177,7 +178,7 @@ TEST(Decode, a_small_body_that_unfolds_without_end_is_stopped_at_the_limit) {
   for (const Coding& coding : kCodings) {
     const std::string bomb = coding.encode(zeros);
     ASSERT_LT(bomb.size(), 100'000U);
-    const Decoded decoded = decode(coding.encoding, bomb, kPlenty, 100'000);
+    const DecodeDecoded decoded = decode(coding.encoding, bomb, kPlenty, 100'000);
     EXPECT_EQ(decoded.error, Errc::kTooLarge) << coding.name;
     EXPECT_LE(decoded.text.capacity(), 400'000U) << coding.name;
   }

@@ -6,7 +6,7 @@
 namespace bellwether::http1 {
 namespace {
 
-constexpr std::string_view kVersion = "HTTP/1.";
+constexpr std::string_view kRequestVersion = "HTTP/1.";
 constexpr std::size_t kEmptyLinesMax = 16;  // bytes of them; clients of old send one after a body
 
 bool is_target_char(char c) { return static_cast<unsigned char>(c) > ' ' && c != '\x7f'; }
@@ -39,7 +39,7 @@ bool parse_request_line(std::string_view line, RequestHead& out) {
   if (at == begin || at == line.size() || line[at] != ' ') return false;
   out.target = line.substr(begin, at - begin);
   const std::string_view version = line.substr(at + 1);
-  if (version.size() != kVersion.size() + 1 || !version.starts_with(kVersion)) return false;
+  if (version.size() != kRequestVersion.size() + 1 || !version.starts_with(kRequestVersion)) return false;
   if (version.back() != '0' && version.back() != '1') return false;
   out.minor_version = version.back() - '0';
   split_target(out);

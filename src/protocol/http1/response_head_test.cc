@@ -10,7 +10,7 @@ namespace {
 
 using Framing = ResponseHead::Framing;
 
-struct Parsed {
+struct ResponseHeadParsed {
   std::unique_ptr<const std::string> input;  // what the head points into
   Parse state = Parse::kMore;
   ResponseHead head;
@@ -18,8 +18,8 @@ struct Parsed {
   std::string reason;
 };
 
-Parsed parse(std::string_view input, bool head_request = false) {
-  Parsed parsed;
+ResponseHeadParsed parse_response(std::string_view input, bool head_request = false) {
+  ResponseHeadParsed parsed;
   parsed.input = std::make_unique<const std::string>(input);
   std::size_t scan_from = 0;
   const char* reason = "";
@@ -29,14 +29,14 @@ Parsed parse(std::string_view input, bool head_request = false) {
 }
 
 // A 200 with these fields, each with its line end.
-Parsed with_fields(const std::string& fields, const std::string& status = "HTTP/1.1 200 OK") {
-  return parse(status + "\r\n" + fields + "\r\n");
+ResponseHeadParsed with_fields(const std::string& fields, const std::string& status = "HTTP/1.1 200 OK") {
+  return parse_response(status + "\r\n" + fields + "\r\n");
 }
 
 TEST(ResponseHead, a_plain_response_is_read) {
   const std::string input =
       "HTTP/1.1 200 OK\r\nServer: x\r\nContent-Length: 5\r\nLocation:  /next \r\nSet-Cookie: a=1\r\n\r\nhello";
-  const Parsed parsed = parse(input);
+  const ResponseHeadParsed parsed = parse_response(input);
   ASSERT_EQ(parsed.state, Parse::kDone) << parsed.reason;
   EXPECT_EQ(parsed.head.status, 200);
   EXPECT_EQ(parsed.head.minor_version, 1);
@@ -71,11 +71,11 @@ TEST(ResponseHead, what_is_no_status_line_is_refused) {
 }
 
 TEST(ResponseHead, a_beginning_that_can_be_none_is_refused_at_once) {
-  EXPECT_EQ(parse("H").state, Parse::kMore);
-  EXPECT_EQ(parse("HTTP/1.").state, Parse::kMore);
-  EXPECT_EQ(parse("S").state, Parse::kBad);
-  EXPECT_EQ(parse("HTTP/2").state, Parse::kBad);
-  EXPECT_EQ(parse("SSH-2.0-OpenSSH").reason, "not an HTTP/1 response");
+  EXPECT_EQ(parse_response("H").state, Parse::kMore);
+  EXPECT_EQ(parse_response("HTTP/1.").state, Parse::kMore);
+  EXPECT_EQ(parse_response("S").state, Parse::kBad);
+  EXPECT_EQ(parse_response("HTTP/2").state, Parse::kBad);
+  EXPECT_EQ(parse_response("SSH-2.0-OpenSSH").reason, "not an HTTP/1 response");
 }
 
 TEST(ResponseHead, the_framing_follows_rfc_9112) {
@@ -97,8 +97,8 @@ TEST(ResponseHead, some_responses_have_no_body_whatever_their_fields_say) {
     EXPECT_EQ(with_fields("Content-Length: 5\r\n", status).head.framing, Framing::kNone) << status;
     EXPECT_TRUE(with_fields("", status).head.keep_alive) << status;
   }
-  EXPECT_EQ(parse("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true).head.framing, Framing::kNone);
-  EXPECT_EQ(parse("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", true).head.framing, Framing::kNone);
+  EXPECT_EQ(parse_response("HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", true).head.framing, Framing::kNone);
+  EXPECT_EQ(parse_response("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", true).head.framing, Framing::kNone);
 }
 
 TEST(ResponseHead, version_and_connection_decide_whether_it_is_kept) {
@@ -113,7 +113,8 @@ TEST(ResponseHead, version_and_connection_decide_whether_it_is_kept) {
 }
 
 TEST(ResponseHead, transfer_encoding_from_http_1_0_is_not_trusted_for_another_exchange) {
-  const Parsed parsed = with_fields("Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.0 200 OK");
+  const ResponseHeadParsed parsed =
+      with_fields("Connection: keep-alive\r\nTransfer-Encoding: chunked\r\n", "HTTP/1.0 200 OK");
   EXPECT_EQ(parsed.head.framing, Framing::kChunked);
   EXPECT_FALSE(parsed.head.keep_alive);
 }
@@ -163,15 +164,15 @@ TEST(ResponseHead, what_two_readers_could_take_differently_is_refused) {
 }
 
 TEST(ResponseHead, contradicting_lengths_are_refused_even_where_there_is_no_body) {
-  EXPECT_EQ(parse("HTTP/1.1 204 No\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n").state, Parse::kBad);
+  EXPECT_EQ(parse_response("HTTP/1.1 204 No\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n").state, Parse::kBad);
 }
 
 TEST(ResponseHead, bare_line_feeds_end_lines_too) {
-  const Parsed parsed = parse("HTTP/1.1 200 OK\nContent-Length: 3\n\nabc");
+  const ResponseHeadParsed parsed = parse_response("HTTP/1.1 200 OK\nContent-Length: 3\n\nabc");
   ASSERT_EQ(parsed.state, Parse::kDone);
   EXPECT_EQ(parsed.head.content_length, 3U);
-  EXPECT_EQ(parse("HTTP/1.1 200 OK\nContent-Length: 3\r\n\nabc").state, Parse::kDone);
-  EXPECT_EQ(parse("HTTP/1.1 200 OK\r\nContent-Length: 3\n\r\nabc").state, Parse::kDone);
+  EXPECT_EQ(parse_response("HTTP/1.1 200 OK\nContent-Length: 3\r\n\nabc").state, Parse::kDone);
+  EXPECT_EQ(parse_response("HTTP/1.1 200 OK\r\nContent-Length: 3\n\r\nabc").state, Parse::kDone);
 }
 
 TEST(ResponseHead, limits_hold_to_the_byte) {
@@ -183,15 +184,15 @@ TEST(ResponseHead, limits_hold_to_the_byte) {
   const std::string before = "HTTP/1.1 200 OK\r\nX: ";
   const std::string after = "\r\n\r\n";
   const std::string fits(ResponseHead::kBytesMax - before.size() - after.size(), 'x');
-  EXPECT_EQ(parse(before + fits + after).state, Parse::kDone);
-  EXPECT_EQ(parse(before + fits + "x" + after).state, Parse::kTooLarge);
-  EXPECT_EQ(parse(before + fits + "x").state, Parse::kMore);
-  EXPECT_EQ(parse(before + fits + fits).state, Parse::kTooLarge);
+  EXPECT_EQ(parse_response(before + fits + after).state, Parse::kDone);
+  EXPECT_EQ(parse_response(before + fits + "x" + after).state, Parse::kTooLarge);
+  EXPECT_EQ(parse_response(before + fits + "x").state, Parse::kMore);
+  EXPECT_EQ(parse_response(before + fits + fits).state, Parse::kTooLarge);
 }
 
 // Fed in pieces of these sizes, the same buffer growing as a reader's does.
-Parsed parse_pieces(const std::string& input, const std::vector<std::size_t>& pieces) {
-  Parsed parsed;
+ResponseHeadParsed parse_pieces(const std::string& input, const std::vector<std::size_t>& pieces) {
+  ResponseHeadParsed parsed;
   std::size_t scan_from = 0;
   std::size_t have = 0;
   const char* reason = "";
@@ -214,8 +215,8 @@ TEST(ResponseHead, a_complete_head_gives_the_same_however_it_is_split) {
     for (const std::string& text : lines) input += text + *rc::gen::element<std::string>("\r\n", "\n");
     input += "\r\nbody";
     const auto pieces = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 20));
-    const Parsed whole = parse(input);
-    const Parsed split = parse_pieces(input, pieces);
+    const ResponseHeadParsed whole = parse_response(input);
+    const ResponseHeadParsed split = parse_pieces(input, pieces);
     RC_ASSERT(split.state == whole.state);
     if (whole.state != Parse::kDone) return;
     RC_ASSERT(split.consumed == whole.consumed);

@@ -13,7 +13,7 @@
 namespace bellwether::script::lua {
 namespace {
 
-constexpr int kDepthMost = 32;
+constexpr int kTableDepthMost = 32;
 constexpr std::size_t kBytesMost = 1u << 20;  // what a scenario may have
 
 // What only the function of a step has, and not the step itself.
@@ -177,7 +177,7 @@ class Writer {
   }
 
   void write_value(const std::string& what, int depth) {
-    if (depth > kDepthMost || out_.size() > kBytesMost || lua_checkstack(state_, 8) == 0) {
+    if (depth > kTableDepthMost || out_.size() > kBytesMost || lua_checkstack(state_, 8) == 0) {
       if (problems_.empty()) problems_.push_back({at_, what + " is too deep or too large", {}});
       out_ += "null";
       return;

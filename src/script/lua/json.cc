@@ -13,7 +13,7 @@
 namespace bellwether::script::lua {
 namespace {
 
-constexpr int kDepthMost = 100;
+constexpr int kJsonDepthMost = 100;
 
 // Builds tables as the text comes.
 class Builder final : public nlohmann::json_sax<nlohmann::json> {
@@ -60,8 +60,8 @@ class Builder final : public nlohmann::json_sax<nlohmann::json> {
     return put();
   }
   bool open(bool is_array) {
-    if (open_.size() == kDepthMost || lua_checkstack(state_, 4) == 0) {
-      why_ = "more than " + std::to_string(kDepthMost) + " levels of JSON";
+    if (open_.size() == kJsonDepthMost || lua_checkstack(state_, 4) == 0) {
+      why_ = "more than " + std::to_string(kJsonDepthMost) + " levels of JSON";
       return false;
     }
     lua_newtable(state_);
@@ -150,8 +150,9 @@ Status append_number(double number, std::string& out) {
 }
 
 Status append_value(lua_State* state, int index, std::string& out, int depth) {
-  if (depth > kDepthMost || lua_checkstack(state, 8) == 0) {
-    return fail(Errc::kInvalid, "more than " + std::to_string(kDepthMost) + " levels, or a table that holds itself");
+  if (depth > kJsonDepthMost || lua_checkstack(state, 8) == 0) {
+    return fail(Errc::kInvalid,
+                "more than " + std::to_string(kJsonDepthMost) + " levels, or a table that holds itself");
   }
   switch (lua_type(state, index)) {
     case LUA_TNIL: out += "null"; return {};

@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kLoaded = "bellwether modules";  // in the registry: name → what it gave; false: it still runs
 
-bool refuse(lua_State* state, const std::string& message) {
+bool refuse_module(lua_State* state, const std::string& message) {
   lua_pushlstring(state, message.data(), message.size());
   return false;
 }
@@ -20,19 +20,19 @@ bool refuse(lua_State* state, const std::string& message) {
 bool push_module(lua_State* state, const plan::Program& script) {
   std::size_t size = 0;
   const char* text = lua_type(state, 1) == LUA_TSTRING ? lua_tolstring(state, 1, &size) : nullptr;
-  if (text == nullptr) return refuse(state, "require takes the name of a module, a text");
+  if (text == nullptr) return refuse_module(state, "require takes the name of a module, a text");
   const std::string name(text, size);
   lua_getfield(state, LUA_REGISTRYINDEX, kLoaded);
   lua_getfield(state, -1, name.c_str());
   if (lua_isboolean(state, -1) && lua_toboolean(state, -1) == 0) {
-    return refuse(state, "the module '" + name + "' requires itself, by way of others or not");
+    return refuse_module(state, "the module '" + name + "' requires itself, by way of others or not");
   }
   if (!lua_isnil(state, -1)) return true;
   const auto module = std::find_if(script.modules.begin(), script.modules.end(),
                                    [&](const plan::Module& one) { return one.name == name; });
   if (module == script.modules.end()) {
-    return refuse(state, "the module '" + name + "' was not read with the script: write its name as a text, " +
-                             "require(\"" + name + "\")");
+    return refuse_module(state, "the module '" + name + "' was not read with the script: write its name as a text, " +
+                                    "require(\"" + name + "\")");
   }
   lua_pop(state, 1);
   lua_pushboolean(state, 0);
@@ -42,7 +42,7 @@ bool push_module(lua_State* state, const plan::Program& script) {
   if (good) {
     good = lua_pcall(state, 0, 1, 0) == 0;
   } else {
-    refuse(state, loaded.error().message);
+    refuse_module(state, loaded.error().message);
   }
   if (good && lua_isnil(state, -1)) {
     lua_pop(state, 1);

@@ -26,7 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kSaidMost = 4u << 20;
+constexpr std::size_t kOutputMost = 4u << 20;
 constexpr std::array<std::string_view, 3> kCompilers{"clang++-16", "clang++", "g++"};
 constexpr std::array<const char*, 8> kFlags{
     "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-fdiagnostics-color=never", "-MMD"};
@@ -238,7 +238,7 @@ Result<std::string> build(const BuildOptions& options) {
   if (!compiled) return tl::unexpected(compiled.error());
   auto said = read_file(work.file("said"));
   if (!said) return tl::unexpected(said.error());
-  if (said->size() > kSaidMost) said->resize(kSaidMost);
+  if (said->size() > kOutputMost) said->resize(kOutputMost);
   if (!*compiled) {
     return fail(Errc::kInvalid, options.verbose ? *said : first_errors(*said, options.file, *source));
   }

@@ -1,218 +1,232 @@
 #include "sim/cluster/cluster_world.h"
 
 #include <algorithm>
+#include <vector>
 
 #include "base/units.h"
-#include "sim/cluster/cluster_run.h"
+#include "node/cluster/node_admin.h"
+#include "sim/cluster/cluster_roles.h"
+#include "sim/harness/machine_world.h"
 
 namespace bellwether::sim {
 namespace {
 
-constexpr uint16_t kPort = 7400;
-constexpr int kFaultsMin = 3;
-constexpr int kFaultsMax = 16;
 constexpr Duration kHandOver = Duration::seconds(1);
-constexpr Duration kLongestDrawn = Duration::seconds(2);  // between faults
+constexpr Duration kPreparesWithin = Duration::millis(12);
 // The dead are asked again each five seconds, and links wait up to five seconds to be made again. One that began a
 // cluster of its own because it was cut off is found later: each asks one of its seeds a minute.
 constexpr Duration kAgreeWithin = Duration::minutes(6);
 // The worst that budget_of() says, and rounds in which two stand at once.
 constexpr Duration kTakeOverWithin = Duration::seconds(5);
 
+struct ClusterWorld final : MachineWorld, ClusterPlace::Watcher {
+  explicit ClusterWorld(const RunSettings& settings) : MachineWorld(settings) {
+    const std::size_t count = 3 + prng().below(3);
+    for (std::size_t i = 0; i < count; ++i) {
+      Node& node = world_.add_node("m" + std::to_string(i + 1));
+      places_.push_back(std::make_unique<ClusterPlace>(node, prng(), *this, settings.mistake));
+    }
+    places_.front()->founds = true;
+    for (const auto& place : places_) {
+      cluster::NodeConfig& config = place->options.config;
+      for (const auto& other : places_) {
+        if (config.seeds.size() < 3) config.seeds.push_back(other->options.config.listen);
+        config.voters.push_back(other->name);
+      }
+    }
+  }
+  ~ClusterWorld() override { end_processes(); }
+
+  ClusterPlace& any_place() { return *places_[prng().below(places_.size())]; }
+  void start(Node& node) override { node.start(&run_node, static_cast<NodePlace*>(places_[node.index()].get())); }
+  bool leaves(const Node& node) const override {
+    const node::ClusterNode* process = places_[node.index()]->process;
+    return process != nullptr && process->leaves();
+  }
+  void saw(const NodePlace& place, const std::string& text) override {
+    if (tracing()) say(place.name + "." + std::to_string(place.starts) + "  " + text);
+  }
+
+  // --- what must always hold
+  void elected(ClusterPlace& place, uint64_t term) override {
+    saw(place, "elected, term " + std::to_string(term));
+    ++terms_;
+    if (term == highest_term_) fail("I1: a second leader in term " + std::to_string(term) + ": " + place.name);
+    if (term < highest_term_) {
+      fail("I3: " + place.name + " leads in term " + std::to_string(term) + ", which is an earlier one");
+    }
+    highest_term_ = std::max(highest_term_, term);
+  }
+  void broken(ClusterPlace&, const std::string& rule) override { fail(rule); }
+  void look() {
+    ++events_;
+    const ClusterPlace* acting = nullptr;
+    for (const auto& place : places_) {
+      if (place->lost && takes_part(*place)) {
+        fail("I5: " + place->name + " votes although nobody knows what it voted for on the disk that it had");
+      }
+      if (place->is_misled()) fail("I9: a role of " + place->name + " works on a term that its node knows to be over");
+      if (!place->may_act(place->machine.clock().boot(now()))) continue;
+      if (acting != nullptr) fail("I2: " + acting->name + " and " + place->name + " may act at once");
+      acting = place.get();
+    }
+  }
+  bool takes_part(const ClusterPlace& place) const {
+    return place.election() != nullptr && place.election()->kernel().takes_part();
+  }
+  template <class Come>
+  bool run_until(Duration at_most, Come come) {
+    return world_.run_while_waiting(at_most, [&] {
+      look();
+      return !holds() || come();
+    });
+  }
+  bool run_for(Duration span) override {
+    run_until(span, [] { return false; });
+    return holds();
+  }
+
+  // --- faults
+  // A node whose disk is another one follows from then on. Fewer than half of the voters may lose theirs, as is
+  // assumed.
+  bool replace_disk(ClusterPlace& place) {
+    const auto lost = std::count_if(places_.begin(), places_.end(), [](const auto& one) { return one->lost; });
+    if (place.lost || (static_cast<std::size_t>(lost) + 1) * 2 >= places_.size()) return false;
+    say("the disk of " + place.name + " is replaced");
+    place.machine.lose_power();
+    place.stored.replace();
+    place.lost = true;
+    start_later(place.machine);
+    return true;
+  }
+  bool ask_to_hand_over() {
+    ClusterPlace* place = leader();
+    if (place == nullptr || place->machine.is_paused()) return false;
+    say(place->name + " is asked to hand over");
+    place->post_hand_over(chance(0.5) ? any_place().name : std::string());
+    return true;
+  }
+  // It is started later, and its roles read and write their disks then.
+  bool kill_while_it_prepares(ClusterPlace& place) {
+    if (place.dies_preparing) return false;
+    place.dies_preparing = true;
+    return kill(place.machine);
+  }
+  void prepares(ClusterPlace& place) override {
+    if (!std::exchange(place.dies_preparing, false)) return;
+    world_.after(draw(Duration::zero(), kPreparesWithin), [this, &place, start = place.starts] {
+      if (place.process != nullptr && place.starts == start) kill(place.machine);
+    });
+  }
+  void make_whole() override {
+    heal();
+    for (const auto& place : places_) {
+      place->dies_preparing = false;
+      if (place->disk_is_broken()) place->machine.kill();
+      if (!place->machine.is_running()) start(place->machine);
+    }
+  }
+
+  // --- phases
+  Pace pace() const override {
+    // A hand-over that was asked for is still under way when all is made whole.
+    return {.least_faults = 3, .most_faults = 16, .gap = Duration::seconds(2), .rest = kHandOver};
+  }
+  void begin() override {
+    for (std::size_t i = 0; i < world_.size(); ++i) start_later(world_.node(i));
+    run_for(draw(Duration::seconds(1), Duration::seconds(6)));
+  }
+  ClusterPlace* leader() {
+    const auto found =
+        std::find_if(places_.begin(), places_.end(), [&](const auto& place) { return place->leads(now()); });
+    return found == places_.end() ? nullptr : found->get();
+  }
+  uint64_t term_of(const ClusterPlace& place) const {
+    return place.election() == nullptr ? 0 : place.election()->kernel().term().value();
+  }
+  static bool is_well(const ClusterPlace& place) {
+    node::ClusterNode& process = *place.process;
+    return process.members().kernel().degradation() == membership::Degradation::kNormal &&
+           (place.lost || process.admin().not_ready().empty());
+  }
+  // All are there and say the same, those that still have their votes are ready for work, and nobody who was cut off
+  // feels unwell: such a one hands over soon.
+  bool agreed() {
+    const ClusterPlace* chief = leader();
+    return chief != nullptr && std::all_of(places_.begin(), places_.end(), [&](const auto& place) {
+             const node::ClusterNode* process = place->process;
+             return process != nullptr && process->election().leader() == chief->name &&
+                    term_of(*place) == term_of(*chief) && place->alive() == places_.size() && is_well(*place);
+           });
+  }
+  bool expect_agreement() {
+    if (!run_until(kAgreeWithin, [&] { return agreed(); })) {
+      fail("I13: nothing is broken any more, and they do not agree after " + format_duration(kAgreeWithin));
+    }
+    return holds();
+  }
+  void expect_recovery() override {
+    if (!expect_agreement()) return;
+    const uint64_t terms = terms_;
+    if (!run_for(Duration::seconds(5))) return;
+    if (terms_ != terms) return fail("I13: the leader changed although nothing was broken");
+    if (!agreed()) return fail("I13: they do not agree any more although nothing was broken");
+    expect_takeover();
+  }
+  void expect_takeover() {
+    ClusterPlace* chief = leader();
+    const auto voters = std::count_if(places_.begin(), places_.end(),
+                                      [&](const auto& place) { return place.get() != chief && takes_part(*place); });
+    // Who has lost its disk is as good as gone already.
+    if (static_cast<std::size_t>(voters) < quorum::majority_of(places_.size())) return;
+    const uint64_t term = term_of(*chief);
+    say(chief->name + " loses its power");
+    chief->machine.lose_power();
+    const bool led = run_until(kTakeOverWithin, [&] {
+      const ClusterPlace* next = leader();
+      return next != nullptr && term_of(*next) > term;
+    });
+    if (!holds()) return;
+    if (!led) return fail("I13: nobody has taken over after " + format_duration(kTakeOverWithin));
+    chief->machine.restart();
+    expect_agreement();
+  }
+  void tell_states() override {
+    for (const auto& place : places_) {
+      const node::ClusterNode* process = place->process;
+      saw(*place, process == nullptr
+                      ? std::string("does not run")
+                      : std::string(place->leads(now()) ? "leads" : "follows '" + process->election().leader() + "'") +
+                            " in term " + std::to_string(term_of(*place)) + ", sees " + std::to_string(place->alive()) +
+                            " alive" + (takes_part(*place) ? "" : ", takes no part"));
+    }
+  }
+  std::vector<Run::Count> counts() const override {
+    uint64_t starts = 0;
+    for (const auto& place : places_) starts += place->starts;
+    return {{"terms", terms_}, {"starts", starts}};
+  }
+
+  std::vector<std::unique_ptr<ClusterPlace>> places_;
+  uint64_t highest_term_ = 0;
+  uint64_t terms_ = 0;
+};
+
+constexpr auto kClusterFaults =
+    joined(kMachineFaults<ClusterWorld>,
+           std::to_array<Fault<ClusterWorld>>({
+               {5, "a disk is replaced", [](ClusterWorld& w) { return w.replace_disk(w.any_place()); }},
+               {2, "a node is asked to leave", [](ClusterWorld& w) { return w.ask_to_leave(w.any_place()); }},
+               {3, "a node is killed while its roles prepare",
+                [](ClusterWorld& w) { return w.kill_while_it_prepares(w.any_place()); }},
+               {3, "a leader is asked to hand over", [](ClusterWorld& w) { return w.ask_to_hand_over(); }},
+           }));
+
 }  // namespace
 
-std::string_view to_string(ClusterMistake mistake) {
-  switch (mistake) {
-    case ClusterMistake::kNone: return "none";
-    case ClusterMistake::kConfirmsBeforeDurable: return "confirms-before-durable";
-    case ClusterMistake::kDeathIsProof: return "death-is-proof";
-    case ClusterMistake::kActsOnAfterTerm: return "acts-on-after-term";
-  }
-  return "?";
-}
-
-ClusterWorld::ClusterWorld(uint64_t seed, ClusterMistake mistake, bool trace)
-    : mistake_(mistake), tracing_(trace), world_(seed) {
-  const std::size_t count = 3 + prng().below(3);
-  std::vector<HostPort> seeds;
-  std::vector<std::string> voters;
-  for (std::size_t i = 0; i < count; ++i) {
-    Node& node = world_.add_node("m" + std::to_string(i + 1));
-    if (i < 3) seeds.push_back({node.address().to_string(), kPort});
-    voters.push_back(node.name());
-  }
-  for (std::size_t i = 0; i < count; ++i) {
-    Node& node = world_.node(i);
-    stored_.push_back(std::make_unique<StoredKeys>(prng(), node.disk()));
-    auto place = std::make_unique<ClusterPlace>();
-    place->index = i;
-    place->name = node.name();
-    place->at = {node.address(), kPort};
-    place->seeds = seeds;
-    place->voters = voters;
-    place->founds = i == 0;
-    place->mistake = mistake;
-    place->stored = stored_.back().get();
-    place->watcher = this;
-    places_.push_back(std::move(place));
-  }
-  run_.nodes = static_cast<uint32_t>(count);
-}
-
-// Processes end while what they stand on is still there.
-ClusterWorld::~ClusterWorld() {
-  for (std::size_t i = 0; i < world_.size(); ++i) world_.node(i).lose_power();
-}
-
-void ClusterWorld::say(const std::string& text) {
-  if (tracing_) run_.trace += format_duration(world_.now() - Instant()) + "  " + text + "\n";
-}
-
-void ClusterWorld::saw(const ClusterPlace& place, const std::string& text) {
-  if (tracing_) say(place.name + "." + std::to_string(place.starts) + "  " + text);
-}
-
-void ClusterWorld::fail(const std::string& text) {
-  if (run_.violation.empty()) {
-    run_.violation = text + " (at " + format_duration(world_.now() - Instant()) + ")";
-  }
-}
-
-// --- what must always hold -------------------------------------------------------------------------------------------
-
-void ClusterWorld::elected(ClusterPlace& place, uint64_t term) {
-  saw(place, "elected, term " + std::to_string(term));
-  ++run_.terms;
-  if (term == highest_term_) fail("a second leader in term " + std::to_string(term) + ": " + place.name);
-  if (term < highest_term_) fail(place.name + " leads in term " + std::to_string(term) + ", which is an earlier one");
-  highest_term_ = std::max(highest_term_, term);
-}
-
-bool ClusterWorld::may_act(const ClusterPlace& place) {
-  return place.process != nullptr && place.process->may_act(node_of(place).clock().boot(world_.now()));
-}
-
-bool ClusterWorld::leads(const ClusterPlace& place) {
-  return place.process != nullptr && place.process->leads(node_of(place).clock().boot(world_.now()));
-}
-
-void ClusterWorld::look() {
-  ++run_.events;
-  const ClusterPlace* acting = nullptr;
-  for (const auto& place : places_) {
-    if (place->lost && place->process != nullptr && place->process->takes_part()) {
-      fail(place->name + " votes although nobody knows what it voted for on the disk that it had");
-    }
-    if (!may_act(*place)) continue;
-    if (acting != nullptr) fail(acting->name + " and " + place->name + " may act at once");
-    acting = place.get();
-  }
-}
-
-template <class Holds>
-bool ClusterWorld::run_until(Duration at_most, Holds holds) {
-  return world_.run_while_waiting(at_most, [&] {
-    look();
-    return !run_.violation.empty() || holds();
-  });
-}
-
-bool ClusterWorld::run_for(Duration span) {
-  run_until(span, [] { return false; });
-  return run_.violation.empty();
-}
-
-// --- what must come to hold ------------------------------------------------------------------------------------------
-
-ClusterPlace* ClusterWorld::leader() {
-  const auto found = std::find_if(places_.begin(), places_.end(), [&](const auto& place) { return leads(*place); });
-  return found == places_.end() ? nullptr : found->get();
-}
-
-bool ClusterWorld::agreed() {
-  const ClusterPlace* chief = leader();
-  if (chief == nullptr) return false;
-  return std::all_of(places_.begin(), places_.end(), [&](const auto& place) {
-    const ClusterProcess* process = place->process;
-    return process != nullptr && process->leader() == chief->name && process->term() == chief->process->term() &&
-           process->alive() == places_.size();
-  });
-}
-
-Duration ClusterWorld::expect_agreement() {
-  const Instant since = world_.now();
-  const bool agree = run_until(kAgreeWithin, [&] { return agreed(); });
-  if (!agree) fail("nothing is broken any more, and they do not agree after " + format_duration(kAgreeWithin));
-  return world_.now() - since;
-}
-
-void ClusterWorld::expect_calm() {
-  const uint32_t terms = run_.terms;
-  if (!run_for(Duration::seconds(5))) return;
-  if (run_.terms != terms) return fail("the leader changed although nothing was broken");
-  if (!agreed()) fail("they do not agree any more although nothing was broken");
-}
-
-void ClusterWorld::expect_takeover() {
-  ClusterPlace* chief = leader();
-  const auto voters = std::count_if(places_.begin(), places_.end(), [&](const auto& place) {
-    return place.get() != chief && place->process->takes_part();
-  });
-  // Who has lost its disk is as good as gone already.
-  if (static_cast<std::size_t>(voters) < quorum::majority_of(places_.size())) return;
-  const uint64_t term = chief->process->term();
-  say(chief->name + " loses its power");
-  node_of(*chief).lose_power();
-  const Instant since = world_.now();
-  const bool led = run_until(kTakeOverWithin, [&] {
-    const ClusterPlace* next = leader();
-    return next != nullptr && next->process->term() > term;
-  });
-  if (!run_.violation.empty()) return;
-  if (!led) return fail("nobody has taken over after " + format_duration(kTakeOverWithin));
-  run_.takeover = world_.now() - since;
-  node_of(*chief).restart();
-  run_.rejoined = expect_agreement();
-}
-
-// Where everybody stands at the end of a run that went wrong.
-void ClusterWorld::tell_states() {
-  for (const auto& place : places_) {
-    const ClusterProcess* process = place->process;
-    if (process == nullptr) {
-      saw(*place, "does not run");
-      continue;
-    }
-    saw(*place, std::string(leads(*place) ? "leads" : "follows '" + process->leader() + "'") + " in term " +
-                    std::to_string(process->term()) + ", sees " + std::to_string(process->alive()) + " alive" +
-                    (process->takes_part() ? "" : ", takes no part"));
-  }
-}
-
-ClusterRun ClusterWorld::live() {
-  for (std::size_t i = 0; i < world_.size(); ++i) start_later(world_.node(i));
-  run_for(draw(Duration::seconds(1), Duration::seconds(6)));
-  const auto faults = static_cast<int>(prng().between(kFaultsMin, kFaultsMax));
-  for (int i = 0; i < faults && run_.violation.empty(); ++i) {
-    something_goes_wrong();
-    run_for(draw(Duration::millis(1), kLongestDrawn));
-  }
-  if (run_.violation.empty()) {
-    make_whole();
-    // A hand-over that was asked for is still under way.
-    if (run_for(kHandOver)) run_.agreed = kHandOver + expect_agreement();
-  }
-  if (run_.violation.empty()) expect_calm();
-  if (run_.violation.empty()) expect_takeover();
-  if (!run_.violation.empty()) tell_states();
-  run_.fingerprint = world_.fingerprint();
-  run_.lived = world_.now() - Instant();
-  for (const auto& place : places_) run_.starts += place->starts;
-  return std::move(run_);
-}
-
-ClusterRun live_cluster(uint64_t seed, ClusterMistake mistake, bool trace) {
-  return ClusterWorld(seed, mistake, trace).live();
+WorldRow cluster_world() {
+  return world_row<ClusterWorld, kClusterMistakes, kClusterFaults>("cluster",
+                                                                   "whole nodes, with their links and disks");
 }
 
 }  // namespace bellwether::sim

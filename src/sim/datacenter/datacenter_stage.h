@@ -14,14 +14,19 @@
 #include "dispatch/job_sheet.h"
 #include "dispatch/job_spec.h"
 #include "plan/plan.h"
-#include "runtime/address.h"
-#include "sim/cluster/sim_kv.h"
-#include "sim/datacenter/datacenter_mistake.h"
+#include "sim/harness/mistakes.h"
 
 namespace bellwether::sim {
 
-class MemberProcess;
-class SimManager;
+// Well-known ways to lose or to double what was measured.
+inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
+    {"copies-not-durable", "what managers keep of the accounts of jobs is gone with the power of their machines"},
+    {"tells-twice", "a share tells some of its seconds twice"},
+    {"loses-second", "a share does not tell some of its seconds"},
+    {.name = "never-dies", .what = "the process of a share outlives being killed", .only_stops = true},
+    {"loses-values", "shares begin without the values of other workflows"},
+    {"makes-on", "contexts are made after the end of the term of who leads them"},
+});
 
 // One second of some parts of a workflow, as a share has told it to its worker.
 struct ToldSecond {
@@ -65,48 +70,24 @@ struct JobStory {
   std::map<uint32_t, ShareStory> shares;
 };
 
-// What is asked of a manager at the end.
-struct Inquest {
-  SimManager* manager = nullptr;
-  std::string job;
-  bool answered = false;
-  std::string account;  // its last copy; empty: there is none
-  std::string trouble;
-};
-
-struct DatacenterPlace;
-
-class DatacenterWatcher {
- public:
-  virtual ~DatacenterWatcher() = default;
-  virtual void saw(const DatacenterPlace& place, const std::string& text) = 0;
+// A context that is asked for.
+struct ContextStory {
+  std::string payload;
+  std::optional<WallTime> submitted_at;  // by the clock of who asked first
+  bool accepted = false;
+  bool made = false;
+  std::string trouble;  // what was last said of it
 };
 
 struct DatacenterStage {
-  DatacenterMistake mistake = DatacenterMistake::kNone;
-  std::vector<HostPort> seeds;
-  std::vector<std::string> voters;
+  std::size_t mistake = 0;  // a row of kDatacenterMistakes, counted from 1
+  bool is(MistakeIn<kDatacenterMistakes> one) const { return mistake == one.number; }
   std::vector<HostPort> managers;
   std::vector<std::unique_ptr<JobStory>> jobs;
+  std::vector<ContextStory> contexts;
   bool shares_fail = false;  // some of them
-  DatacenterWatcher* watcher = nullptr;
   uint32_t owners = 0;
   std::string violation;  // that a process has seen itself
-};
-
-struct DatacenterPlace {
-  std::size_t index = 0;
-  std::string name;
-  runtime::Endpoint at;
-  DatacenterStage* stage = nullptr;
-  bool founds = false;           // an operator says that this is the first node
-  StoredKeys* votes = nullptr;   // of a manager
-  StoredKeys* copies = nullptr;  // of a manager
-  uint32_t cores = 0;            // of a worker
-  bool pressed = false;          // a worker whose machine has too much to do
-  uint32_t starts = 0;
-  MemberProcess* process = nullptr;  // nullptr: none runs
-  std::size_t children = 0;          // processes of shares
 };
 
 }  // namespace bellwether::sim

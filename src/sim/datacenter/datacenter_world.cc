@@ -1,16 +1,19 @@
 #include "sim/datacenter/datacenter_world.h"
 
 #include <algorithm>
+#include <map>
+#include <vector>
 
 #include "base/units.h"
-#include "cluster/jobs/job_content.h"
 #include "dispatch/codec/sheet_codec.h"
+#include "node/cluster/node_admin.h"
+#include "register/content.h"
 #include "sim/datacenter/datacenter_checker.h"
-#include "sim/datacenter/datacenter_run.h"
+#include "sim/datacenter/datacenter_place.h"
 #include "sim/datacenter/scenarios.h"
 #include "sim/datacenter/sim_client.h"
-#include "sim/datacenter/sim_manager.h"
-#include "sim/datacenter/sim_worker.h"
+#include "sim/datacenter/sim_contexts.h"
+#include "sim/harness/machine_world.h"
 
 namespace bellwether::sim {
 namespace {
@@ -21,295 +24,353 @@ std::vector<std::string> keys_of(const jobs::JobKeeper& keeper) {
   return keys;
 }
 
-constexpr uint16_t kPort = 7400;
 constexpr int64_t kVusOfFew = 40;  // at most, of a workflow
 constexpr int64_t kVusOfMany = 400;
 constexpr Duration kLookEvery = Duration::millis(250);
-constexpr Duration kLongestDrawn = Duration::seconds(4);  // between faults
 // A share that nobody can be found for fails its workflow after five minutes, and a worker of which the owner of a job
 // does not hear keeps what it has for two more.
 constexpr Duration kRestWithin = Duration::minutes(15);
 constexpr Duration kAnswerWithin = Duration::seconds(30);
 
-}  // namespace
+struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
+  using Kind = DatacenterPlace::Kind;
 
-std::string_view to_string(DatacenterMistake mistake) {
-  switch (mistake) {
-    case DatacenterMistake::kNone: return "none";
-    case DatacenterMistake::kCopiesNotDurable: return "copies-not-durable";
-    case DatacenterMistake::kTellsTwice: return "tells-twice";
-    case DatacenterMistake::kLosesSecond: return "loses-second";
-    case DatacenterMistake::kLosesValues: return "loses-values";
-    case DatacenterMistake::kNeverDies: return "never-dies";
+  DatacenterWorld(const RunSettings& settings, bool large) : MachineWorld(settings), large_(large) {
+    stage_.mistake = settings.mistake;
+    const std::size_t share = prng().below(100);
+    managers_ = share < 60 ? 3 : 3 + prng().below(3);
+    workers_ = large_       ? 41 + prng().below(160)
+               : share < 70 ? 1 + prng().below(5)
+               : share < 97 ? 4 + prng().below(9)
+                            : 13 + prng().below(28);
+    gentle_ = chance(0.3);
+    stage_.shares_fail = !gentle_ && chance(0.3);
+    for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, "m" + std::to_string(i + 1));
+    for (std::size_t i = 0; i < workers_; ++i) add_place(Kind::kWorker, "w" + std::to_string(i + 1));
+    add_place(Kind::kClient, "client");
+    introduce();
+    add_jobs();
+    add_contexts();
   }
-  return "?";
-}
+  ~DatacenterWorld() override { end_processes(); }
 
-DatacenterWorld::DatacenterWorld(uint64_t seed, DatacenterMistake mistake, bool trace, DatacenterSize size)
-    : tracing_(trace), large_(size == DatacenterSize::kLarge), world_(seed) {
-  stage_.mistake = mistake;
-  stage_.watcher = this;
-  const std::size_t share = prng().below(100);
-  managers_ = share < 60 ? 3 : 3 + prng().below(3);
-  workers_ = large_       ? 41 + prng().below(160)
-             : share < 70 ? 1 + prng().below(5)
-             : share < 97 ? 4 + prng().below(9)
-                          : 13 + prng().below(28);
-  gentle_ = prng().chance(0.3);
-  stage_.shares_fail = !gentle_ && prng().chance(0.3);
-  for (std::size_t i = 0; i < managers_; ++i) add_place(Kind::kManager, "m" + std::to_string(i + 1));
-  for (std::size_t i = 0; i < workers_; ++i) add_place(Kind::kWorker, "w" + std::to_string(i + 1));
-  add_place(Kind::kClient, "client");
-  add_jobs();
-  run_.managers = static_cast<uint32_t>(managers_);
-  run_.workers = static_cast<uint32_t>(workers_);
-  run_.jobs = static_cast<uint32_t>(stage_.jobs.size());
-}
-
-void DatacenterWorld::add_place(Kind kind, const std::string& name) {
-  Node& node = world_.add_node(name);
-  auto place = std::make_unique<DatacenterPlace>();
-  place->index = node.index();
-  place->name = name;
-  place->at = {node.address(), kPort};
-  place->stage = &stage_;
-  place->founds = places_.empty();
-  if (kind == Kind::kManager) {
-    for (StoredKeys** disk : {&place->votes, &place->copies}) {
-      stored_.push_back(std::make_unique<StoredKeys>(prng(), node.disk()));
-      *disk = stored_.back().get();
-    }
-    const HostPort at{node.address().to_string(), kPort};
-    if (stage_.seeds.size() < 3) stage_.seeds.push_back(at);
-    stage_.managers.push_back(at);
-    stage_.voters.push_back(name);
+  void add_place(Kind kind, const std::string& name) {
+    Node& node = world_.add_node(name);
+    auto place = std::make_unique<DatacenterPlace>(node, prng(), *this, stage_, kind);
+    if (kind == Kind::kWorker) place->cores = static_cast<uint32_t>(1 + prng().below(4));
+    if (kind == Kind::kManager) stage_.managers.push_back(place->options.config.listen);
+    places_.push_back(std::move(place));
   }
-  if (kind == Kind::kWorker) place->cores = static_cast<uint32_t>(1 + prng().below(4));
-  places_.push_back(std::move(place));
-}
-
-void DatacenterWorld::add_jobs() {
-  const uint64_t jobs = prng().chance(0.5) ? 1 : 2 + prng().below(3);
-  for (uint64_t i = 0; i < jobs; ++i) {
-    auto job = draw_job(prng(), i, large_ ? kVusOfMany : kVusOfFew);
-    job->submit_after = draw(Duration::zero(), Duration::seconds(8));
-    if (prng().chance(0.2)) {
-      job->cancel_after = draw(Duration::zero(), Duration::seconds(20));
-      job->cancel_how = prng().chance(0.5) ? dispatch::StopHow::kGraceful : dispatch::StopHow::kAtOnce;
-    }
-    stage_.jobs.push_back(std::move(job));
-  }
-}
-
-// Processes end while what they stand on is still there.
-DatacenterWorld::~DatacenterWorld() {
-  for (std::size_t i = 0; i < world_.size(); ++i) world_.node(i).lose_power();
-}
-
-DatacenterWorld::Kind DatacenterWorld::kind_of(std::size_t index) const {
-  if (index < managers_) return Kind::kManager;
-  return index < managers_ + workers_ ? Kind::kWorker : Kind::kClient;
-}
-
-void DatacenterWorld::start(DatacenterPlace& place) {
-  Node& node = node_of(place);
-  if (node.is_running()) return;
-  switch (kind_of(place.index)) {
-    case Kind::kManager: return node.start(&run_manager_process, &place);
-    case Kind::kWorker: return node.start(&run_worker_process, &place);
-    case Kind::kClient: return node.start(&run_client_process, &place);
-  }
-}
-
-void DatacenterWorld::say(const std::string& text) {
-  if (tracing_) run_.trace += format_duration(world_.now() - Instant()) + "  " + text + "\n";
-}
-
-void DatacenterWorld::saw(const DatacenterPlace& place, const std::string& text) {
-  if (tracing_) say(place.name + "." + std::to_string(place.starts) + "  " + text);
-}
-
-void DatacenterWorld::fail(const std::string& text) {
-  if (run_.violation.empty()) run_.violation = text + " (at " + format_duration(world_.now() - Instant()) + ")";
-}
-
-// --- what must always hold -------------------------------------------------------------------------------------------
-
-void DatacenterWorld::look() {
-  if (!stage_.violation.empty()) fail(stage_.violation);
-  look_at_registers();
-}
-
-void DatacenterWorld::look_at_registers() {
-  for (std::size_t i = 0; i < managers_; ++i) {
-    SimManager* const manager = places_[i]->process == nullptr ? nullptr : places_[i]->process->manager();
-    if (manager == nullptr) continue;
-    for (const std::string& job : keys_of(manager->keeper())) {
-      const dispatch::JobRecord* record = manager->keeper().find(job);
-      auto& looked_at = looked_at_[{i, job}];
-      if (record == nullptr || record->accepted == looked_at) continue;
-      looked_at = record->accepted;
-      const auto content = jobs::parse_content(record->value);
-      if (!content || !content->value) continue;
-      const auto sheet = dispatch::read_sheet(*content->value);
-      if (!sheet) return fail("the register of job '" + job + "' cannot be read: " + sheet.error().message);
-      if (std::string wrong = fault_of(*sheet); !wrong.empty()) return fail(wrong);
+  // What operators have written into the settings of all nodes.
+  void introduce() {
+    places_.front()->founds = true;
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < managers_; ++i) names.push_back(places_[i]->name);
+    for (const auto& place : places_) {
+      cluster::NodeConfig& config = place->options.config;
+      config.seeds.assign(stage_.managers.begin(), stage_.managers.begin() + 3);
+      if (place->kind == Kind::kManager) config.voters = config.keepers = names;
     }
   }
-}
+  void add_jobs() {
+    const uint64_t jobs = chance(0.5) ? 1 : 2 + prng().below(3);
+    for (uint64_t i = 0; i < jobs; ++i) {
+      auto job = draw_job(prng(), i, large_ ? kVusOfMany : kVusOfFew);
+      job->submit_after = draw(Duration::zero(), Duration::seconds(8));
+      if (chance(0.2)) {
+        job->cancel_after = draw(Duration::zero(), Duration::seconds(20));
+        job->cancel_how = chance(0.5) ? dispatch::StopHow::kGraceful : dispatch::StopHow::kAtOnce;
+      }
+      stage_.jobs.push_back(std::move(job));
+    }
+  }
 
-bool DatacenterWorld::run_for(Duration span) {
-  const Instant end = world_.now() + span;
-  while (world_.now() < end && run_.violation.empty()) {
-    world_.run_until(std::min(end, world_.now() + kLookEvery));
-    look();
+  void add_contexts() {
+    const uint64_t contexts = chance(0.3) ? 0 : 1 + prng().below(12);
+    for (uint64_t i = 0; i < contexts; ++i) stage_.contexts.push_back({.payload = "request " + std::to_string(i)});
+  }
+
+  // --- processes
+  DatacenterPlace& any_manager() { return *places_[prng().below(managers_)]; }
+  DatacenterPlace& any_worker() { return *places_[managers_ + prng().below(workers_)]; }
+  void start(Node& node) override {
+    DatacenterPlace* place = places_[node.index()].get();
+    if (place->kind == Kind::kClient) return node.start(&run_client_process, place);
+    node.start(&run_node, static_cast<NodePlace*>(place));
+  }
+  bool leaves(const Node& node) const override {
+    const node::ClusterNode* process = places_[node.index()]->process;
+    return process != nullptr && process->leaves();
+  }
+  // Somebody sees to it that what has ended by itself is started again, and what cannot use its disk any more, too.
+  void start_what_ended() {
+    for (const auto& place : places_) {
+      Node& node = place->machine;
+      if (is_starting(node) || node.is_paused()) continue;
+      if (place->disk_is_broken()) {
+        say("the disk of " + place->name + " is seen to");
+        node.kill();
+      }
+      const bool done = place->kind == Kind::kClient && node.ended() > 0;
+      if (!node.is_running() && !done) start_later(node);
+    }
+  }
+  void saw(const NodePlace& place, const std::string& text) override {
+    if (tracing()) say(place.name + "." + std::to_string(place.starts) + "  " + text);
+  }
+
+  // --- what must always hold
+  void look() {
+    ++events_;
+    if (!stage_.violation.empty()) fail(stage_.violation);
+    look_at_contexts();
+    look_at_registers();
+  }
+  void look_at_contexts() {
+    const DatacenterPlace* acting = nullptr;
+    for (std::size_t i = 0; i < managers_; ++i) {
+      const DatacenterPlace& place = *places_[i];
+      if (place.maker == nullptr || !place.maker->may_act(place.machine.clock().boot(now()))) continue;
+      if (acting != nullptr) fail("I2: " + acting->name + " and " + place.name + " may make contexts at once");
+      acting = &place;
+    }
+  }
+  void look_at_registers() {
+    for (std::size_t i = 0; i < managers_; ++i) {
+      if (places_[i]->registers == nullptr) continue;
+      const jobs::JobKeeper& keeper = places_[i]->registers->keeper();
+      for (const std::string& job : keys_of(keeper)) {
+        const registers::JobRecord* record = keeper.find(job);
+        auto& looked_at = looked_at_[{i, job}];
+        if (record == nullptr || record->accepted == looked_at) continue;
+        looked_at = record->accepted;
+        const auto content = registers::parse_content(record->value);
+        if (!content || !content->value) continue;
+        const auto sheet = dispatch::read_sheet(*content->value);
+        if (!sheet) return fail("the register of job '" + job + "' cannot be read: " + sheet.error().message);
+        if (std::string wrong = fault_of(*sheet); !wrong.empty()) return fail(wrong);
+      }
+    }
+  }
+  bool run_for(Duration span) override {
+    const Instant end = now() + span;
+    while (now() < end && holds()) {
+      world_.run_until(std::min(end, now() + kLookEvery));
+      look();
+      start_what_ended();
+    }
+    return holds();
+  }
+
+  // --- faults
+  bool links_break() const override { return !gentle_; }
+  Node& victim() override {
+    if (gentle_ || chance(0.4)) return any_manager().machine;
+    return chance(0.75) ? any_worker().machine : any_node();
+  }
+  DatacenterPlace& any_to_leave() { return gentle_ || chance(0.4) ? any_manager() : any_worker(); }
+  void lose_power(Node& node) override {
+    node.lose_power();
+    if (stage_.is("copies-not-durable")) places_[node.index()]->copies.replace();
+  }
+  bool strike_all_managers() {
+    for (std::size_t i = 0; i < managers_; ++i) lose_power_for_a_while(world_.node(i));
+    return true;
+  }
+  bool cut_among_managers() {
+    const DatacenterPlace& one = any_manager();
+    say(one.name + " is cut off from the other managers");
+    for (std::size_t i = 0; i < managers_; ++i) {
+      if (i != one.index) world_.network().block_both_ways(one.machine, world_.node(i));
+    }
+    heal_later();
+    return true;
+  }
+  bool press(DatacenterPlace& place) {
+    if (gentle_) return false;
+    say(place.name + " is short of memory");
+    place.pressed = true;
+    world_.after(draw(Duration::seconds(1), Duration::seconds(10)), [&place] { place.pressed = false; });
+    return true;
+  }
+  bool drain(DatacenterPlace& place) {
+    if (gentle_ || place.process == nullptr || place.machine.is_paused()) return false;
+    say(place.name + " is drained");
+    place.post_drain();
+    return true;
+  }
+  void make_whole() override {
+    heal();
+    for (const auto& place : places_) place->pressed = false;
     start_what_ended();
   }
-  return run_.violation.empty();
-}
 
-// --- what must come to hold ------------------------------------------------------------------------------------------
-
-// What is still to be done; empty: everything is at rest.
-std::string DatacenterWorld::unrest() {
-  for (const auto& job : stage_.jobs) {
-    if (!job->refused.empty()) return "job '" + job->id + "' is refused: " + job->refused;
-    if (!job->acknowledged) return "job '" + job->id + "' is not acknowledged";
-    if (!job->followed) return "job '" + job->id + "' is " + std::string(to_string(job->sheet.state));
+  // --- phases
+  Pace pace() const override {
+    return {.least_faults = 0,
+            .most_faults = large_ ? 48 : 16,
+            .gap = large_ ? Duration::millis(1300) : Duration::seconds(4)};
   }
-  for (std::size_t i = 0; i < managers_ + workers_; ++i) {
-    DatacenterPlace& place = *places_[i];
-    if (place.process == nullptr || place.process->leaves()) return "'" + place.name + "' does not run";
-    const std::size_t seen = place.process->alive();
-    if (seen != managers_ + workers_) return "'" + place.name + "' knows of " + format_count(seen, "living member");
-    SimManager* const manager = place.process->manager();
-    if (manager != nullptr && manager->service().jobs() > 0) return "'" + place.name + "' has jobs in hand";
-    if (manager != nullptr) continue;
-    SimWorker* const worker = place.process->worker();
-    if (worker == nullptr) return "'" + place.name + "' has not found its cluster";
-    if (std::string business = worker->business(); !business.empty()) return "'" + place.name + "': " + business;
-    if (place.children > 0) return "a process of a share is left on '" + place.name + "'";
+  void begin() override {
+    for (std::size_t i = 0; i < world_.size(); ++i) start_later(world_.node(i));
+    run_for(draw(Duration::seconds(1), Duration::seconds(6)));
   }
-  return {};
-}
-
-void DatacenterWorld::expect_rest() {
-  const Instant since = world_.now();
-  std::string left = unrest();
-  while (!left.empty() && world_.now() - since < kRestWithin) {
-    if (!run_for(Duration::seconds(1))) return;
-    left = unrest();
-  }
-  run_.settled = world_.now() - since;
-  if (!left.empty()) fail("nothing is broken any more, and after " + format_duration(kRestWithin) + ": " + left);
-}
-
-void DatacenterWorld::hold_inquest(const JobStory& job) {
-  Inquest inquest;
-  inquest.job = job.id;
-  DatacenterPlace& place = any_manager();
-  inquest.manager = place.process->manager();
-  node_of(place).runtime().post(
-      [](void* context) {
-        auto& held = *static_cast<Inquest*>(context);
-        held.manager->hold(&held);
-      },
-      &inquest);
-  world_.run_while_waiting(kAnswerWithin, [&] { return inquest.answered; });
-  if (!inquest.answered) return fail("the account of job '" + job.id + "' is not told");
-  if (!inquest.trouble.empty()) return fail("the account of job '" + job.id + "': " + inquest.trouble);
-  CountedSeconds seconds;
-  const std::string wrong = fault_of(job, inquest.account, seconds);
-  run_.seconds += seconds.counted;
-  run_.lost += seconds.lost;
-  if (!wrong.empty()) return fail(wrong);
-  if (!gentle_) return;
-  if (std::string lost = loss_of(job); !lost.empty()) return fail(lost);
-  if (seconds.lost > 0) fail(std::to_string(seconds.lost) + " seconds of job '" + job.id + "' were lost");
-}
-
-// A majority of the managers has the sheet that the client was shown.
-void DatacenterWorld::expect_kept(const JobStory& job) {
-  std::size_t have = 0;
-  for (std::size_t i = 0; i < managers_; ++i) {
-    const dispatch::JobRecord* record = places_[i]->process->manager()->keeper().find(job.id);
-    if (record == nullptr) continue;
-    const auto content = jobs::parse_content(record->value);
-    if (!content || !content->value) continue;
-    const auto sheet = dispatch::read_sheet(*content->value);
-    if (sheet && *sheet == job.sheet) ++have;
-  }
-  if (have * 2 <= managers_) fail("a minority of the managers has the last sheet of job '" + job.id + "'");
-}
-
-// A job of which its client was told that its id is used up, or nothing at all, does not run.
-void DatacenterWorld::expect_no_others() {
-  for (std::size_t i = 0; i < managers_; ++i) {
-    const jobs::JobKeeper& keeper = places_[i]->process->manager()->keeper();
-    for (const std::string& id : keys_of(keeper)) {
-      const auto content = jobs::parse_content(keeper.find(id)->value);
-      if (!content || !content->value) continue;
-      const auto followed = [&id](const auto& job) { return job->id == id; };
-      if (std::any_of(stage_.jobs.begin(), stage_.jobs.end(), followed)) continue;
-      return fail("'" + places_[i]->name + "' keeps a job '" + id + "' that nobody was told of");
-    }
-  }
-}
-
-// Where everything stands at the end of a run that went wrong.
-void DatacenterWorld::tell_states() {
-  say("VIOLATED: " + run_.violation);
-  for (const auto& job : stage_.jobs) {
-    say("job '" + job->id + "' is " + std::string(to_string(job->sheet.state)) + " for its client");
-    for (const dispatch::ShareSheet& share : job->sheet.shares) {
-      say("  share " + std::to_string(share.id.value()) + ", workflow " + std::to_string(share.workflow) + ", '" +
-          share.worker + "', " + std::to_string(share.parts.count) + " parts from " +
-          std::to_string(share.parts.first) + ": " + std::string(to_string(share.state)) +
-          (share.streams ? ", from second " + std::to_string(share.from) : std::string()) +
-          (share.end ? ", " + std::string(to_string(share.end->outcome)) + " at number " +
-                           std::to_string(share.end->last_number)
-                     : std::string()));
-    }
-    for (const dispatch::JobEvent& event : job->sheet.events) {
-      say("  " + format_duration(event.at) + " of the run: " + event.kind + ": " + event.detail);
-    }
-    for (const plan::Loss& loss : job->sheet.losses) {
-      say("  lost from " + format_duration(loss.from) + " to " + format_duration(loss.to) + ": " + loss.cause);
-    }
-  }
-  for (const auto& place : places_) {
-    SimWorker* const worker = place->process == nullptr ? nullptr : place->process->worker();
-    if (worker != nullptr) saw(*place, worker->business());
-  }
-}
-
-DatacenterRun DatacenterWorld::live() {
-  for (const auto& place : places_) start_later(*place);
-  run_for(draw(Duration::seconds(1), Duration::seconds(6)));
-  const int64_t faults = prng().chance(0.05) ? 0 : prng().between(2, 16);
-  for (int64_t i = 0; i < faults && run_.violation.empty(); ++i) {
-    for (int64_t n = large_ ? prng().between(1, 5) : 1; n > 0; --n) something_goes_wrong();
-    run_for(draw(Duration::millis(1), kLongestDrawn));
-  }
-  if (run_.violation.empty()) {
-    make_whole();
+  void expect_recovery() override {
     expect_rest();
+    for (const auto& job : stage_.jobs) {
+      if (holds()) hold_inquest(*job);
+      if (holds()) expect_kept(*job);
+    }
+    if (holds()) expect_no_others();
   }
-  for (const auto& job : stage_.jobs) {
-    if (run_.violation.empty()) hold_inquest(*job);
-    if (run_.violation.empty()) expect_kept(*job);
+  // What is still to be done; empty: everything is at rest.
+  std::string unrest() {
+    for (const auto& job : stage_.jobs) {
+      if (!job->refused.empty()) return "job '" + job->id + "' is refused: " + job->refused;
+      if (!job->acknowledged) return "job '" + job->id + "' is not acknowledged";
+      if (!job->followed) return "job '" + job->id + "' is " + std::string(to_string(job->sheet.state));
+    }
+    for (const ContextStory& story : stage_.contexts) {
+      if (!story.made) return "the context of '" + story.payload + "' is not made: " + story.trouble;
+    }
+    for (std::size_t i = 0; i < managers_ + workers_; ++i) {
+      DatacenterPlace& place = *places_[i];
+      if (place.process == nullptr || place.process->leaves()) return "'" + place.name + "' does not run";
+      const std::size_t seen = place.alive();
+      if (seen != managers_ + workers_) return "'" + place.name + "' knows of " + format_count(seen, "living member");
+      if (place.sight == nullptr) return "'" + place.name + "' has not found its cluster";
+      if (std::string why = place.process->admin().not_ready(); !why.empty()) return "'" + place.name + "': " + why;
+      if (place.manager != nullptr && place.manager->service().jobs() > 0)
+        return "'" + place.name + "' has jobs in hand";
+      if (place.manager != nullptr) continue;
+      if (std::string business = place.business(); !business.empty()) return "'" + place.name + "': " + business;
+      if (place.children > 0) return "a process of a share is left on '" + place.name + "'";
+    }
+    return {};
   }
-  if (run_.violation.empty()) expect_no_others();
-  if (!run_.violation.empty()) tell_states();
-  run_.fingerprint = world_.fingerprint();
-  run_.lived = world_.now() - Instant();
-  run_.owners = stage_.owners + run_.jobs;
-  for (const auto& place : places_) run_.starts += place->starts;
-  return std::move(run_);
-}
+  void expect_rest() {
+    const Instant end = now() + kRestWithin;
+    std::string left = unrest();
+    while (!left.empty() && now() < end) {
+      if (!run_for(Duration::seconds(1))) return;
+      left = unrest();
+    }
+    if (!left.empty()) {
+      fail("I13: nothing is broken any more, and after " + format_duration(kRestWithin) + ": " + left);
+    }
+  }
+  void hold_inquest(const JobStory& job) {
+    Inquest inquest;
+    inquest.job = job.id;
+    DatacenterPlace& place = any_manager();
+    place.hold(inquest);
+    world_.run_while_waiting(kAnswerWithin, [&] { return inquest.answered; });
+    if (!inquest.answered) return fail("the account of job '" + job.id + "' is not told");
+    if (!inquest.trouble.empty()) return fail("the account of job '" + job.id + "': " + inquest.trouble);
+    CountedSeconds seconds;
+    const std::string wrong = fault_of(job, inquest.account, seconds);
+    seconds_ += seconds.counted;
+    lost_ += seconds.lost;
+    if (!wrong.empty()) return fail(wrong);
+    if (!gentle_) return;
+    if (std::string lost = loss_of(job); !lost.empty()) return fail(lost);
+    if (seconds.lost > 0) fail(std::to_string(seconds.lost) + " seconds of job '" + job.id + "' were lost");
+  }
+  // A majority of the managers has the sheet that the client was shown.
+  void expect_kept(const JobStory& job) {
+    std::size_t have = 0;
+    for (std::size_t i = 0; i < managers_; ++i) {
+      const registers::JobRecord* record = places_[i]->registers->keeper().find(job.id);
+      if (record == nullptr) continue;
+      const auto content = registers::parse_content(record->value);
+      if (!content || !content->value) continue;
+      const auto sheet = dispatch::read_sheet(*content->value);
+      if (sheet && *sheet == job.sheet) ++have;
+    }
+    if (have * 2 <= managers_) fail("a minority of the managers has the last sheet of job '" + job.id + "'");
+  }
+  // A job of which its client was told that its id is used up, or nothing at all, does not run.
+  void expect_no_others() {
+    for (std::size_t i = 0; i < managers_; ++i) {
+      const jobs::JobKeeper& keeper = places_[i]->registers->keeper();
+      for (const std::string& id : keys_of(keeper)) {
+        const auto content = registers::parse_content(keeper.find(id)->value);
+        if (!content || !content->value) continue;
+        const auto followed = [&id](const auto& job) { return job->id == id; };
+        if (std::any_of(stage_.jobs.begin(), stage_.jobs.end(), followed)) continue;
+        return fail("'" + places_[i]->name + "' keeps a job '" + id + "' that nobody was told of");
+      }
+    }
+  }
+  // Where everything stands at the end of a run that went wrong.
+  void tell_states() override {
+    for (const auto& job : stage_.jobs) {
+      say("job '" + job->id + "' is " + std::string(to_string(job->sheet.state)) + " for its client");
+      for (const dispatch::ShareSheet& share : job->sheet.shares) {
+        say("  share " + std::to_string(share.id.value()) + ", workflow " + std::to_string(share.workflow) + ", '" +
+            share.worker + "', " + std::to_string(share.parts.count) + " parts from " +
+            std::to_string(share.parts.first) + ": " + std::string(to_string(share.state)) +
+            (share.streams ? ", from second " + std::to_string(share.from) : std::string()) +
+            (share.end ? ", " + std::string(to_string(share.end->outcome)) + " at number " +
+                             std::to_string(share.end->last_number)
+                       : std::string()));
+      }
+      for (const dispatch::JobEvent& event : job->sheet.events) {
+        say("  " + format_duration(event.at) + " of the run: " + event.kind + ": " + event.detail);
+      }
+      for (const plan::Loss& loss : job->sheet.losses) {
+        say("  lost from " + format_duration(loss.from) + " to " + format_duration(loss.to) + ": " + loss.cause);
+      }
+    }
+    for (const auto& place : places_) {
+      if (place->worker != nullptr) saw(*place, place->business());
+    }
+  }
+  std::vector<Run::Count> counts() const override {
+    uint64_t starts = 0;
+    for (const auto& place : places_) starts += place->starts;
+    return {{"owners", stage_.owners + stage_.jobs.size()},
+            {"starts", starts},
+            {"seconds of load that count", seconds_},
+            {"that do not", lost_}};
+  }
 
-DatacenterRun live_datacenter(uint64_t seed, DatacenterMistake mistake, bool trace, DatacenterSize size) {
-  return DatacenterWorld(seed, mistake, trace, size).live();
+  bool large_;
+  DatacenterStage stage_;
+  std::vector<std::unique_ptr<DatacenterPlace>> places_;  // managers, workers, the client
+  std::size_t managers_ = 0;
+  std::size_t workers_ = 0;
+  bool gentle_ = false;                                                        // only managers break
+  std::map<std::pair<std::size_t, std::string>, registers::Place> looked_at_;  // by manager and job
+  uint64_t seconds_ = 0;
+  uint64_t lost_ = 0;
+};
+
+template <bool kLarge>
+struct DatacenterWorldOf final : DatacenterWorld {
+  explicit DatacenterWorldOf(const RunSettings& settings) : DatacenterWorld(settings, kLarge) {}
+};
+
+constexpr auto kDatacenterFaults =
+    joined(kMachineFaults<DatacenterWorld>,
+           std::to_array<Fault<DatacenterWorld>>({
+               {3, "all managers lose their power", [](DatacenterWorld& w) { return w.strike_all_managers(); }},
+               {6, "a manager is cut off from the others", [](DatacenterWorld& w) { return w.cut_among_managers(); }},
+               {7, "a node is asked to leave", [](DatacenterWorld& w) { return w.ask_to_leave(w.any_to_leave()); }},
+               {3, "a worker is drained", [](DatacenterWorld& w) { return w.drain(w.any_worker()); }},
+               {4, "a worker is short of memory", [](DatacenterWorld& w) { return w.press(w.any_worker()); }},
+           }));
+
+}  // namespace
+
+std::span<const WorldRow> datacenter_worlds() {
+  static constexpr std::array kRows{
+      world_row<DatacenterWorldOf<false>, kDatacenterMistakes, kDatacenterFaults>(
+          "datacenter", "managers, workers and a client, with jobs"),
+      world_row<DatacenterWorldOf<true>, kDatacenterMistakes, kDatacenterFaults>("datacenter-large",
+                                                                                 "the same, with 41 to 200 workers"),
+  };
+  return kRows;
 }
 
 }  // namespace bellwether::sim

@@ -8,8 +8,7 @@
 #include "node/client/job_client.h"
 #include "node/client/job_follower.h"
 #include "runtime/scope.h"
-#include "sim/datacenter/datacenter_stage.h"
-#include "sim/datacenter/member_process.h"
+#include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {
 
@@ -24,14 +23,10 @@ constexpr Duration kAgain = Duration::millis(500);
 class SimClient {
  public:
   SimClient(runtime::Runtime& runtime, DatacenterPlace& place) : runtime_(runtime), place_(place) {
-    cluster::NodeConfig config;
-    config.cluster = kDatacenterCluster;
-    config.environment = "sim";
-    config.datacenter = kDatacenterName;
     node::JobClient::Settings settings;
     settings.managers = place.stage->managers;
     settings.name = place.name;
-    auto made = node::JobClient::make(runtime, config, keyring_of_datacenter(), std::move(settings));
+    auto made = node::JobClient::make(runtime, config_of_nodes(), keyring_of_nodes(), std::move(settings));
     check(made.has_value(), "a client needs nothing but names");
     client_ = std::move(*made);
   }
@@ -46,9 +41,7 @@ class SimClient {
   }
 
  private:
-  void say(const JobStory& job, const std::string& text) {
-    place_.stage->watcher->saw(place_, "job '" + job.id + "': " + text);
-  }
+  void say(const JobStory& job, const std::string& text) { place_.say("job '" + job.id + "': " + text); }
 
   static task<void> see_through(SimClient* self, JobStory* job) {
     co_await self->runtime_.sleep(job->submit_after);

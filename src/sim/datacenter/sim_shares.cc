@@ -76,7 +76,6 @@ class SimShare final : public node::ShareProcess {
     crashes_ = stage.shares_fail && prng_.chance(0.03);
     is_deaf_ = prng_.chance(0.05);
     stands_still_ = stage.shares_fail && prng_.chance(0.03);
-    mistake_ = stage.mistake;
     life_ = live();
   }
   ~SimShare() override {
@@ -114,7 +113,7 @@ class SimShare final : public node::ShareProcess {
   }
   void save() override {}
   void kill() override {
-    if (mistake_ == DatacenterMistake::kNeverDies) return;
+    if (is("never-dies")) return;
     how_ = ShareEnd::How::kKilled;
     over_.cancel();
     begun_.set();
@@ -122,6 +121,7 @@ class SimShare final : public node::ShareProcess {
   int64_t pid() const override { return 1; }
 
  private:
+  bool is(MistakeIn<kDatacenterMistakes> mistake) const { return all_.place_.stage->is(mistake); }
   static void ended(void* self) {
     auto* share = static_cast<SimShare*>(self);
     const Duration lived = std::max(share->runtime_.now() - share->start_, share->resumed_at_);
@@ -199,9 +199,9 @@ class SimShare final : public node::ShareProcess {
     const std::string bytes = account::encode_window(window);
     story_.told.push_back({next_second_, bytes});
     const uint64_t second = next_second_++;
-    if (mistake_ == DatacenterMistake::kLosesSecond && prng_.chance(0.05)) return;
+    if (is("loses-second") && prng_.chance(0.05)) return;
     listener_.on_second(second, bytes, covered);
-    if (mistake_ == DatacenterMistake::kTellsTwice && prng_.chance(0.05)) listener_.on_second(second, bytes, covered);
+    if (is("tells-twice") && prng_.chance(0.05)) listener_.on_second(second, bytes, covered);
   }
 
   SimShares& all_;
@@ -214,7 +214,6 @@ class SimShare final : public node::ShareProcess {
   uint32_t first_;
   Listener& listener_;
   Prng prng_;
-  DatacenterMistake mistake_ = DatacenterMistake::kNone;
   bool fails_ = false;
   bool crashes_ = false;
   bool is_deaf_ = false;
@@ -234,7 +233,7 @@ class SimShare final : public node::ShareProcess {
 
 // The one that the desk has admitted just now.
 SimShares::Key SimShares::key_of(const JobStory& job) const {
-  for (const dispatch::WorkerReport::Held& held : service_->desk().report().held) {
+  for (const dispatch::WorkerReport::Held& held : place_.worker->service().desk().report().held) {
     if (held.job != job.id || held.phase != dispatch::SharePhase::kPreparing) continue;
     Key key(held.job, held.share.value());
     if (!alive_.contains(key)) return key;
@@ -253,10 +252,10 @@ std::unique_ptr<node::ShareProcess> SimShares::start(node::ChildOrder order, nod
   }
   story = ShareStory();
   story.worker = place_.name;
-  story.life = service_->life();
+  story.life = place_.worker->service().life();
   story.workflow = order.workflow;
   story.parts = {order.first, order.count, order.of};
-  story.given = stage.mistake == DatacenterMistake::kLosesValues ? std::vector<plan::Given>() : order.given;
+  story.given = stage.is("loses-values") ? std::vector<plan::Given>() : order.given;
   return std::make_unique<SimShare>(*this, std::move(key), job, std::move(order), listener);
 }
 

@@ -9,8 +9,7 @@
 #include <utility>
 
 #include "node/share/share_process.h"
-#include "node/worker/worker_service.h"
-#include "sim/datacenter/datacenter_stage.h"
+#include "sim/datacenter/datacenter_place.h"
 
 namespace bellwether::sim {
 
@@ -23,8 +22,6 @@ class SimShares final : public node::ShareFactory {
   SimShares(const SimShares&) = delete;
   SimShares& operator=(const SimShares&) = delete;
 
-  // Whose shares they are. Before the first of them.
-  void watch(const node::WorkerService& service) { service_ = &service; }
   std::unique_ptr<node::ShareProcess> start(node::ChildOrder order, node::ShareProcess::Listener& listener) override;
 
  private:
@@ -35,7 +32,6 @@ class SimShares final : public node::ShareFactory {
 
   runtime::Runtime& runtime_;
   DatacenterPlace& place_;
-  const node::WorkerService* service_ = nullptr;
   std::set<Key> alive_;
 };
 

@@ -1,8 +1,7 @@
 #include "sim/group/group_checker.h"
 
 #include <algorithm>
-
-#include "base/units.h"
+#include <string>
 
 namespace bellwether::sim {
 namespace {
@@ -12,23 +11,18 @@ std::string show(election::Term term) { return "term " + std::to_string(term.val
 
 }  // namespace
 
-void GroupChecker::fail(const std::string& text, Instant world) {
-  if (violation_.empty()) violation_ = text + " (at " + format_duration(world - Instant()) + ")";
-}
-
-void GroupChecker::voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate, Instant world) {
+void GroupChecker::voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate) {
   const auto [place, first] = votes_.try_emplace({term, voter, process}, candidate);
   if (first || place->second == candidate) return;
-  fail("I5: " + name(voter) + " votes for " + name(candidate) + " in " + show(term) + " after " + name(place->second),
-       world);
+  world_.fail("I5: " + name(voter) + " votes for " + name(candidate) + " in " + show(term) + " after " +
+              name(place->second));
 }
 
-void GroupChecker::elected(uint64_t who, election::Term term, const std::vector<std::vector<uint64_t>>& electorates,
-                           Instant world) {
+void GroupChecker::elected(uint64_t who, election::Term term, const std::vector<std::vector<uint64_t>>& electorates) {
   ++terms_;
-  if (term == highest_elected_) fail("I1: a second leader in " + show(term) + ": " + name(who), world);
+  if (term == highest_elected_) world_.fail("I1: a second leader in " + show(term) + ": " + name(who));
   if (term < highest_elected_) {
-    fail("I3: " + name(who) + " leads in " + show(term) + " after " + show(highest_elected_), world);
+    world_.fail("I3: " + name(who) + " leads in " + show(term) + " after " + show(highest_elected_));
   }
   highest_elected_ = std::max(highest_elected_, term);
   const auto votes = [&](const std::vector<uint64_t>& list) {
@@ -41,13 +35,13 @@ void GroupChecker::elected(uint64_t who, election::Term term, const std::vector<
   };
   for (const std::vector<uint64_t>& electorate : electorates) {
     if (votes(electorate) > electorate.size() / 2) continue;
-    fail("I6: " + name(who) + " leads in " + show(term) + " without a majority of the declared members", world);
+    world_.fail("I6: " + name(who) + " leads in " + show(term) + " without a majority of the declared members");
   }
 }
 
-void GroupChecker::accepted(election::Term term, Instant world) {
+void GroupChecker::accepted(election::Term term) {
   if (term < highest_accepted_) {
-    fail("I4: the resource accepted " + show(term) + " after " + show(highest_accepted_), world);
+    world_.fail("I4: the resource accepted " + show(term) + " after " + show(highest_accepted_));
   }
   highest_accepted_ = std::max(highest_accepted_, term);
 }

@@ -1,5 +1,5 @@
-// What every simulated member of a group has, however it elects: the clock it lives by, its process, and the work that
-// it guards while it leads. Its times are local; those of the world are named so.
+// What every simulated member has, whatever kernel it runs: the clock it lives by, its process, and the work that it
+// guards while it leads. Its times are local; those of the world are named so.
 #pragma once
 
 #include <cstdint>
@@ -21,9 +21,11 @@ struct GroupMember {
 
   // The guarded work: see group_work.h.
   bool working = false;
+  bool hung = false;  // the work moves no more, and stops only when it is killed
   uint64_t work_number = 0;
   election::Term work_term;
-  Instant stop_by;
+  Instant term_ends;  // as the work is told
+  Instant stop_by;    // no act of the work comes later
 };
 
 }  // namespace bellwether::sim

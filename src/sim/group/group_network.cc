@@ -1,7 +1,5 @@
 #include "sim/group/group_network.h"
 
-#include "base/probe.h"
-
 namespace bellwether::sim {
 
 bool GroupNetwork::whole() const {
@@ -25,104 +23,95 @@ void GroupNetwork::cut(uint32_t from, uint32_t to, Duration span) {
   });
 }
 
-void GroupNetwork::break_somehow(uint32_t count, Duration span, Duration beat, Duration lease) {
-  const auto one = static_cast<uint32_t>(prng().below(count));
-  switch (prng().below(7)) {
-    case 0: {
-      BW_PROBE("group network: a member does not hear, or is not heard");
-      const bool deaf = prng().chance(0.5);
-      for (uint32_t other = 0; other < count; ++other) {
-        if (deaf) {
-          cut(other, one, span);
-        } else {
-          cut(one, other, span);
-        }
-      }
-      break;
-    }
-    case 1: {
-      BW_PROBE("group network: a link flaps");
-      const auto other = static_cast<uint32_t>(prng().below(count));
-      ++flapping_;
-      for (Duration at; at < span; at += beat * 2) {
-        timeline_.after(at, [this, one, other, beat, since = mended_] {
-          if (since == mended_) cut(one, other, beat);
-        });
-      }
-      timeline_.after(span + beat, [this, since = mended_] {
-        if (since == mended_) --flapping_;
-      });
-      break;
-    }
-    case 2:
-      BW_PROBE("group network: members are clogged one after the other");
-      for (uint32_t other = 0; other < count; ++other) {
-        timeline_.after(prng().between(Duration::zero(), span), [this, one, other, lease, since = mended_] {
-          if (since != mended_) return;
-          cut(one, other, lease);
-          cut(other, one, lease);
-        });
-      }
-      break;
-    case 3:
-      BW_PROBE("group network: a member hears everything late, and then nothing");
-      late_for_ = one;
-      late_most_ = lease;
-      timeline_.after(span, [this, one, count, lease, since = mended_] {
-        if (since != mended_) return;
-        late_for_ = kNoMember;
-        for (uint32_t other = 0; other < count; ++other) {
-          cut(other, one, lease * 2);
-          cut(one, other, lease * 2);
-        }
-      });
-      break;
-    case 4:
-      BW_PROBE("group network: slow, and messages are lost");
-      loss_ = prng().unit() * 0.5;
-      twice_ = prng().unit() * 0.3;
-      slowest_ = prng().between(usually_slowest_, std::max(usually_slowest_, lease));
-      timeline_.after(span, [this, since = mended_] {
-        if (since != mended_) return;
-        loss_ = twice_ = 0;
-        slowest_ = usually_slowest_;
-      });
-      break;
-    default: partition(count, span); break;
+void GroupNetwork::isolate(uint32_t one, uint32_t count, Duration span) {
+  for (uint32_t other = 0; other < count; ++other) {
+    if (other == one) continue;
+    cut(one, other, span);
+    cut(other, one, span);
   }
 }
 
-void GroupNetwork::partition(uint32_t count, Duration span) {
-  const auto bridge = static_cast<uint32_t>(prng().below(count));
-  std::vector<bool> side(count);
-  for (uint32_t member = 0; member < count; ++member) side[member] = prng().chance(0.5);
-  const uint64_t kind = prng().below(4);
-  for (uint32_t a = 0; a < count; ++a) {
-    for (uint32_t b = 0; b < count; ++b) {
-      if (a == b) continue;
-      const bool apart = side[a] != side[b];
-      switch (kind) {
-        case 0:  // two sides
-          BW_PROBE("group network: two sides");
-          if (apart) cut(a, b, span);
-          break;
-        case 1:  // two sides, and one member that reaches both
-          BW_PROBE("group network: a bridge");
-          if (apart && a != bridge && b != bridge) cut(a, b, span);
-          break;
-        case 2: {  // everybody sees a majority, and no two the same one
-          BW_PROBE("group network: a ring of majorities");
-          const uint32_t ahead = (b + count - a) % count;
-          if (std::min(ahead, count - ahead) > (count + 3) / 4) cut(a, b, span);
-          break;
-        }
-        default:  // one way only
-          BW_PROBE("group network: one way only");
-          if (apart && !side[a]) cut(a, b, span);
-          break;
-      }
-    }
+void GroupNetwork::deafen(const Extent& extent) {
+  const uint32_t one = any(extent);
+  const bool deaf = prng().chance(0.5);
+  cut_where(extent, [&](uint32_t from, uint32_t to) { return (deaf ? to : from) == one; });
+}
+
+void GroupNetwork::flap(const Extent& extent) {
+  const uint32_t one = any(extent);
+  const uint32_t other = any(extent);
+  ++flapping_;
+  for (Duration at; at < extent.span; at += extent.beat * 2) {
+    timeline_.after(at, [this, one, other, beat = extent.beat, since = mended_] {
+      if (since == mended_) cut(one, other, beat);
+    });
   }
+  timeline_.after(extent.span + extent.beat, [this, since = mended_] {
+    if (since == mended_) --flapping_;
+  });
+}
+
+void GroupNetwork::clog(const Extent& extent) {
+  const uint32_t one = any(extent);
+  for (uint32_t other = 0; other < extent.count; ++other) {
+    timeline_.after(prng().between(Duration::zero(), extent.span),
+                    [this, one, other, lease = extent.lease, since = mended_] {
+                      if (since != mended_) return;
+                      cut(one, other, lease);
+                      cut(other, one, lease);
+                    });
+  }
+}
+
+void GroupNetwork::hear_late(const Extent& extent) {
+  const uint32_t one = any(extent);
+  late_for_ = one;
+  late_most_ = extent.lease;
+  timeline_.after(extent.span, [this, one, extent, since = mended_] {
+    if (since != mended_) return;
+    late_for_ = kNoMember;
+    isolate(one, extent.count, extent.lease * 2);
+  });
+}
+
+void GroupNetwork::slow_down(const Extent& extent) {
+  loss_ = prng().unit() * 0.5;
+  twice_ = prng().unit() * 0.3;
+  slowest_ = prng().between(usually_slowest_, std::max(usually_slowest_, extent.lease));
+  timeline_.after(extent.span, [this, since = mended_] {
+    if (since != mended_) return;
+    loss_ = twice_ = 0;
+    slowest_ = usually_slowest_;
+  });
+}
+
+std::vector<bool> GroupNetwork::sides(const Extent& extent) {
+  std::vector<bool> side(extent.count);
+  for (uint32_t member = 0; member < extent.count; ++member) side[member] = prng().chance(0.5);
+  return side;
+}
+
+void GroupNetwork::split(const Extent& extent) {
+  const std::vector<bool> side = sides(extent);
+  cut_where(extent, [&](uint32_t a, uint32_t b) { return side[a] != side[b]; });
+}
+
+void GroupNetwork::split_but_for_a_bridge(const Extent& extent) {
+  const std::vector<bool> side = sides(extent);
+  const uint32_t bridge = any(extent);
+  cut_where(extent, [&](uint32_t a, uint32_t b) { return side[a] != side[b] && a != bridge && b != bridge; });
+}
+
+void GroupNetwork::ring(const Extent& extent) {
+  cut_where(extent, [&](uint32_t a, uint32_t b) {
+    const uint32_t ahead = (b + extent.count - a) % extent.count;
+    return std::min(ahead, extent.count - ahead) > (extent.count + 3) / 4;
+  });
+}
+
+void GroupNetwork::split_one_way(const Extent& extent) {
+  const std::vector<bool> side = sides(extent);
+  cut_where(extent, [&](uint32_t a, uint32_t b) { return side[a] && !side[b]; });
 }
 
 }  // namespace bellwether::sim

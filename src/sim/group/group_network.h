@@ -1,12 +1,16 @@
 // The network between the members of a small group, in the worlds that live through millions of them: for each way from
 // one member to another whether it is open, and for all ways together how slow they are, and what they lose or double.
-// Its faults mend themselves after a while.
+// Its faults are rows of kNetworkFaults, below; they mend themselves after a while.
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "sim/harness/faulty_world.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {
@@ -47,16 +51,40 @@ class GroupNetwork {
 
   // Shuts the way for so long; several faults may hold it shut at once.
   void cut(uint32_t from, uint32_t to, Duration span);
-  // One of the kinds of faults, of `count` members and for `span`: a member that is deaf or mute, a link that flaps,
-  // members that are clogged, one that hears all late and then nothing, slow and lossy links, partitions of all shapes.
-  // What is short lasts for `beat`, what is long for `lease`.
-  void break_somehow(uint32_t count, Duration span, Duration beat, Duration lease);
-  void partition(uint32_t count, Duration span);
+  // Nothing reaches the member, and nothing comes from it.
+  void isolate(uint32_t one, uint32_t count, Duration span);
   void mend();
+
+  // What a fault acts on: members 0 to count - 1, for `span`. What is short lasts for `beat`, what is long for `lease`.
+  struct Extent {
+    uint32_t count = 0;
+    Duration span;
+    Duration beat;
+    Duration lease;
+  };
+  void deafen(const Extent& extent);
+  void flap(const Extent& extent);
+  void clog(const Extent& extent);
+  void hear_late(const Extent& extent);
+  void slow_down(const Extent& extent);
+  void split(const Extent& extent);
+  void split_but_for_a_bridge(const Extent& extent);
+  void ring(const Extent& extent);
+  void split_one_way(const Extent& extent);
 
  private:
   Prng& prng() { return timeline_.prng(); }
   int& shut(uint32_t from, uint32_t to) { return shut_[from * most_ + to]; }
+  uint32_t any(const Extent& extent) { return static_cast<uint32_t>(prng().below(extent.count)); }
+  std::vector<bool> sides(const Extent& extent);
+  template <class Apart>
+  void cut_where(const Extent& extent, const Apart& apart) {
+    for (uint32_t a = 0; a < extent.count; ++a) {
+      for (uint32_t b = 0; b < extent.count; ++b) {
+        if (a != b && apart(a, b)) cut(a, b, extent.span);
+      }
+    }
+  }
 
   Timeline& timeline_;
   std::size_t most_;
@@ -72,5 +100,31 @@ class GroupNetwork {
   Duration slowest_;
   Duration usually_slowest_;
 };
+
+struct NetworkFault {
+  uint32_t weight;
+  std::string_view name;
+  void (GroupNetwork::*strike)(const GroupNetwork::Extent& extent);
+};
+inline constexpr auto kNetworkFaults = std::to_array<NetworkFault>({
+    {3, "a member does not hear, or is not heard", &GroupNetwork::deafen},
+    {3, "a link flaps", &GroupNetwork::flap},
+    {3, "members are clogged one after the other", &GroupNetwork::clog},
+    {3, "a member hears everything late, and then nothing", &GroupNetwork::hear_late},
+    {4, "the network is slow, and loses and doubles messages", &GroupNetwork::slow_down},
+    {2, "two sides", &GroupNetwork::split},
+    {2, "two sides, and one member that reaches both", &GroupNetwork::split_but_for_a_bridge},
+    {2, "everybody reaches a majority, and no two the same one", &GroupNetwork::ring},
+    {2, "two sides, one way only", &GroupNetwork::split_one_way},
+});
+
+// The same as rows for a world, which has break_network(strike).
+template <class World>
+inline constexpr auto kNetworkFaultsOf = []<std::size_t... kRows>(std::index_sequence<kRows...>) {
+  return std::array{Fault<World>{kNetworkFaults[kRows].weight, kNetworkFaults[kRows].name, [](World& world) {
+                                   world.break_network(kNetworkFaults[kRows].strike);
+                                   return true;
+                                 }}...};
+}(std::make_index_sequence<kNetworkFaults.size()>());
 
 }  // namespace bellwether::sim

@@ -59,7 +59,8 @@ TEST(GroupNetwork, once_mended_faults_of_before_neither_come_nor_end) {
   for (int i = 0; i < 200; ++i) {
     NetworkRun run;
     for (int skip = 0; skip < i; ++skip) run.timeline.prng().next();
-    run.network.break_somehow(5, Duration::millis(100), Duration::millis(3), Duration::millis(30));
+    const NetworkFault& fault = kNetworkFaults[static_cast<std::size_t>(i) % kNetworkFaults.size()];
+    (run.network.*fault.strike)({5, Duration::millis(100), Duration::millis(3), Duration::millis(30)});
     run.run(Duration::millis(10));
     run.network.mend();
     run.network.cut(0, 1, Duration::seconds(5));
@@ -74,7 +75,8 @@ TEST(GroupNetwork, every_fault_ends_by_itself) {
   for (int i = 0; i < 200; ++i) {
     NetworkRun run;
     for (int skip = 0; skip < i; ++skip) run.timeline.prng().next();
-    run.network.break_somehow(5, Duration::millis(100), Duration::millis(3), Duration::millis(30));
+    const NetworkFault& fault = kNetworkFaults[static_cast<std::size_t>(i) % kNetworkFaults.size()];
+    (run.network.*fault.strike)({5, Duration::millis(100), Duration::millis(3), Duration::millis(30)});
     run.run(Duration::seconds(1));
     EXPECT_TRUE(run.network.whole());
   }

@@ -1,6 +1,7 @@
 #include "sim/group/group_work.h"
 
 #include <algorithm>
+#include <string>
 
 #include "base/probe.h"
 #include "base/units.h"
@@ -12,34 +13,34 @@ using election::Term;
 void GroupWork::elected(GroupMember& member, Term term, Instant ends, Instant stop_by) {
   host_.say(member, "elected, term " + std::to_string(term.value()));
   timeline_.record(term.value() * 64 + member.index);
-  const Instant now = timeline_.now();
-  if (member.working) checker_.fail("I10: a term begins before the work of the last one has stopped", now);
-  if (ends <= member.clock.local(now)) checker_.fail("I9: a term that is over before it begins", now);
+  if (member.working) world_.fail("I10: a term begins before the work of the last one has stopped");
+  if (ends <= member.clock.local(timeline_.now())) world_.fail("I9: a term that is over before it begins");
   member.working = true;
+  member.hung = false;
   member.work_term = term;
+  member.term_ends = ends;
   member.stop_by = stop_by;
-  last_elected_world_ = now;
+  last_elected_world_ = timeline_.now();
   expect_nobody_beside(member);
   const uint64_t work = ++member.work_number;
   guard(member, work);
   act(member, work);
 }
 
-void GroupWork::renewed(GroupMember& member, Instant stop_by) {
-  member.stop_by = mistakes_.counts_from_answer ? member.clock.local(timeline_.now()) + longest_act_ : stop_by;
+void GroupWork::renewed(GroupMember& member, Instant ends, Instant stop_by) {
+  member.term_ends = ends;
+  member.stop_by = mistakes_.counts_from_answer ? member.clock.local(timeline_.now()) + habits_.longest_act : stop_by;
   expect_nobody_beside(member);
 }
 
 // I2 and I8: while this one may act, nobody else may.
 void GroupWork::expect_nobody_beside(const GroupMember& member) {
-  const Instant now = timeline_.now();
   for (const GroupMember* other : members_) {
     if (other == &member || !other->working || other->suspended) continue;
     const Instant until = other->clock.world_at(other->stop_by);
-    if (until <= now) continue;
-    checker_.fail("I2: members " + std::to_string(member.index + 1) + " and " + std::to_string(other->index + 1) +
-                      " may act at once for another " + format_duration(until - now),
-                  now);
+    if (until <= timeline_.now()) continue;
+    world_.fail("I2: members " + std::to_string(member.index + 1) + " and " + std::to_string(other->index + 1) +
+                " may act at once for another " + format_duration(until - timeline_.now()));
   }
 }
 
@@ -48,7 +49,7 @@ void GroupWork::guard(GroupMember& member, uint64_t work) {
   const Instant at = std::max(member.clock.world_at(member.stop_by), timeline_.now());
   timeline_.after(at - timeline_.now(), [this, &member, work] {
     if (!member.working || member.work_number != work || member.suspended) return;
-    if (member.clock.local(timeline_.now()) < member.stop_by) {
+    if (may_act(member)) {
       guard(member, work);  // renewed, or the clock runs slower by now
     } else {
       stopped(member, work);
@@ -58,13 +59,13 @@ void GroupWork::guard(GroupMember& member, uint64_t work) {
 
 void GroupWork::stopped(GroupMember& member, uint64_t work) {
   if (!member.working || member.work_number != work) return;
-  member.working = false;
+  member.working = member.hung = false;
   host_.say(member, "work has stopped");
   host_.work_has_stopped(member);
 }
 
 void GroupWork::stop_within(GroupMember& member, Duration at_most) {
-  if (!member.working) return;
+  if (!member.working || member.hung) return;
   timeline_.after(draw(Duration::zero(), at_most),
                   [this, &member, work = member.work_number] { stopped(member, work); });
 }
@@ -79,31 +80,37 @@ void GroupWork::drain(GroupMember& member, Duration at_most) {
 
 void GroupWork::term_ended(GroupMember& member, const election::TermEnded& ended) {
   host_.say(member, std::string("term ends: ") + to_string(ended.reason) + ": " + ended.why);
+  const Instant now = member.clock.local(timeline_.now());
   last_end_world_ = timeline_.now();
   if (!ended.work_runs || !member.working) return;
+  member.term_ends = std::min(member.term_ends, now);
   const bool expired = ended.reason == election::EndReason::kExpired;
   if (mistakes_.keeps_leading_unrenewed && expired) {
-    member.stop_by = member.clock.local(timeline_.now()) + Duration::hours(24);
+    member.stop_by = now + Duration::hours(24);
     return;
   }
   if (mistakes_.counts_from_answer && expired) return;
   if (mistakes_.outlives_term) {
-    member.stop_by = member.clock.local(timeline_.now()) + lease_ * 3;
+    member.stop_by = now + habits_.lease * 3;
     return guard(member, member.work_number);
   }
   member.stop_by = std::min(member.stop_by, ended.stop_by);
   guard(member, member.work_number);
   const Instant last = member.clock.world_at(member.stop_by);
-  if (last > timeline_.now()) stop_within(member, last - timeline_.now());
+  if (last > timeline_.now() && !habits_.stubborn) stop_within(member, last - timeline_.now());
 }
 
 void GroupWork::act(GroupMember& member, uint64_t work) {
-  if (!acts_ || !member.working || member.work_number != work) return;
-  if (!member.suspended && host_.leads(member)) {
-    timeline_.after(draw(Duration::zero(), lease_ * 2), [this, term = member.work_term] { arrives(term); });
-    host_.has_acted(member);
+  if (!habits_.acts || !member.working || member.work_number != work) return;
+  if (!member.suspended && !member.hung && may_act(member)) {
+    const bool valid = member.clock.local(timeline_.now()) < member.term_ends;
+    if (valid || !habits_.checks_term || mistakes_.caches_leadership) {
+      if (!valid && habits_.checks_term) world_.fail("I9: an act after the end of the term");
+      timeline_.after(draw(Duration::zero(), habits_.lease * 2), [this, term = member.work_term] { arrives(term); });
+      host_.has_acted(member);
+    }
   }
-  timeline_.after(draw(lease_ / 8, lease_ / 2), [this, &member, work] { act(member, work); });
+  timeline_.after(draw(habits_.lease / 16, habits_.lease / 4), [this, &member, work] { act(member, work); });
 }
 
 // I4: what was sent under an earlier term comes to nothing.
@@ -114,7 +121,7 @@ void GroupWork::arrives(Term term) {
     ++refused_acts_;
     return;
   }
-  checker_.accepted(term, timeline_.now());
+  checker_.accepted(term);
 }
 
 }  // namespace bellwether::sim

@@ -18,18 +18,6 @@ constexpr std::size_t kMostPast = 8;
 
 }  // namespace
 
-std::string_view to_string(Mechanism mechanism) {
-  switch (mechanism) {
-    case Mechanism::kHostLock: return "flock";
-    case Mechanism::kLeaseFile: return "file";
-    case Mechanism::kRedis: return "redis";
-    case Mechanism::kEtcd: return "etcd";
-    case Mechanism::kKubernetes: return "k8s";
-    case Mechanism::kPostgres: return "postgres";
-  }
-  return "?";
-}
-
 election::StoreTraits StoreModel::traits() const {
   election::StoreTraits traits;
   if (mechanism_ == Mechanism::kEtcd) {
@@ -51,7 +39,7 @@ Observation StoreModel::look(uint32_t who, const std::string& token, Instant now
     seen.sight = election::HolderSight::kDead;
     seen.evidence = "its process is gone";
   }
-  const bool honest = mistake_ != LeadershipMistake::kEpochInMemory;
+  const bool honest = !is("epoch-in-memory");
   seen.may_have_lost_data = !known_whole_ && honest;
   // The epoch lives apart from the record; a store that may have lost it begins above whatever it can have been.
   if (honest) seen.floor = Epoch(known_whole_ ? epoch_.value() + 1 : std::max(epoch_.value() + 1, clock_epoch(now)));
@@ -68,10 +56,9 @@ WriteOutcome StoreModel::act(uint32_t who, const WriteRequest& request, Instant 
   WriteOutcome outcome;
   const Observation before = look(who, request.token, now);
   outcome.applied = before.version == request.expected;
-  if (mistake_ == LeadershipMistake::kIgnoresExpectedVersion && request.kind == Kind::kTake) outcome.applied = true;
-  if (mistake_ == LeadershipMistake::kReleaseDeletesUnseen && request.kind == Kind::kRelease) outcome.applied = true;
-  if (mistake_ == LeadershipMistake::kDeadProcessTakenBlindly && request.kind == Kind::kTake &&
-      mechanism_ == Mechanism::kHostLock) {
+  if (is("ignores-expected-version") && request.kind == Kind::kTake) outcome.applied = true;
+  if (is("release-deletes-unseen") && request.kind == Kind::kRelease) outcome.applied = true;
+  if (is("dead-process-taken-blindly") && request.kind == Kind::kTake && mechanism_ == Mechanism::kHostLock) {
     outcome.applied = true;
   }
   if (outcome.applied) apply(request);
@@ -87,7 +74,7 @@ void StoreModel::apply(const WriteRequest& request) {
   if (request.kind == Kind::kTake || request.kind == Kind::kRenew) holder_dead_ = false;
   if (request.kind == Kind::kTake) known_whole_ = true;
   epoch_ = std::max(epoch_, record_.epoch);
-  if (mistake_ == LeadershipMistake::kReleaseErasesEpoch && request.kind == Kind::kRelease) {
+  if (is("release-erases-epoch") && request.kind == Kind::kRelease) {
     present_ = false;
     record_ = {};
     epoch_ = Epoch();
@@ -96,16 +83,16 @@ void StoreModel::apply(const WriteRequest& request) {
 
 void StoreModel::process_died(const std::string& token, bool pid_in_use) {
   if (mechanism_ != Mechanism::kHostLock || !present_ || record_.token != token) return;
-  if (pid_in_use && mistake_ == LeadershipMistake::kPidAloneMeansAlive) return;
+  if (pid_in_use && is("pid-alone-means-alive")) return;
   holder_dead_ = true;
 }
 
-void StoreModel::record_deleted() {
-  if (!present_ || mechanism_ == Mechanism::kEtcd) return;
-  BW_PROBE("leadership: somebody deletes the record by hand");
+bool StoreModel::record_deleted() {
+  if (!present_ || mechanism_ == Mechanism::kEtcd) return false;
   present_ = false;
   record_ = {};
   holder_dead_ = false;
+  return true;
 }
 
 void StoreModel::crash(Prng& prng, Instant now) {

@@ -2,27 +2,23 @@
 // emptied. Only one key; times are of the world.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "base/prng.h"
 #include "base/time.h"
 #include "election/lease_record.h"
-#include "sim/leadership/mistake.h"
+#include "sim/leadership/leadership_mistakes.h"
 
 namespace bellwether::sim {
 
 enum class Mechanism : uint8_t { kHostLock, kLeaseFile, kRedis, kEtcd, kKubernetes, kPostgres };
-inline constexpr std::array kMechanisms{Mechanism::kHostLock, Mechanism::kLeaseFile,  Mechanism::kRedis,
-                                        Mechanism::kEtcd,     Mechanism::kKubernetes, Mechanism::kPostgres};
-std::string_view to_string(Mechanism mechanism);
 
 class StoreModel {
  public:
-  StoreModel(Mechanism mechanism, LeadershipMistake mistake) : mechanism_(mechanism), mistake_(mistake) {}
+  // `mistake`: a row of kLeadershipMistakes, counted from 1.
+  StoreModel(Mechanism mechanism, std::size_t mistake) : mechanism_(mechanism), mistake_(mistake) {}
 
   election::StoreTraits traits() const;
   // `token`: of the claim of whoever looks.
@@ -34,10 +30,11 @@ class StoreModel {
   // It comes back with what it had kept, with an older state, or with nothing; which of them a mechanism permits is
   // its own matter.
   void crash(Prng& prng, Instant now);
-  // Somebody deletes what expires by hand (DEL, kubectl delete lease, rm).
-  void record_deleted();
+  // Somebody deletes what expires by hand (DEL, kubectl delete lease, rm). False: there is nothing to delete.
+  bool record_deleted();
 
  private:
+  bool is(MistakeIn<kLeadershipMistakes> mistake) const { return mistake_ == mistake.number; }
   struct Claim {
     uint32_t who;
     std::string token;
@@ -53,7 +50,7 @@ class StoreModel {
   uint64_t clock_epoch(Instant now) const;
 
   Mechanism mechanism_;
-  LeadershipMistake mistake_;
+  std::size_t mistake_;
 
   // Register.
   bool present_ = false;

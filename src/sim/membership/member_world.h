@@ -76,6 +76,7 @@ class MemberWorld {
 
   Instant now() const { return now_; }
   Prng& prng() { return prng_; }
+  const Prng& draws() const { return prng_; }
   std::size_t size() const { return nodes_.size(); }
   bool running(std::size_t node) const { return nodes_[node].kernel != nullptr; }
   bool stalled(std::size_t node) const { return nodes_[node].stall != Stall::kNone; }

@@ -1,244 +1,359 @@
 #include "sim/quorum/quorum_world.h"
 
-#include <algorithm>
-
-#include "base/check.h"
-#include "base/units.h"
-#include "sim/quorum/quorum_run.h"
+#include "election/quorum/quorum_elector.h"
+#include "sim/group/elected_group.h"
 
 namespace bellwether::sim {
 namespace {
 
-constexpr int kFaultsMin = 4;
-constexpr int kFaultsMax = 32;
-constexpr std::size_t kSpareAndTwin = 2;
+using quorum::MemberId;
 
-quorum::QuorumTiming timing_for(Prng& prng, QuorumMistake mistake, double drift, bool calm) {
-  if (calm) return quorum::QuorumTiming::lan();
-  auto timing = prng.chance(0.7) ? quorum::QuorumTiming::lan() : quorum::QuorumTiming::wan();
-  timing.drift = drift;
-  if (mistake == QuorumMistake::kNoMarginForDrift) timing.stop_grace = Duration::zero();
-  if (prng.chance(0.3)) timing.flap.changes = 2;
-  return timing;
-}
+constexpr auto kQuorumMistakes = joined(
+    kGroupMistakes, std::to_array<Mistake>({{"suspicion-ends-promise", "silence is taken for a proof of death"}}));
+
+struct QuorumState {
+  uint64_t state = 0;  // how new the other durable state of a member is
+};
+struct QuorumMember : ElectedMember<MemberId, quorum::QuorumElector, quorum::Event, quorum::Record>, QuorumState {};
+
+struct QuorumKernel {
+  using Member = QuorumMember;
+  using Copied = QuorumState;
+  using Event = quorum::Event;
+  using Received = quorum::Received;
+  using Persist = quorum::Persist;
+  using Persisted = quorum::Persisted;
+  using Message = quorum::Message;
+  using Record = quorum::Record;
+  static constexpr const auto& kMistakes = kQuorumMistakes;
+  static Event tick() { return quorum::Tick{}; }
+};
+
+struct QuorumWorld final : ElectedGroup<QuorumKernel> {
+  explicit QuorumWorld(const RunSettings& settings, GroupSetting setting = {}) : ElectedGroup(settings, setting) {
+    if (!calm_) {
+      timing_ = chance(0.7) ? quorum::QuorumTiming::lan() : quorum::QuorumTiming::wan();
+      timing_.drift = worst_drift_;
+      if (is("no-margin-for-drift")) timing_.stop_grace = Duration::zero();
+      if (chance(0.3)) timing_.flap.changes = 2;
+    }
+    const std::size_t count = setting.members != 0 ? setting.members : 3 + prng().below(chance(0.3) ? 7 : 3);
+    set_up({.lease = timing_.lease,
+            .promise = timing_.promise(timing_.lease),
+            .step = timing_.step,
+            .sync = timing_.step / 2,
+            .beat = timing_.heartbeat,
+            .longest_act = timing_.longest_act(),
+            .settles = timing_.lease,
+            .wide = timing_.heartbeat > Duration::millis(100)},
+           count, calm_ ? 0 : 1);
+  }
+
+  // --- members
+  void start(QuorumMember& m) override {
+    if (m.up || m.gone) return;
+    begin_life(m);
+    quorum::QuorumConfig config;
+    config.self = m.id;
+    config.timing = timing_;
+    if (is("no-margin-for-drift")) config.timing.drift = 0;
+    if (!m.spare) config.bootstrap = declared_;
+    if (!calm_) config.priority = static_cast<uint8_t>(m.index % 3 == 2 ? 1 : 0);
+    m.elector.emplace(std::move(config), prng().next());
+    quorum::Start begin;
+    if (!m.disk.empty()) {
+      begin.found = quorum::Start::Found::kRecord;
+      begin.record = m.disk.newest();
+    } else if (m.lost && !is("lost-record-is-new")) {
+      begin.found = quorum::Start::Found::kUnreadable;
+    }
+    if (is("vote-forgotten")) begin.record.vote = quorum::kNobody;
+    if (is("term-forgotten")) begin.record.term = begin.record.members.stamp.term = quorum::Term();
+    if (is("live-majority") && begin.found == quorum::Start::Found::kRecord) {
+      std::erase_if(begin.record.members.voters, [&](MemberId id) { return !has_link(m, id); });
+    }
+    step(m, begin);
+    const bool not_quiet = is("promise-forgotten") || is("vote-forgotten") || is("vote-before-durable") ||
+                           is("disk-error-ignored") || is("older-disk-unnoticed") || is("lost-record-is-new");
+    if (not_quiet) m.clock.base_local += times_.promise * 2;
+    step(m, quorum::StateWritten{m.state});
+    // Somebody who follows a leader asks it for the state.
+    sync_later(m, draw(timing_.lease, timing_.lease * 4));
+  }
+  void sync_later(QuorumMember& m, Duration span) {
+    after(span, [this, &m, life = m.life] {
+      if (!m.up || m.life != life || m.elector->active()) return;
+      const MemberId leader = m.elector->leader();
+      if (leader != quorum::kNobody && leader != m.id) {
+        const bool done = chance(0.8);
+        deliver(m, done ? Event(quorum::Synced{}) : Event(quorum::SyncFailed{"the leader did not answer"}));
+      }
+      sync_later(m, timing_.lease * 2);
+    });
+  }
+  void step(QuorumMember& m, const quorum::Event& event) override {
+    ++events_;
+    const quorum::Term before = m.elector->term();
+    const MemberId leader_before = m.elector->leader();
+    const bool led_before = m.elector->role() == quorum::Role::kLeader;
+    quorum::Effects effects;
+    m.elector->step(m.clock.local(now()), event, effects);
+    if (!led_before) expect_terms_respected(*m.elector, event, before, leader_before);
+    if (m.elector->term() < before) fail("I7: a term goes back");
+    for (const quorum::Effect& effect : effects) {
+      std::visit(
+          [&](const auto& one) {
+            expect_evidence(one);
+            on(m, one);
+          },
+          effect);
+    }
+    set_wake(m, m.elector->wake());
+  }
+  void expect_terms_respected(const quorum::QuorumElector& elector, const quorum::Event& event, quorum::Term before,
+                              MemberId leader_before) {
+    const auto* received = std::get_if<quorum::Received>(&event);
+    if (received == nullptr || received->message.term >= before) return;
+    // Who grants a pre-vote may know an earlier term than who asked.
+    if (std::holds_alternative<quorum::PreVoteAnswer>(received->message.body)) return;
+    if (elector.term() != before || elector.leader() != leader_before) {
+      fail("I7: a message of an earlier term changes something");
+    }
+  }
+  bool takes_part(const QuorumMember& m) const override { return m.elector->takes_part(); }
+  quorum::Term term_of(const QuorumMember& m) const override { return m.elector->term(); }
+
+  // --- effects
+  using ElectedGroup::on;
+  void on(QuorumMember& from, const quorum::Send& sending) {
+    quorum::Message message = sending.message;
+    if (auto* answer = std::get_if<quorum::GreetingAnswer>(&message.body);
+        answer != nullptr && (is("lost-record-is-new") || is("older-disk-unnoticed"))) {
+      answer->newest_record = 0;
+    }
+    const auto* answer = std::get_if<quorum::VoteAnswer>(&message.body);
+    if (answer != nullptr && answer->refusal == quorum::Refusal::kNone) voted(from, message.term, sending.to);
+    if (std::holds_alternative<quorum::Vote>(message.body)) {
+      checker_.voted(from.id.value(), from.index, message.term, from.id.value());
+    }
+    if (std::holds_alternative<quorum::StandNow>(message.body) ||
+        std::holds_alternative<quorum::Resigned>(message.body)) {
+      expect_no_acts(from);
+    }
+    for (const QuorumMember& to : members_) {
+      if (to.id == sending.to && &to != &from) send(from, to, message);
+    }
+  }
+  void on(QuorumMember& m, const quorum::Elected& elected) {
+    const quorum::Term term(elected.epoch.value());
+    const quorum::Configuration& members = m.elector->members();
+    std::vector<std::vector<uint64_t>> electorates{values(members.voters)};
+    if (members.joint()) electorates.push_back(values(members.next));
+    checker_.elected(m.id.value(), term, electorates);
+    work_->elected(m, term, elected.ends, m.elector->stopped_by());
+    if (m.elector->active()) return;
+    // It has the state once it has asked everybody who may have some of it.
+    after(draw(network_->slowest(), timing_.lease), [this, &m, life = m.life] {
+      if (m.life == life) deliver(m, quorum::Synced{});
+    });
+  }
+  void on(QuorumMember& m, const quorum::LeaderChanged& changed) {
+    if (!tracing()) return;
+    say(m, "sees leader " + std::to_string(changed.leader.value()) + " in term " +
+               std::to_string(changed.term.value()) + ": " + changed.evidence);
+  }
+  void on(QuorumMember& m, const quorum::MembersChanged& changed) {
+    say(m, "has " + std::to_string(changed.members.voters.size()) + " members from now on");
+  }
+  void on(QuorumMember& m, const quorum::ChangeRefused& refused) { say(m, "changes no members: " + refused.why); }
+  void on(QuorumMember&, const quorum::Left&) {}
+
+  void work_has_stopped(GroupMember& member) override { deliver(members_[member.index], quorum::WorkStopped{}); }
+  void has_acted(GroupMember& member) override {
+    QuorumMember& m = members_[member.index];
+    if (prng().below(8) == 0) deliver(m, quorum::StateWritten{++m.state});
+  }
+
+  // --- faults
+  bool is_found_out(const QuorumMember& m, const quorum::Record& older) const override {
+    return std::any_of(members_.begin(), members_.end(), [&](const QuorumMember& other) {
+      return &other != &m && !other.spare && other.up && other.elector->record_seen_of(m.id) > older.version;
+    });
+  }
+  // Whoever of them is not listened to is taken away.
+  void end_twin(QuorumMember& m, QuorumMember& twin) override {
+    QuorumMember& other = twin.elector->takes_part() ? m : twin;
+    crash(other, false);
+    other.gone = true;
+  }
+  bool be_unwell(QuorumMember& m) {
+    if (!m.up) return false;
+    const quorum::LocalHealth health{.score = static_cast<uint8_t>(prng().below(9)),
+                                     .load = static_cast<quorum::Load>(prng().below(5)),
+                                     .ready = chance(0.7),
+                                     .disk = chance(0.9)};
+    for (int check = 0; check < 3; ++check) deliver(m, health);
+    after(timing_.lease * 4, [this, &m] { deliver(m, quorum::LocalHealth{}); });
+    return true;
+  }
+  bool ask_to_step_down(QuorumMember* m, bool forced) {
+    if (m == nullptr || !m->up) return false;
+    deliver(*m, quorum::StepDown{"asked to", chance(0.5) ? any().id : quorum::kNobody, false, forced});
+    return true;
+  }
+  bool suspect(QuorumMember& m) {
+    if (!m.up) return false;
+    const MemberId suspect = m.elector->leader();
+    deliver(m, quorum::LeaderSuspected{suspect});
+    if (is("suspicion-ends-promise")) deliver(m, quorum::LeaderDead{suspect, m.elector->promised_life()});
+    // Death is said only of lives that are over.
+    const MemberId promised = m.elector->promised_to();
+    const uint64_t life = m.elector->promised_life();
+    const bool over = std::none_of(members_.begin(), members_.end(), [&](const QuorumMember& other) {
+      return other.id == promised && other.elector && other.elector->life() == life && (other.up || other.working);
+    });
+    if (over) deliver(m, quorum::LeaderDead{promised, life});
+    return true;
+  }
+  // The spare member comes in, or goes out again.
+  bool change_members() {
+    QuorumMember* chief = leader();
+    QuorumMember& spare = members_[declared_.size()];
+    if (chief == nullptr || chief == &spare) return false;
+    const bool member = chief->elector->members().has(spare.id);
+    if (member && (spare.lost || chief->elector->members().voters.size() <= 3)) return false;
+    if (!spare.up && !member) {
+      if (spare.life > 0) return false;
+      start(spare);
+    }
+    const auto kind = member ? quorum::MemberChange::Kind::kRemove : quorum::MemberChange::Kind::kAdd;
+    deliver(*chief, quorum::ChangeMembers{{kind, spare.id}});
+    return true;
+  }
+  void made_whole(QuorumMember& m) override { deliver(m, quorum::LocalHealth{}); }
+
+  // --- phases
+  void begin() override {
+    if (chance(0.2)) {
+      for (QuorumMember& m : members_) {
+        m.disk.set_slow(timing_.step * 4);
+        m.disk.set_failing(0.2);
+      }
+    }
+    ElectedGroup::begin();
+  }
+  // A round or two that fail because two stand at once, the cool-down, and clocks that run slow.
+  Duration slack() const override {
+    const auto members = static_cast<int64_t>(members_.size());
+    const Duration rounds = (timing_.vote_timeout + timing_.step * members * 2) * 3;
+    const Duration order = timing_.step * members;  // of those with a lower priority
+    return Duration::from_seconds_f((rounds + order + timing_.lease * 2).seconds_f() / (1 - worst_drift_));
+  }
+  // A member that has just started is quiet for a lease, a leader that has lost its quorum yields for another, and
+  // stale terms are got over in a round each.
+  Duration recovers_within() const override { return times_.promise * 8 + slack() * 3; }
+  Duration calms_within() const override { return timing_.lease * 6; }
+  Duration hands_over_within() const override { return timing_.lease * 4 + slack(); }
+  Duration crash_budget() const override {
+    return quorum::budget_of(timing_, {declared_.size() + 1, network_->usually_slowest() * 2, timing_.step})
+        .crash_worst.total;
+  }
+  quorum::Event wish_to_hand_over() const override {
+    return quorum::StepDown{"asked to", quorum::kNobody, false, true};
+  }
+  bool enough_beside(const QuorumMember& chief) const override {
+    const quorum::Configuration& voters = chief.elector->members();
+    const auto left = std::count_if(members_.begin(), members_.end(), [&](const QuorumMember& m) {
+      return &m != &chief && m.up && m.elector->takes_part() && voters.has(m.id);
+    });
+    return static_cast<std::size_t>(left) >= quorum::majority_of(voters.voters.size());
+  }
+  std::string state_of(const QuorumMember& m) const override {
+    const quorum::QuorumElector& elector = *m.elector;
+    const quorum::Configuration& voters = elector.members();
+    std::string text = std::string("is a ") + to_string(elector.role());
+    if (elector.active()) text += ", active";
+    if (!elector.takes_part()) text += ", takes no part";
+    text += ", in term " + std::to_string(elector.term().value()) + ", voted for " +
+            std::to_string(elector.record().vote.value()) + "; voters of term " +
+            std::to_string(voters.stamp.term.value()) + "/" + std::to_string(voters.stamp.number) + ":";
+    for (const MemberId id : voters.voters) text += " " + std::to_string(id.value());
+    if (voters.joint()) text += ", to be:";
+    for (const MemberId id : voters.next) text += " " + std::to_string(id.value());
+    return text;
+  }
+
+  // --- what is measured
+  void start_all() {
+    for (QuorumMember& m : members_) {
+      start(m);
+      deliver(m, quorum::Synced{});
+    }
+  }
+  QuorumCalm stress(Duration time) {
+    start_all();
+    expect_leader_that_stays();
+    QuorumCalm calm;
+    const QuorumMember* chief = leader();
+    const uint32_t terms = checker_.terms();
+    std::vector<QuorumMember*> others;
+    for (QuorumMember& m : members_) {
+      if (&m != chief && others.size() < (members_.size() - 1) / 2) others.push_back(&m);
+    }
+    for (const Instant end = now() + time; now() < end && holds();) {
+      for (QuorumMember* m : others) {
+        // As a machine does that gets no processor time: it stands still, reads what has piled up, and suspects others.
+        const Duration still = draw(Duration::millis(16), Duration::seconds(16));
+        after(draw(Duration::zero(), Duration::seconds(4)), [this, m, still, &calm] {
+          if (m->paused) return;
+          ++calm.stalls;
+          pause(*m, false);
+          after(still, [this, m, &calm] {
+            resume(*m);
+            deliver(*m, quorum::LocalHealth{.score = static_cast<uint8_t>(prng().below(9))});
+            for (QuorumMember& other : members_) {
+              if (!chance(0.5)) continue;
+              ++calm.suspicions;
+              deliver(other, quorum::LeaderSuspected{other.elector->leader()});
+            }
+          });
+        });
+      }
+      run_for(Duration::seconds(20));
+    }
+    check(holds(), "in a healthy group everything holds");
+    calm.changes = checker_.terms() - terms;
+    return calm;
+  }
+
+  quorum::QuorumTiming timing_ = quorum::QuorumTiming::lan();
+};
+
+constexpr auto kQuorumFaults = joined(
+    kGroupFaults<QuorumWorld>,
+    std::to_array<Fault<QuorumWorld>>({
+        {8, "the members change", [](QuorumWorld& w) { return w.change_members(); }},
+        {3, "a member is asked to step down",
+         [](QuorumWorld& w) { return w.ask_to_step_down(&w.any(), w.chance(0.5)); }},
+        {3, "the leader is asked to step down", [](QuorumWorld& w) { return w.ask_to_step_down(w.leader(), true); }},
+        {3, "a member is not well", [](QuorumWorld& w) { return w.be_unwell(w.any()); }},
+        {7, "a member suspects its leader", [](QuorumWorld& w) { return w.suspect(w.any()); }},
+    }));
 
 }  // namespace
 
-QuorumWorld::QuorumWorld(uint64_t seed, QuorumMistake mistake, bool trace, Setting setting)
-    : GroupWorld(seed, trace),
-      mistake_(mistake),
-      calm_(setting.calm),
-      worst_drift_(!calm_ && timeline_.prng().chance(0.3) ? 0.1 : 0.01),
-      timing_(timing_for(timeline_.prng(), mistake, worst_drift_, calm_)) {
-  const std::size_t count = setting.members != 0 ? setting.members : 3 + prng().below(prng().chance(0.3) ? 7 : 3);
-  members_.reserve(count + kSpareAndTwin);
-  keeps_old_ = !calm_;
-  const bool wide = timing_.heartbeat > Duration::millis(100);
-  network_.emplace(timeline_, members_.capacity(), wide ? Duration::millis(5) : Duration::micros(50),
-                   wide ? Duration::millis(60) : Duration::millis(1));
-  const WorkMistakes mistakes{.counts_from_answer = is(QuorumMistake::kCountsFromAnswer),
-                              .keeps_leading_unrenewed = is(QuorumMistake::kKeepsLeadingUnrenewed),
-                              .outlives_term = is(QuorumMistake::kWorkOutlivesTerm),
-                              .permits_while_acting = is(QuorumMistake::kPermitsWhileActing),
-                              .forgets_fence = is(QuorumMistake::kResourceForgetsFence)};
-  Host& host = *this;
-  work_.emplace(timeline_, checker_, host, mistakes, timing_.lease, timing_.longest_act(), !calm_);
-  for (std::size_t i = 0; i < count + (calm_ ? 0 : 1); ++i) {
-    QuorumMember& m = members_.emplace_back();
-    m.index = static_cast<uint32_t>(i);
-    m.id = quorum::MemberId(i + 1);
-    m.removed = i == count;
-    m.clock.base_local = Instant::from_ns(prng().between(0, Duration::hours(1).ns()));
-    m.clock.rate = calm_ ? 1 : 1 + (prng().unit() * 2 - 1) * worst_drift_ * 0.99;
-    if (i < count) declared_.push_back(m.id);
-    work_->add(m);
-  }
+WorldRow quorum_world() {
+  return world_row<QuorumWorld, kQuorumMistakes, kQuorumFaults>("quorum", "a group that elects its leader");
 }
 
-// What an election may take beyond its budget: a round or two that fail because two stand at once, the cool-down, and
-// clocks that run slow.
-Duration QuorumWorld::slack() const {
-  const auto members = static_cast<int64_t>(members_.size());
-  const Duration rounds = (timing_.vote_timeout + timing_.step * members * 2) * 3;
-  const Duration order = timing_.step * members;  // of those with a lower priority
-  return Duration::from_seconds_f((rounds + order + timing_.lease * 2).seconds_f() / (1 - worst_drift_));
-}
-
-bool QuorumWorld::run_until_other_leads(quorum::Term after, Instant end) {
-  return run_until(end, [&] {
-    const QuorumMember* now_leads = leader();
-    return now_leads != nullptr && now_leads->elector->term() > after;
-  });
-}
-
-void QuorumWorld::expect_leader_that_stays() {
-  // A member that has just started is quiet for a lease, a leader that has lost its quorum yields for another, and
-  // stale terms are got over in a round each.
-  const Duration at_most = timing_.promise(timing_.lease) * 8 + slack() * 3;
-  const Instant end = now() + at_most;
-  while (leader() == nullptr && now() < end) {
-    if (!run_until(now() + timing_.heartbeat)) return;
-  }
-  if (leader() == nullptr) {
-    return checker_.fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most), now());
-  }
-  if (!run_until(now() + timing_.lease * 6)) return;
-  const uint32_t terms = checker_.terms();
-  if (!run_until(now() + timing_.lease * 10)) return;
-  if (leader() == nullptr) return checker_.fail("I13: nothing is broken any more, and nobody leads", now());
-  if (checker_.terms() != terms) checker_.fail("I13: the leader changed although nothing was broken", now());
-}
-
-void QuorumWorld::expect_hand_over(QuorumRun& run) {
-  QuorumMember* chief = leader();
-  const quorum::Term term = chief->elector->term();
-  work_->forget_last_end();
-  deliver(*chief, quorum::StepDown{"asked to", quorum::kNobody, false, true});
-  const Duration at_most = timing_.lease * 4 + slack();
-  if (!run_until_other_leads(term, now() + at_most)) {
-    return checker_.fail("I13: nobody has taken over after " + format_duration(at_most), now());
-  }
-  run.hand_over = work_->last_elected_world() - work_->last_end_world();
-  run_until(now() + timing_.lease * 3);
-}
-
-void QuorumWorld::expect_takeover(QuorumRun& run) {
-  QuorumMember* chief = leader();
-  if (chief == nullptr) return checker_.fail("I13: the leader is gone although nothing was broken", now());
-  const quorum::Configuration voters = chief->elector->members();
-  const auto enough_are_left = [&] {
-    const auto left = std::count_if(members_.begin(), members_.end(), [&](const QuorumMember& m) {
-      return &m != chief && m.up && m.elector->takes_part() && voters.has(m.id);
-    });
-    return static_cast<std::size_t>(left) >= quorum::majority_of(voters.voters.size());
-  };
-  // Who has lost its record is as good as gone already.
-  if (!enough_are_left()) return;
-  const quorum::Term term = chief->elector->term();
-  const auto sum = quorum::budget_of(timing_, {declared_.size() + 1, network_->usually_slowest() * 2, timing_.step});
-  const Duration budget = Duration::from_seconds_f(sum.crash_worst.total.seconds_f() / (1 - worst_drift_));
-  const Instant crashed = now();
-  crash(*chief, true);
-  if (!run_until_other_leads(term, now() + budget + slack())) {
-    // What is left of two processes under one id may be the one that others take for the past one: it is silenced once
-    // it meets them.
-    if (clones_ > 0 && !enough_are_left()) return;
-    return checker_.fail("I13: no takeover within " + format_duration(budget + slack()), now());
-  }
-  run.takeover = now() - crashed;
-}
-
-QuorumRun QuorumWorld::live() {
-  kills_voters_ = prng().chance(0.2);
-  if (prng().chance(0.2)) {
-    for (QuorumMember& m : members_) {
-      m.disk.set_slow(timing_.step * 4);
-      m.disk.set_failing(0.2);
-    }
-  }
-  for (std::size_t i = 0; i < declared_.size(); ++i) {
-    timeline_.after(draw(Duration::zero(), timing_.lease), [this, i] { start(members_[i]); });
-  }
-  const auto faults = static_cast<int>(prng().between(kFaultsMin, kFaultsMax));
-  Duration after = timing_.lease;
-  for (int i = 0; i < faults; ++i) {
-    after += draw(Duration::zero(), timing_.lease * 3);
-    timeline_.after(after, [this] { something_goes_wrong(); });
-  }
-  QuorumRun run;
-  if (run_until(now() + after + timing_.lease)) {
-    make_whole();
-    // What is still scheduled to break or mend has happened after seven leases.
-    if (run_until(now() + timing_.lease * 7)) {
-      make_whole();
-      expect_leader_that_stays();
-      if (checker_.violation().empty()) expect_hand_over(run);
-      if (checker_.violation().empty()) expect_takeover(run);
-    }
-  }
-  if (!checker_.violation().empty()) tell_states();
-  run.violation = checker_.violation();
-  run.fingerprint = timeline_.fingerprint();
-  run.members = static_cast<uint32_t>(declared_.size());
-  run.terms = checker_.terms();
-  run.events = events_;
-  run.refused_acts = work_->refused_acts();
-  run.lived = now() - Instant();
-  run.trace = std::move(trace_);
-  return run;
-}
-
-// --- what is measured ------------------------------------------------------------------------------------------------
-
-QuorumTakeover QuorumWorld::take_over() {
-  for (QuorumMember& m : members_) {
-    start(m);
-    deliver(m, quorum::Synced{});
-  }
-  QuorumRun run;
-  expect_leader_that_stays();
-  // At any part of a heartbeat's interval.
-  run_until(now() + draw(Duration::zero(), timing_.heartbeat * 10));
-  expect_hand_over(run);
-  run_until(now() + draw(Duration::zero(), timing_.heartbeat * 10));
-  expect_takeover(run);
-  check(checker_.violation().empty(), "in a healthy group everything holds");
-  return {run.takeover, run.hand_over};
-}
-
-QuorumCalm QuorumWorld::stress(Duration time) {
-  for (QuorumMember& m : members_) {
-    start(m);
-    deliver(m, quorum::Synced{});
-  }
-  expect_leader_that_stays();
-  QuorumCalm calm;
-  QuorumMember* chief = leader();
-  const uint32_t terms = checker_.terms();
-  const std::size_t stressed = (members_.size() - 1) / 2;
-  std::vector<QuorumMember*> others;
-  for (QuorumMember& m : members_) {
-    if (&m != chief && others.size() < stressed) others.push_back(&m);
-  }
-  const Instant end = now() + time;
-  while (now() < end && checker_.violation().empty()) {
-    for (QuorumMember* m : others) {
-      // As a machine does that gets no processor time: it stands still, reads what has piled up, and suspects others.
-      const Duration still = draw(Duration::millis(16), Duration::seconds(16));
-      timeline_.after(draw(Duration::zero(), Duration::seconds(4)), [this, m, still, &calm] {
-        if (m->paused) return;
-        ++calm.stalls;
-        pause(*m, false);
-        timeline_.after(still, [this, m, &calm] {
-          resume(*m);
-          quorum::LocalHealth health;
-          health.score = static_cast<uint8_t>(prng().below(9));
-          deliver(*m, health);
-          for (QuorumMember& other : members_) {
-            if (!prng().chance(0.5)) continue;
-            ++calm.suspicions;
-            deliver(other, quorum::LeaderSuspected{other.elector->leader()});
-          }
-        });
-      });
-    }
-    run_until(now() + Duration::seconds(20));
-  }
-  check(checker_.violation().empty(), "in a healthy group everything holds");
-  calm.changes = checker_.terms() - terms;
-  return calm;
-}
-
-QuorumTakeover measure_takeover(uint64_t seed, std::size_t members) {
-  return QuorumWorld(seed, QuorumMistake::kNone, false, {members, true}).take_over();
+Takeover measure_takeover(uint64_t seed, std::size_t members) {
+  QuorumWorld world({.seed = seed}, {members, true});
+  world.start_all();
+  return world.take_over(quorum::QuorumTiming::lan().heartbeat * 10, Duration::zero());
 }
 
 QuorumCalm live_under_stress(uint64_t seed, Duration time) {
-  return QuorumWorld(seed, QuorumMistake::kNone, false, {5, true}).stress(time);
-}
-
-QuorumRun live_quorum(uint64_t seed, QuorumMistake mistake, bool trace) {
-  return QuorumWorld(seed, mistake, trace, {}).live();
+  return QuorumWorld({.seed = seed}, {5, true}).stress(time);
 }
 
 }  // namespace bellwether::sim

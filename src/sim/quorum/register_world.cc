@@ -1,206 +1,366 @@
 #include "sim/quorum/register_world.h"
 
-#include <algorithm>
-#include <utility>
+#include <map>
+#include <variant>
 
+#include "base/check.h"
 #include "base/probe.h"
-#include "base/units.h"
-#include "sim/quorum/register_run.h"
+#include "register/acceptor.h"
+#include "register/owner.h"
+#include "sim/group/group_network.h"
+#include "sim/group/kernel_world.h"
+#include "sim/group/record_disk.h"
 
 namespace bellwether::sim {
+namespace {
 
-using dispatch::MemberId;
-using dispatch::Place;
+using registers::Place;
 
-std::string_view to_string(RegisterMistake mistake) {
-  switch (mistake) {
-    case RegisterMistake::kNone: return "none";
-    case RegisterMistake::kPromiseForgotten: return "promise-forgotten";
-    case RegisterMistake::kAnswerBeforeDurable: return "answer-before-durable";
-    case RegisterMistake::kDiskErrorIgnored: return "disk-error-ignored";
-    case RegisterMistake::kLiveMajority: return "live-majority";
-    case RegisterMistake::kNoMarginForDrift: return "no-margin-for-drift";
-    case RegisterMistake::kLeaseForgotten: return "lease-forgotten";
-    case RegisterMistake::kReadsUnconfirmed: return "reads-unconfirmed";
-    case RegisterMistake::kNewestNotLearnt: return "newest-not-learnt";
+constexpr auto kRegisterMistakes = std::to_array<Mistake>({
+    {"promise-forgotten", "an acceptor comes back without what it had promised"},
+    {"answer-before-durable", "an answer leaves before it is on the disk"},
+    {"disk-error-ignored", "a write that failed counts as done"},
+    {"live-majority", "a majority of those that are up"},
+    {"no-margin-for-drift", "clocks are taken to run alike"},
+    {"lease-forgotten", "after a restart the job is given to anybody at once"},
+    {"reads-unconfirmed", "who owned the job once reads what it knows of it without asking anybody"},
+    {"newest-not-learnt", "an owner begins with what it knew itself"},
+});
+
+std::string show_place(Place place) { return std::to_string(place.fence.value()) + "." + std::to_string(place.write); }
+
+// The history of one register, checked as it happens. A register with one owner at a time has a known order of writes:
+// that of their places. What is left to check is that this order agrees with the time of the world.
+class RegisterChecker {
+ public:
+  // What was known to have taken effect when an operation was asked for.
+  struct Floor {
+    Place place;
+    Place origin;  // where the value was first written
+  };
+  explicit RegisterChecker(FaultyWorld& world) : world_(world) {}
+  Floor floor() const { return floor_; }
+
+  // A user's value goes out at a place; the adoption of an older one says the older one's.
+  void attempted(Place place, const std::string& value) {
+    const auto [known, first] = values_.try_emplace(place, value);
+    if (!first && known->second != value) world_.fail("two values at " + show_place(place));
+    if (!value.empty()) origins_.try_emplace(value, place);
   }
-  return "?";
-}
-
-RegisterWorld::RegisterWorld(uint64_t seed, RegisterMistake mistake, bool trace)
-    : mistake_(mistake),
-      tracing_(trace),
-      timeline_(seed),
-      worst_drift_(timeline_.prng().chance(0.3) ? 0.1 : 0.01),
-      lease_(Duration::seconds(timeline_.prng().chance(0.5) ? 3 : 30)),
-      nodes_(3 + 2 * prng().below(prng().chance(0.3) ? 4 : 2)),
-      cut_(nodes_.size() * nodes_.size()) {
-  for (std::size_t i = 0; i < nodes_.size(); ++i) {
-    Node& n = nodes_[i];
-    n.index = static_cast<uint32_t>(i);
-    n.id = MemberId(i + 1);
-    n.clock.base_local = Instant::from_ns(prng().between(0, Duration::hours(1).ns()));
-    n.clock.rate = 1 + (prng().unit() * 2 - 1) * worst_drift_ * 0.99;
+  // A write, read or take-over that was asked for at `from` has been answered with this place and value.
+  void done(const std::string& what, bool is_write, const Floor& from, Place place, const std::string& value) {
+    const auto known = values_.find(place);
+    if (known == values_.end() || known->second != value) {
+      return world_.fail(what + " at " + show_place(place) + " has a value that was never written there");
+    }
+    const auto found = origins_.find(value);
+    const Place origin = found == origins_.end() ? Place() : found->second;
+    if (place < from.place || (is_write && place == from.place)) {
+      world_.fail(what + " at " + show_place(place) + " although " + show_place(from.place) +
+                  " was done before it was asked for");
+    }
+    if (origin < from.origin) {
+      world_.fail(what + " gives the value of " + show_place(origin) + " although that of " + show_place(from.origin) +
+                  " was done before it was asked for");
+    }
+    floor_.place = std::max(floor_.place, place);
+    floor_.origin = std::max(floor_.origin, origin);
   }
-}
+  // I1: a fence has one owner.
+  void taken(uint32_t who, registers::JobFence fence) {
+    const bool first = fences_.try_emplace(fence.value(), who).second;
+    if (!first) world_.fail("I1: a second owner under fence " + std::to_string(fence.value()));
+  }
 
-void RegisterWorld::say(const Node& n, const std::string& text) {
-  if (!tracing_) return;
-  trace_ += format_duration(now() - Instant()) + "  n" + std::to_string(n.id.value()) + "." + std::to_string(n.life) +
-            "  " + text + "\n";
-}
+ private:
+  FaultyWorld& world_;
+  std::map<Place, std::string> values_;
+  std::map<std::string, Place> origins_;
+  std::map<uint64_t, uint32_t> fences_;
+  Floor floor_;
+};
 
-RegisterWorld::Node* RegisterWorld::of(MemberId id) {
-  return id.value() == 0 || id.value() > nodes_.size() ? nullptr : &nodes_[id.value() - 1];
-}
+// One node: an acceptor with its disk, and one who wants to own the job.
+struct RegisterNode : GroupMember {
+  struct Operation {
+    bool write = false;
+    std::string value;
+    RegisterChecker::Floor floor;
+  };
+  registers::MemberId id;
+  std::optional<registers::JobAcceptor> acceptor;
+  std::optional<registers::JobOwner> owner;
+  std::vector<std::variant<registers::OwnerEvent, registers::AcceptorEvent>> missed;
+  RecordDisk<registers::KeepJob> disk;
+  RegisterChecker::Floor take_floor;
+  std::map<uint64_t, Operation> operations;
+  std::string known_value;  // that this node wrote or read last
+  Place known_place;
+};
 
-// --- nodes -----------------------------------------------------------------------------------------------------------
+struct RegisterKernel {
+  using Member = RegisterNode;
+  using Event = std::variant<registers::OwnerEvent, registers::AcceptorEvent>;
+  static Event tick() { return registers::OwnerEvent(registers::JobTick{}); }
+};
 
-void RegisterWorld::start(Node& n) {
-  if (n.up) return;
-  n.up = true;
-  n.paused = false;
-  ++n.life;
-  say(n, "starts");
-  const double drift = is(RegisterMistake::kNoMarginForDrift) ? 0 : worst_drift_;
-  if (is(RegisterMistake::kPromiseForgotten)) n.disk.clear();
-  n.acceptor.emplace(dispatch::JobAcceptorConfig{.drift = drift});
-  to_acceptor(n, dispatch::AcceptorStart{true, n.disk});
-  if (is(RegisterMistake::kLeaseForgotten)) n.clock.base_local += lease_ * 2;
-  dispatch::JobOwnerConfig config;
-  config.key = "job";
-  config.self = n.id;
-  for (const Node& peer : nodes_) {
-    if (!is(RegisterMistake::kLiveMajority) || &peer == &n ||
-        (peer.up && cut_[n.index * nodes_.size() + peer.index] == 0)) {
-      config.peers.push_back(peer.id);
+struct RegisterWorld final : KernelWorld<RegisterKernel> {
+  explicit RegisterWorld(const RunSettings& settings) : KernelWorld(settings) {
+    if (chance(0.3)) worst_drift_ = 0.1;
+    lease_ = Duration::seconds(chance(0.5) ? 3 : 30);
+    members_.resize(3 + 2 * prng().below(chance(0.3) ? 4 : 2));
+    network_.emplace(timeline_, members_.size(), Duration::micros(50), Duration::millis(2));
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      RegisterNode& n = members_[i];
+      n.index = static_cast<uint32_t>(i);
+      n.id = registers::MemberId(i + 1);
+      n.clock.base_local = Instant::from_ns(prng().between(0, Duration::hours(1).ns()));
+      n.clock.rate = drawn_rate();
     }
   }
-  config.lease = lease_;
-  config.renew_every = lease_ / 3;
-  config.retry = lease_ / 30;
-  config.drift = drift;
-  n.owner.emplace(std::move(config), prng().next());
-  n.take_floor = checker_.floor();
-  to_owner(n, dispatch::TakeJob{});
-  use(n, n.life);
-}
-
-void RegisterWorld::crash(Node& n) {
-  if (!n.up) return;
-  say(n, "crashes");
-  n.up = n.paused = false;
-  ++n.wake_number;
-  n.missed.clear();
-  n.operations.clear();
-}
-
-void RegisterWorld::to_owner(Node& n, const dispatch::OwnerEvent& event) {
-  if (!n.up) return;
-  if (n.paused) {
-    if (n.missed.size() < 256) n.missed.push_back({event, std::nullopt});
-    return;
+  bool is(MistakeIn<kRegisterMistakes> mistake) const { return makes(mistake.number); }
+  RegisterNode* of(registers::MemberId id) {
+    return id.value() == 0 || id.value() > members_.size() ? nullptr : &members_[id.value() - 1];
   }
-  ++run_.events;
-  dispatch::OwnerEffects effects;
-  n.owner->step(n.clock.local(now()), event, effects);
-  for (const dispatch::OwnerEffect& effect : effects) carry_out(n, effect);
-  const uint64_t number = ++n.wake_number;
-  const Instant wake = n.owner->wake();
-  if (wake == Instant::never()) return;
-  timeline_.after(std::max(n.clock.world_at(wake), now()) - now(), [this, &n, number] {
-    if (n.up && number == n.wake_number) to_owner(n, dispatch::JobTick{});
-  });
-}
 
-void RegisterWorld::to_acceptor(Node& n, const dispatch::AcceptorEvent& event) {
-  if (!n.up) return;
-  if (n.paused) {
-    if (n.missed.size() < 256) n.missed.push_back({std::nullopt, event});
-    return;
+  // --- nodes
+  void start(RegisterNode& n) {
+    if (n.up) return;
+    begin_life(n);
+    const double drift = is("no-margin-for-drift") ? 0 : worst_drift_;
+    if (is("promise-forgotten")) n.disk.lose();
+    n.acceptor.emplace(registers::JobAcceptorConfig{.drift = drift});
+    std::vector<registers::JobRecord> kept;
+    if (!n.disk.empty()) kept.push_back(n.disk.newest().record);
+    deliver(n, registers::AcceptorEvent(registers::AcceptorStart{true, std::move(kept)}));
+    if (is("lease-forgotten")) n.clock.base_local += lease_ * 2;
+    registers::JobOwnerConfig config;
+    config.key = "job";
+    config.self = n.id;
+    for (const RegisterNode& peer : members_) {
+      if (!is("live-majority") || &peer == &n || (peer.up && network_->is_open(n.index, peer.index))) {
+        config.peers.push_back(peer.id);
+      }
+    }
+    config.lease = lease_;
+    config.renew_every = lease_ / 3;
+    config.retry = lease_ / 30;
+    config.drift = drift;
+    n.owner.emplace(std::move(config), prng().next());
+    n.take_floor = checker_.floor();
+    to_owner(n, registers::TakeJob{});
+    use(n, n.life);
   }
-  ++run_.events;
-  dispatch::AcceptorEffects effects;
-  n.acceptor->step(n.clock.local(now()), event, effects);
-  for (const dispatch::AcceptorEffect& effect : effects) carry_out(n, effect);
-}
+  bool crash(RegisterNode& n) {
+    if (!end_life(n, false)) return false;
+    n.operations.clear();
+    after(draw(Duration::millis(1), lease_), [this, &n] { start(n); });
+    return true;
+  }
+  void to_owner(RegisterNode& n, const registers::OwnerEvent& event) { deliver(n, event); }
+  bool leads(const RegisterNode& n) const override { return n.owner && n.owner->owns(n.clock.local(now())); }
 
-void RegisterWorld::carry_out(Node& n, const dispatch::OwnerEffect& effect) {
-  if (const auto* sending = std::get_if<dispatch::SendAsk>(&effect)) {
-    ask(n, *sending);
-  } else if (const auto* got = std::get_if<dispatch::JobTaken>(&effect)) {
-    taken(n, *got);
-  } else if (std::holds_alternative<dispatch::JobRenewed>(effect)) {
+  void step(RegisterNode& n, const RegisterKernel::Event& event) override {
+    ++events_;
+    const auto carry_out = [&](const auto& effects) {
+      for (const auto& effect : effects) {
+        std::visit(
+            [&](const auto& one) {
+              expect_evidence(one);
+              on(n, one);
+            },
+            effect);
+      }
+    };
+    if (const auto* to_acceptor = std::get_if<registers::AcceptorEvent>(&event)) {
+      registers::AcceptorEffects effects;
+      n.acceptor->step(n.clock.local(now()), *to_acceptor, effects);
+      return carry_out(effects);
+    }
+    registers::OwnerEffects effects;
+    n.owner->step(n.clock.local(now()), std::get<registers::OwnerEvent>(event), effects);
+    carry_out(effects);
+    set_wake(n, n.owner->wake());
+  }
+
+  // --- the owner
+  void on(RegisterNode& from, const registers::SendAsk& sending) {
+    if (const auto* accept = std::get_if<registers::Accept>(&sending.ask.body)) {
+      checker_.attempted({sending.ask.claim.fence, accept->write}, accept->value);
+    }
+    send(from, *of(sending.to), registers::AcceptorEvent(registers::Asked{from.id, sending.ask}));
+  }
+  void on(RegisterNode& n, const registers::JobTaken& taken) {
+    if (tracing()) {
+      say(n, "owns the job, fence " + std::to_string(taken.fence.value()) + ", value '" + taken.value + "'");
+    }
+    ++owners_;
+    timeline_.record(taken.fence.value() * 64 + n.index);
+    checker_.taken(n.index, taken.fence);
+    checker_.done("a take-over", false, n.take_floor, taken.place, taken.value);
+    n.known_place = taken.place;
+    n.known_value = taken.value;
     expect_sole_owner(n);
-  } else if (const auto* written = std::get_if<dispatch::JobWritten>(&effect)) {
-    const auto operation = n.operations.find(written->ticket);
-    if (operation != n.operations.end()) finished(n, written->ticket, written->place, operation->second.value);
-  } else if (const auto* read = std::get_if<dispatch::JobRead>(&effect)) {
-    finished(n, read->ticket, read->place, read->value);
-  } else if (const auto* failed = std::get_if<dispatch::JobFailed>(&effect)) {
-    n.operations.erase(failed->ticket);
-  } else if (const auto* lost = std::get_if<dispatch::JobLost>(&effect)) {
-    say(n, "loses fence " + std::to_string(lost->fence.value()) + ": " + lost->why);
-    if (lost->why.empty()) checker_.fail("I17: a decision without evidence", now());
+  }
+  void on(RegisterNode& n, const registers::JobRenewed&) { expect_sole_owner(n); }
+  void on(RegisterNode& n, const registers::JobWritten& written) {
+    const auto operation = n.operations.find(written.ticket);
+    if (operation != n.operations.end()) finished(n, written.ticket, written.place, operation->second.value);
+  }
+  void on(RegisterNode& n, const registers::JobRead& read) { finished(n, read.ticket, read.place, read.value); }
+  void on(RegisterNode& n, const registers::JobFailed& failed) { n.operations.erase(failed.ticket); }
+  void on(RegisterNode& n, const registers::JobLost& lost) {
+    say(n, "loses fence " + std::to_string(lost.fence.value()) + ": " + lost.why);
     n.take_floor = checker_.floor();
   }
-}
-
-void RegisterWorld::taken(Node& n, const dispatch::JobTaken& taken) {
-  say(n, "owns the job, fence " + std::to_string(taken.fence.value()) + ", value '" + taken.value + "'");
-  ++run_.owners;
-  timeline_.record(taken.fence.value() * 64 + n.index);
-  checker_.taken(n.index, taken.fence, now());
-  checker_.done("a take-over", false, n.take_floor, taken.place, taken.value, now());
-  n.known_place = taken.place;
-  n.known_value = taken.value;
-  expect_sole_owner(n);
-}
-
-void RegisterWorld::finished(Node& n, uint64_t ticket, Place place, const std::string& value) {
-  const auto operation = n.operations.find(ticket);
-  if (operation == n.operations.end()) return;
-  const bool write = operation->second.write;
-  ++(write ? run_.writes : run_.reads);
-  checker_.done(write ? "a write" : "a read", write, operation->second.floor, place, value, now());
-  n.known_place = place;
-  n.known_value = value;
-  n.operations.erase(operation);
-}
-
-void RegisterWorld::expect_sole_owner(const Node& n) {
-  for (const Node& other : nodes_) {
-    if (&other == &n || !other.up || !other.owner->owns(other.clock.local(now()))) continue;
-    checker_.fail("I2: nodes " + std::to_string(n.id.value()) + " and " + std::to_string(other.id.value()) +
-                      " hold the job at once",
-                  now());
+  void on(RegisterNode&, const registers::JobBusy&) {}
+  void finished(RegisterNode& n, uint64_t ticket, Place place, const std::string& value) {
+    const auto operation = n.operations.find(ticket);
+    if (operation == n.operations.end()) return;
+    const bool write = operation->second.write;
+    ++(write ? writes_ : reads_);
+    checker_.done(write ? "a write" : "a read", write, operation->second.floor, place, value);
+    n.known_place = place;
+    n.known_value = value;
+    n.operations.erase(operation);
   }
-}
+  void expect_sole_owner(const RegisterNode& n) {
+    for (const RegisterNode& other : members_) {
+      if (&other == &n || !other.up || !leads(other)) continue;
+      fail("I2: nodes " + std::to_string(n.id.value()) + " and " + std::to_string(other.id.value()) +
+           " hold the job at once");
+    }
+  }
+  // What whoever owns the job does with it.
+  void use(RegisterNode& n, uint32_t life) {
+    if (!n.up || n.life != life) return;
+    if (!n.paused && leads(n)) {
+      const uint64_t ticket = ++ticket_;
+      if (chance(0.5)) {
+        const std::string value = "w" + std::to_string(ticket);
+        n.operations[ticket] = {true, value, checker_.floor()};
+        to_owner(n, registers::WriteJob{ticket, value});
+      } else {
+        n.operations[ticket] = {false, {}, checker_.floor()};
+        to_owner(n, registers::ReadJob{ticket});
+      }
+      if (prng().below(64) == 0) {
+        to_owner(n, registers::GiveJobBack{});
+        n.take_floor = checker_.floor();
+        to_owner(n, registers::TakeJob{});
+      }
+    }
+    if (is("reads-unconfirmed") && n.known_place != Place()) {
+      n.operations[++ticket_] = {false, {}, checker_.floor()};
+      finished(n, ticket_, n.known_place, n.known_value);
+    }
+    after(draw(Duration::millis(1), lease_ / 6), [this, &n, life] { use(n, life); });
+  }
 
-// What whoever owns the job does with it.
-void RegisterWorld::use(Node& n, uint32_t life) {
-  if (!n.up || n.life != life) return;
-  if (!n.paused && n.owner->owns(n.clock.local(now()))) {
-    const uint64_t ticket = ++ticket_;
-    if (prng().chance(0.5)) {
-      const std::string value = "w" + std::to_string(ticket);
-      n.operations[ticket] = {true, value, checker_.floor()};
-      to_owner(n, dispatch::WriteJob{ticket, value});
+  // --- the acceptor, its wire and its disk
+  void on(RegisterNode& from, const registers::Reply& reply) {
+    registers::Answer answer = reply.answer;
+    if (is("newest-not-learnt")) {
+      answer.accepted = {};
+      answer.value.clear();
+    }
+    send(from, *of(reply.to), registers::OwnerEvent(registers::JobAnswered{from.id, std::move(answer)}));
+  }
+  void on(RegisterNode& from, const registers::TellFreed& freed) {
+    send(from, *of(freed.to), registers::OwnerEvent(registers::JobFreed{}));
+  }
+  void on(RegisterNode&, const registers::DropJob&) { check(false, "nobody drops the job"); }
+  void on(RegisterNode& n, const registers::KeepJob& wanted) {
+    if (is("answer-before-durable")) {
+      after(Duration::micros(1), [this, &n, life = n.life, number = wanted.number] {
+        if (n.life == life) deliver(n, registers::AcceptorEvent(registers::JobKept{number, true}));
+      });
+    }
+    const Duration usually = draw(Duration::micros(100), Duration::millis(5));
+    n.disk.write(timeline_, wanted, usually, [this, &n](const registers::KeepJob& written, bool ok) {
+      if (!ok) BW_PROBE("register world: a disk fails");
+      deliver(n, registers::AcceptorEvent(registers::JobKept{written.number, ok || is("disk-error-ignored")}));
+    });
+  }
+  void send(const RegisterNode& from, RegisterNode& to, RegisterKernel::Event event) {
+    network_->send(from.index, to.index, [this, &to, event = std::move(event)] { deliver(to, event); });
+  }
+
+  // --- faults
+  void break_network(void (GroupNetwork::*strike)(const GroupNetwork::Extent&)) {
+    ((*network_).*
+     strike)({static_cast<uint32_t>(members_.size()), draw(lease_ / 8, lease_ * 2), lease_ / 30, lease_ / 2});
+  }
+  bool crash_all() {
+    for (RegisterNode& one : members_) crash(one);
+    return true;
+  }
+  bool break_disk(RegisterNode& n) {
+    if (chance(0.5)) {
+      n.disk.set_failing(prng().unit());
     } else {
-      n.operations[ticket] = {false, {}, checker_.floor()};
-      to_owner(n, dispatch::ReadJob{ticket});
+      n.disk.set_slow(lease_);
     }
-    if (prng().below(64) == 0) {
-      to_owner(n, dispatch::GiveJobBack{});
-      n.take_floor = checker_.floor();
-      to_owner(n, dispatch::TakeJob{});
+    after(draw(lease_ / 8, lease_ * 2), [&n] { n.disk.mend(); });
+    return true;
+  }
+  void make_whole() override {
+    network_->mend();
+    for (RegisterNode& n : members_) {
+      n.disk.mend();
+      resume(n);
+      start(n);
     }
   }
-  if (is(RegisterMistake::kReadsUnconfirmed) && n.known_place != Place()) {
-    n.operations[++ticket_] = {false, {}, checker_.floor()};
-    finished(n, ticket_, n.known_place, n.known_value);
+
+  // --- phases
+  Pace pace() const override {
+    return {
+        .least_faults = 4, .most_faults = 32, .before = lease_ / 2, .gap = lease_, .after = lease_ * 3, .rest = lease_};
   }
-  timeline_.after(draw(Duration::millis(1), lease_ / 6), [this, &n, life] { use(n, life); });
+  void begin() override {
+    for (RegisterNode& n : members_) {
+      after(draw(Duration::zero(), lease_ / 4), [this, &n] { start(n); });
+    }
+  }
+  void expect_recovery() override {
+    const Duration at_most = lease_ * 5;
+    run_until(now() + at_most, [this] { return leader() != nullptr; });
+    if (!holds()) return;
+    if (leader() == nullptr) {
+      return fail("I13: nothing is broken any more, and nobody owns the job after " + format_duration(at_most));
+    }
+    const uint64_t writes = writes_;
+    if (run_for(lease_ * 3) && writes_ == writes) fail("I13: nothing is broken any more, and nothing is written");
+  }
+  std::vector<Run::Count> counts() const override {
+    return {{"owners", owners_}, {"writes", writes_}, {"reads", reads_}};
+  }
+
+  Duration lease_;
+  std::optional<GroupNetwork> network_;
+  RegisterChecker checker_{*this};
+  uint64_t ticket_ = 0;
+  uint64_t owners_ = 0;
+  uint64_t writes_ = 0;
+  uint64_t reads_ = 0;
+};
+
+constexpr auto kRegisterFaults =
+    joined(kNetworkFaultsOf<RegisterWorld>,
+           std::to_array<Fault<RegisterWorld>>({
+               {12, "a node crashes", [](RegisterWorld& w) { return w.crash(w.any()); }},
+               {6, "everybody crashes: the power fails", [](RegisterWorld& w) { return w.crash_all(); }},
+               {6, "a node stands still",
+                [](RegisterWorld& w) { return w.pause_for(w.any(), false, w.draw(w.lease_ / 8, w.lease_ * 2)); }},
+               {6, "a disk is slow or fails", [](RegisterWorld& w) { return w.break_disk(w.any()); }},
+               {6, "a clock runs at another rate", [](RegisterWorld& w) { return w.let_clock_drift(w.any()); }},
+           }));
+
+}  // namespace
+
+WorldRow register_world() {
+  return world_row<RegisterWorld, kRegisterMistakes, kRegisterFaults>("register", "the register of a job");
 }
 
 }  // namespace bellwether::sim

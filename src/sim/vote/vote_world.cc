@@ -1,215 +1,391 @@
 #include "sim/vote/vote_world.h"
 
-#include <algorithm>
-
-#include "base/check.h"
-#include "sim/vote/vote_run.h"
+#include "election/vote/vote_elector.h"
+#include "sim/group/elected_group.h"
 
 namespace bellwether::sim {
 namespace {
 
-constexpr int kFaultsMin = 4;
-constexpr int kFaultsMax = 32;
-constexpr std::size_t kTwin = 1;
+using vote::NodeId;
+
+constexpr auto kVoteMistakes =
+    joined(kGroupMistakes, std::to_array<Mistake>({
+                               {"plurality", "most votes are enough"},
+                               {"signature-unchecked", "anybody can vote as anybody else"},
+                               {"member-votes-twice", "a member tells each candidate that it has its vote"},
+                           }));
+
 constexpr std::size_t kLargest = 100;
 constexpr double kLargeShare = 0.0005;  // of the worlds
 
-vote::VoteTiming timing_for(Prng& prng, VoteMistake mistake, double drift) {
-  auto timing = prng.chance(0.7) ? vote::VoteTiming::lan() : vote::VoteTiming::standard();
-  timing.drift = drift;
-  if (mistake == VoteMistake::kNoMarginForDrift) timing.stop_grace = Duration::zero();
-  return timing;
-}
+struct VoteWorth {
+  vote::Claim claim;  // as it is measured now, without times
+};
+struct VoteMember : ElectedMember<NodeId, vote::VoteElector, vote::Event, vote::Record>, VoteWorth {
+  Instant started;
+  Duration boast;                      // how much more uptime it claims than it has
+  std::optional<vote::Message> spoke;  // last; for those who would speak in its name
+};
 
-std::size_t count_for(Prng& prng) {
-  if (prng.chance(kLargeShare)) return 10 + prng.below(kLargest - 9);
-  return 3 + prng.below(prng.chance(0.3) ? 7 : 3);
-}
+struct VoteKernel {
+  using Member = VoteMember;
+  using Copied = VoteWorth;
+  using Event = vote::Event;
+  using Received = vote::Received;
+  using Persist = vote::Persist;
+  using Persisted = vote::Persisted;
+  using Message = vote::Message;
+  using Record = vote::Record;
+  static constexpr const auto& kMistakes = kVoteMistakes;
+  static Event tick() { return vote::Tick{}; }
+};
+
+struct VoteSetting : GroupSetting {
+  vote::VoteTiming timing = vote::VoteTiming::lan();  // of a calm one
+};
+
+struct VoteWorld final : ElectedGroup<VoteKernel> {
+  explicit VoteWorld(const RunSettings& settings, const VoteSetting& setting = {})
+      : ElectedGroup(settings, setting), timing_(setting.timing), needs_keys_(!calm_ && chance(0.2)) {
+    if (!calm_) {
+      timing_ = chance(0.7) ? vote::VoteTiming::lan() : vote::VoteTiming::standard();
+      timing_.drift = worst_drift_;
+      if (is("no-margin-for-drift")) timing_.stop_grace = Duration::zero();
+    }
+    const std::size_t count = setting.members != 0  ? setting.members
+                              : chance(kLargeShare) ? 10 + prng().below(kLargest - 9)
+                                                    : 3 + prng().below(chance(0.3) ? 7 : 3);
+    set_up({.lease = timing_.heartbeat_timeout,
+            .promise = timing_.promise(),
+            .step = timing_.gather,
+            .sync = timing_.gather / 4,
+            .beat = timing_.heartbeat() / 5,
+            .longest_act = timing_.longest_act(),
+            .settles = timing_.discovery * 2,
+            .wide = timing_.heartbeat_timeout > Duration::seconds(2)},
+           count, 0);
+    for (VoteMember& m : members_) {
+      m.claim.capabilities = {"admin_election"};
+      if (!calm_ && m.index > 1 && chance(0.2)) m.claim.capabilities = {"semantic_analysis"};  // it does not stand
+      m.claim.resources = {calm_ ? 0.5 : prng().unit(), 0.5, 0.5, 0.9};
+    }
+  }
+
+  // --- nodes
+  void start(VoteMember& m) override {
+    if (m.up || m.gone) return;
+    begin_life(m);
+    m.started = m.clock.local(now());
+    vote::VoteConfig config;
+    config.self = m.id;
+    config.members = declared_;
+    config.timing = timing_;
+    config.reconstructs_keys = needs_keys_;
+    if (is("plurality")) config.rule = vote::QuorumRule::kPlurality;
+    if (is("no-margin-for-drift")) config.timing.drift = 0;
+    if (is("live-majority")) {
+      std::erase_if(config.members, [&](NodeId id) { return id != m.id && !has_link(m, id); });
+    }
+    vote::Start begin;
+    if (!m.disk.empty()) {
+      begin = {vote::Start::Found::kRecord, m.disk.newest()};
+    } else if (m.lost) {
+      begin.found = is("lost-record-is-new") ? vote::Start::Found::kNew : vote::Start::Found::kUnreadable;
+    }
+    if (is("vote-forgotten")) begin.record.term = std::min(begin.record.term, begin.record.promised);
+    if (is("term-forgotten")) begin.record.term = begin.record.promised = election::Term();
+    // With these, what is forgotten must not be covered by a node that is quiet after its start.
+    const bool not_quiet = is("promise-forgotten") || is("vote-forgotten") || is("vote-before-durable") ||
+                           is("disk-error-ignored") || is("older-disk-unnoticed") || is("term-forgotten");
+    if (not_quiet) begin.record.longest_promise = Duration::zero();
+    // Nobody compares the number of its start.
+    if (is("older-disk-unnoticed") || is("lost-record-is-new")) begin.record.start = m.life;
+    m.elector.emplace(std::move(config), prng().next());
+    measure(m);
+    step(m, begin);
+    keep_measuring(m);
+  }
+  void measure(VoteMember& m) {
+    vote::Claim claim = m.claim;
+    claim.uptime = m.clock.local(now()) - m.started + m.boast;
+    claim.experience = claim.uptime;
+    deliver(m, vote::Measured{std::move(claim)});
+  }
+  void keep_measuring(VoteMember& m) {
+    after(times_.lease, [this, &m, life = m.life] {
+      if (!m.up || m.life != life) return;
+      measure(m);
+      keep_measuring(m);
+    });
+  }
+  void step(VoteMember& m, const vote::Event& event) override {
+    ++events_;
+    const vote::Record before = m.elector->record();
+    vote::Effects effects;
+    m.elector->step(m.clock.local(now()), event, effects);
+    const vote::Record& record = m.elector->record();
+    const bool started = std::holds_alternative<vote::Start>(event);
+    if (!started && (record.term < before.term || record.promised < before.promised) && !record.lost) {
+      fail("I7: a term goes back");
+    }
+    for (const vote::Effect& effect : effects) {
+      std::visit(
+          [&](const auto& one) {
+            expect_evidence(one);
+            on(m, one);
+          },
+          effect);
+    }
+    set_wake(m, m.elector->wake());
+  }
+  bool takes_part(const VoteMember& m) const override { return !m.elector->follows_only(); }
+  election::Term term_of(const VoteMember& m) const override { return m.elector->admin_term(); }
+
+  // --- effects
+  using ElectedGroup::on;
+  void on(VoteMember& from, const vote::Send& sending) { tell(from, sending.message, sending.to); }
+  void on(VoteMember& from, const vote::Broadcast& sending) { tell(from, sending.message, vote::kNobody); }
+  // kNobody: to all.
+  void tell(VoteMember& from, const vote::Message& message, NodeId to) {
+    from.spoke = message;
+    const auto* vote = std::get_if<vote::Vote>(&message.body);
+    if (vote != nullptr) voted(from, vote->term, vote->candidate);
+    const auto* started = std::get_if<vote::ElectionStarted>(&message.body);
+    if (started != nullptr && started->permission) expect_no_acts(from);
+    for (VoteMember& other : members_) {
+      if (&other == &from || (to != vote::kNobody && other.id != to)) continue;
+      if (vote != nullptr && is("signature-unchecked")) forge_vote(from, other, *vote);
+      if (vote != nullptr && is("member-votes-twice") && from.index == 0) {
+        vote::Message second = message;
+        second.body = vote::Vote{vote->term, other.id};
+        send(from, other, second);
+      } else {
+        send(from, other, message);
+      }
+    }
+  }
+  // Somebody tells `to` that all others have voted for it.
+  void forge_vote(const VoteMember& from, VoteMember& to, const vote::Vote& vote) {
+    for (const VoteMember& other : members_) {
+      if (&other == &from || &other == &to || !other.spoke || !chance(0.2)) continue;
+      vote::Message forged = *other.spoke;
+      forged.sequence += 20;
+      forged.body = vote::Vote{vote.term, to.id};
+      after(draw(network_->quickest(), network_->slowest()),
+            [this, &to, forged] { deliver(to, vote::Received{forged}); });
+    }
+  }
+  void on(VoteMember& m, const vote::Elected& elected) {
+    const election::Term term(elected.epoch.value());
+    checker_.elected(m.id.value(), term, {values(declared_)});
+    work_->elected(m, term, elected.ends, m.elector->stopped_by());
+  }
+  // The key of the admin is put together, sooner or later or never.
+  void on(VoteMember& m, const vote::Reconstruct& keys) {
+    if (!keys_are_there_ && chance(0.3)) return;
+    const bool ok = keys_are_there_ || chance(0.5);
+    after(draw(network_->quickest(), keys_are_there_ ? network_->slowest() * 2 : times_.lease),
+          [this, &m, term = keys.term, ok, life = m.life] {
+            if (m.life == life) deliver(m, vote::KeysReady{term, ok, ok ? "" : "too few key shares"});
+          });
+  }
+  void on(VoteMember& m, const vote::AdminChanged& changed) {
+    if (!tracing()) return;
+    say(m, "sees admin " + std::to_string(changed.new_admin.value()) + " in term " +
+               std::to_string(changed.term.value()) + ": " + changed.evidence);
+  }
+  void on(VoteMember& m, const vote::ElectionComplete& over) {
+    if (!tracing()) return;
+    say(m, "election of term " + std::to_string(over.term.value()) + " won by " + std::to_string(over.winner.value()) +
+               ": " + over.why);
+  }
+  void on(VoteMember& m, const vote::StateChanged& state) {
+    if (tracing()) say(m, std::string(to_string(state.to)) + ": " + state.why);
+  }
+  void on(VoteMember& m, const vote::Refused& refused) {
+    if (tracing()) say(m, "does not listen to " + std::to_string(refused.from.value()) + ": " + refused.why);
+  }
+  void on(VoteMember& m, const vote::Denied& denied) {
+    if (tracing()) say(m, "denies: " + denied.why);
+  }
+  void on(VoteMember&, const vote::Conduct&) {}
+  void on(VoteMember&, const vote::Left&) {}
+
+  void work_has_stopped(GroupMember& member) override { deliver(members_[member.index], vote::WorkStopped{}); }
+
+  // --- faults
+  // Fewer than half are lost, and one of those that are left may stand.
+  bool may_be_lost(const VoteMember& m) const override {
+    const bool one_stands = std::any_of(members_.begin(), members_.end(), [&m](const VoteMember& one) {
+      return one.id != m.id && !one.lost && !one.gone && vote::may_stand(one.claim.capabilities);
+    });
+    return one_stands && ElectedGroup::may_be_lost(m);
+  }
+  // The others have heard of its last start. An older record of the same start would be as good as the newest: it is
+  // the same life that goes on.
+  bool is_found_out(const VoteMember& m, const vote::Record& older) const override {
+    return older.start + 1 < m.disk.newest().start;
+  }
+  // One of them is ended, and the other one started anew: it may be silent. Its disk may have become the older one.
+  void end_twin(VoteMember& m, VoteMember& twin) override {
+    crash(m, false);
+    m.gone = true;
+    crash(twin, false);
+    start(twin);
+  }
+  bool call_election(VoteMember* m) {
+    if (m == nullptr || !m->up) return false;
+    deliver(*m, vote::CallElection{chance(0.5)});
+    return true;
+  }
+  bool ask_to_hand_over(VoteMember* m) {
+    if (m == nullptr || !m->up) return false;
+    deliver(*m, vote::Transfer{chance(0.5) ? any().id : vote::kNobody, "asked to"});
+    return true;
+  }
+  bool leave(VoteMember& m) {
+    if (!m.up) return false;
+    deliver(m, vote::Leave{"asked to"});
+    after(draw(times_.lease, times_.lease * 4), [this, &m] {
+      crash(m, false);
+      restart_later(m);
+    });
+    return true;
+  }
+  bool boast(VoteMember& m, Duration by) {
+    m.boast = by;
+    if (m.up) measure(m);
+    return true;
+  }
+  bool change_worth(VoteMember& m) {
+    m.claim.resources = {prng().unit(), prng().unit(), prng().unit(), prng().unit()};
+    if (chance(0.3)) m.claim.capabilities = {"admin_election", "key_reconstruction", "project_manager"};
+    if (m.up) measure(m);
+    return true;
+  }
+  bool hear_of_peer(VoteMember& m) {
+    if (!m.up) return false;
+    deliver(m, vote::PeerMeasured{declared_[prng().below(declared_.size())], prng().unit()});
+    return true;
+  }
+  void made_whole(VoteMember& m) override {
+    keys_are_there_ = true;
+    m.claim.resources = {0.5, 0.5, 0.5, 0.9};
+    boast(m, Duration::zero());
+    for (const NodeId other : declared_) deliver(m, vote::PeerMeasured{other, 0.9});
+  }
+
+  // --- phases
+  void begin() override {
+    keys_are_there_ = !needs_keys_ || chance(0.5);
+    ElectedGroup::begin();
+  }
+  // Rounds that split because voters do not believe the same candidates, which those wait out who do not know it; keys
+  // that are put together, and clocks that run slow.
+  Duration slack() const override {
+    const Duration round = timing_.election + timing_.discovery_backoff * 2;
+    return Duration::from_seconds_f((round * 5 + times_.lease * 2).seconds_f() / (1 - worst_drift_));
+  }
+  // A node that has just started is quiet for a promise, an heir may let others wait, and discovery takes its time.
+  Duration recovers_within() const override {
+    return times_.promise * 4 + timing_.discovery * 4 + timing_.transfer * 2 + slack() * 3;
+  }
+  // What was asked for before may still come.
+  Duration calms_within() const override { return times_.lease * 6 + timing_.transfer * 2 + timing_.discovery * 2; }
+  Duration hands_over_within() const override { return times_.lease * 4 + timing_.transfer + slack(); }
+  Duration crash_budget() const override {
+    return vote::budget_of(timing_, {network_->usually_slowest() * 2, timing_.gather / 4}).crash_worst.total;
+  }
+  vote::Event wish_to_hand_over() const override { return vote::Transfer{vote::kNobody, "asked to"}; }
+  bool has_heir(const VoteMember& chief) const override {
+    return std::any_of(members_.begin(), members_.end(),
+                       [&](const VoteMember& m) { return &m != &chief && m.up && m.elector->stands(); });
+  }
+  bool enough_beside(const VoteMember& chief) const override {
+    const auto voters = std::count_if(members_.begin(), members_.end(), [&](const VoteMember& m) {
+      return &m != &chief && m.up && !m.elector->follows_only();
+    });
+    const bool stands = std::any_of(members_.begin(), members_.end(), [&](const VoteMember& m) {
+      return &m != &chief && m.up && !m.elector->follows_only() && m.elector->stands();
+    });
+    return stands && static_cast<std::size_t>(voters) >= vote::majority_of(declared_.size());
+  }
+  std::string state_of(const VoteMember& m) const override {
+    const vote::VoteElector& elector = *m.elector;
+    std::string text = "is " + std::string(to_string(elector.state()));
+    if (elector.follows_only()) text += ", follows only";
+    if (!elector.stands()) text += ", does not stand";
+    text += ", voted in term " + std::to_string(elector.record().term.value()) + " for " +
+            std::to_string(elector.record().vote.value()) + ", promised to term " +
+            std::to_string(elector.record().promised.value()) + ", knows admin " +
+            std::to_string(elector.admin().value()) + " of term " + std::to_string(elector.admin_term().value());
+    if (const vote::Ballot* ballot = elector.ballot(); ballot != nullptr) {
+      text += "; election of term " + std::to_string(elector.ballot_term().value()) +
+              (elector.ballot_over() ? ", over:" : ":");
+      for (const auto& [id, candidate] : ballot->announcements()) {
+        text += " " + std::to_string(id.value()) + (candidate ? "" : " stands not,");
+        if (!candidate) continue;
+        text += " has " + std::to_string(ballot->votes_for(id)) + (candidate->doubt.empty() ? "," : " (doubted),");
+      }
+    }
+    return text;
+  }
+
+  // --- what is measured
+  void start_all() {
+    for (VoteMember& m : members_) start(m);
+  }
+  uint32_t live_with_noise(Duration time) {
+    start_all();
+    expect_leader_that_stays();
+    const uint32_t terms = checker_.terms();
+    for (const Instant end = now() + time; now() < end && holds();) {
+      // Measurements go up and down, by as much as a busy machine's do within half a minute.
+      for (VoteMember& m : members_) {
+        m.claim.resources = {0.5 + 0.4 * (prng().unit() - 0.5), 0.5, 0.5, 0.9 + 0.1 * (prng().unit() - 0.5)};
+        measure(m);
+      }
+      run_for(times_.lease);
+    }
+    check(holds(), "in a healthy group everything holds");
+    return checker_.terms() - terms;
+  }
+
+  vote::VoteTiming timing_;
+  bool needs_keys_;
+  bool keys_are_there_ = true;
+};
+
+constexpr auto kVoteFaults =
+    joined(kGroupFaults<VoteWorld>,
+           std::to_array<Fault<VoteWorld>>({
+               {3, "an election is called for", [](VoteWorld& w) { return w.call_election(&w.any()); }},
+               {3, "the admin is asked for an election", [](VoteWorld& w) { return w.call_election(w.leader()); }},
+               {3, "a node is asked to hand over", [](VoteWorld& w) { return w.ask_to_hand_over(&w.any()); }},
+               {3, "the admin is asked to hand over", [](VoteWorld& w) { return w.ask_to_hand_over(w.leader()); }},
+               {3, "a node leaves", [](VoteWorld& w) { return w.leave(w.any()); }},
+               {4, "a node claims an uptime that it has not",
+                [](VoteWorld& w) { return w.boast(w.any(), w.draw(Duration::minutes(1), Duration::hours(48))); }},
+               {4, "a node says what its uptime is", [](VoteWorld& w) { return w.boast(w.any(), Duration::zero()); }},
+               {4, "a machine is worth more or less", [](VoteWorld& w) { return w.change_worth(w.any()); }},
+               {4, "a node hears how good a link is", [](VoteWorld& w) { return w.hear_of_peer(w.any()); }},
+           }));
 
 }  // namespace
 
-VoteWorld::VoteWorld(uint64_t seed, VoteMistake mistake, bool trace, Setting setting)
-    : GroupWorld(seed, trace),
-      mistake_(mistake),
-      calm_(setting.calm),
-      worst_drift_(!calm_ && prng().chance(0.3) ? 0.1 : 0.01),
-      timing_(calm_ ? setting.timing : timing_for(prng(), mistake, worst_drift_)),
-      needs_keys_(!calm_ && prng().chance(0.2)) {
-  const std::size_t count = setting.nodes != 0 ? setting.nodes : count_for(prng());
-  members_.reserve(count + kTwin);
-  keeps_old_ = !calm_;
-  const bool wide = lease() > Duration::seconds(2);
-  network_.emplace(timeline_, members_.capacity(), wide ? Duration::millis(5) : Duration::micros(50),
-                   wide ? Duration::millis(60) : Duration::millis(1));
-  const WorkMistakes mistakes{.counts_from_answer = is(VoteMistake::kCountsFromAnswer),
-                              .keeps_leading_unrenewed = is(VoteMistake::kKeepsLeadingUnrenewed),
-                              .outlives_term = is(VoteMistake::kWorkOutlivesTerm),
-                              .permits_while_acting = is(VoteMistake::kPermitsWhileActing),
-                              .forgets_fence = is(VoteMistake::kResourceForgetsFence)};
-  Host& host = *this;
-  work_.emplace(timeline_, checker_, host, mistakes, lease(), timing_.longest_act(), !calm_);
-  for (std::size_t i = 0; i < count; ++i) {
-    VoteMember& m = members_.emplace_back();
-    m.index = static_cast<uint32_t>(i);
-    m.id = vote::NodeId(i + 1);
-    m.clock.base_local = Instant::from_ns(prng().between(0, Duration::hours(1).ns()));
-    m.clock.rate = calm_ ? 1 : 1 + (prng().unit() * 2 - 1) * worst_drift_ * 0.99;
-    m.claim.capabilities = {"admin_election"};
-    if (!calm_ && i > 1 && prng().chance(0.2)) m.claim.capabilities = {"semantic_analysis"};  // it does not stand
-    m.claim.resources = {0.5, 0.5, 0.5, 0.9};
-    if (!calm_) m.claim.resources.cpu_used = prng().unit();
-    declared_.push_back(m.id);
-    work_->add(m);
-  }
+WorldRow vote_world() {
+  return world_row<VoteWorld, kVoteMistakes, kVoteFaults>("vote", "a group that elects its admin by scores");
 }
 
-// What an election may take beyond its budget: rounds that split because voters do not believe the same candidates,
-// which those wait out who do not know it; keys that are put together, and clocks that run slow.
-Duration VoteWorld::slack() const {
-  const Duration round = timing_.election + timing_.discovery_backoff * 2;
-  return Duration::from_seconds_f((round * 5 + lease() * 2).seconds_f() / (1 - worst_drift_));
-}
-
-void VoteWorld::expect_admin_that_stays() {
-  // A node that has just started is quiet for a promise, an heir may let others wait, and discovery takes its time.
-  const Duration at_most = timing_.promise() * 4 + timing_.discovery * 4 + timing_.transfer * 2 + slack() * 3;
-  const Instant end = now() + at_most;
-  run_until(end, [this] { return leader() != nullptr; });
-  if (!checker_.violation().empty()) return;
-  if (leader() == nullptr) {
-    return checker_.fail("I13: nothing is broken any more, and nobody leads after " + format_duration(at_most), now());
-  }
-  // What was asked for before may still come.
-  if (!run_until(now() + lease() * 6 + timing_.transfer * 2 + timing_.discovery * 2)) return;
-  const uint32_t terms = checker_.terms();
-  if (!run_until(now() + lease() * 10)) return;
-  if (leader() == nullptr) return checker_.fail("I13: nothing is broken any more, and nobody leads", now());
-  if (checker_.terms() != terms) checker_.fail("I13: the admin changed although nothing was broken", now());
-}
-
-bool VoteWorld::other_leads(election::Term after) {
-  const VoteMember* chief = leader();
-  return chief != nullptr && chief->elector->admin_term() > after;
-}
-
-// Those that are left can elect one of them.
-bool VoteWorld::enough_beside(const VoteMember& chief) const {
-  std::size_t voters = 0;
-  bool stands = false;
-  for (const VoteMember& m : members_) {
-    if (&m == &chief || !m.up || m.elector->follows_only()) continue;
-    ++voters;
-    stands |= m.elector->stands();
-  }
-  return stands && voters >= vote::majority_of(declared_.size());
-}
-
-void VoteWorld::expect_hand_over() {
-  VoteMember* chief = leader();
-  const bool somebody = std::any_of(members_.begin(), members_.end(),
-                                    [&](const VoteMember& m) { return &m != chief && m.up && m.elector->stands(); });
-  if (!somebody) return;
-  const election::Term term = chief->elector->admin_term();
-  work_->forget_last_end();
-  deliver(*chief, vote::Transfer{vote::kNobody, "asked to"});
-  const Duration at_most = lease() * 4 + timing_.transfer + slack();
-  if (!run_until(now() + at_most, [&] { return other_leads(term); })) {
-    return checker_.fail("I13: nobody has taken over after " + format_duration(at_most), now());
-  }
-  hand_over_took_ = work_->last_elected_world() - work_->last_end_world();
-  run_until(now() + lease() * 3);
-}
-
-void VoteWorld::expect_takeover() {
-  VoteMember* chief = leader();
-  if (chief == nullptr) return checker_.fail("I13: the admin is gone although nothing was broken", now());
-  if (!enough_beside(*chief)) return;
-  const election::Term term = chief->elector->admin_term();
-  const auto sum = vote::budget_of(timing_, {network_->usually_slowest() * 2, timing_.gather / 4});
-  const Duration budget = Duration::from_seconds_f(sum.crash_worst.total.seconds_f() / (1 - worst_drift_));
-  const Instant crashed = now();
-  crash(*chief, true);
-  if (!run_until(now() + budget + slack(), [&] { return other_leads(term); })) {
-    return checker_.fail("I13: no takeover within " + format_duration(budget + slack()), now());
-  }
-  crash_took_ = now() - crashed;
-}
-
-VoteRun VoteWorld::live() {
-  kills_voters_ = prng().chance(0.2);
-  keys_are_there_ = !needs_keys_ || prng().chance(0.5);
-  for (std::size_t i = 0; i < declared_.size(); ++i) {
-    timeline_.after(draw(Duration::zero(), lease()), [this, i] { start(members_[i]); });
-  }
-  const auto faults = static_cast<int>(prng().between(kFaultsMin, kFaultsMax));
-  Duration after = timing_.discovery * 2;
-  for (int i = 0; i < faults; ++i) {
-    after += draw(Duration::zero(), lease() * 3);
-    timeline_.after(after, [this] { something_goes_wrong(); });
-  }
-  if (run_until(now() + after + lease())) {
-    make_whole();
-    // What is still scheduled to break or mend has happened after seven leases.
-    if (run_until(now() + lease() * 7)) {
-      make_whole();
-      expect_admin_that_stays();
-      if (checker_.violation().empty()) expect_hand_over();
-      if (checker_.violation().empty()) expect_takeover();
-    }
-  }
-  if (!checker_.violation().empty()) tell_states();
-  VoteRun run;
-  run.violation = checker_.violation();
-  run.fingerprint = timeline_.fingerprint();
-  run.nodes = static_cast<uint32_t>(declared_.size());
-  run.terms = checker_.terms();
-  run.events = events_;
-  run.refused_acts = work_->refused_acts();
-  run.lived = now() - Instant();
-  run.trace = std::move(trace_);
-  return run;
-}
-
-// --- what is measured ------------------------------------------------------------------------------------------------
-
-VoteTakeover VoteWorld::take_over() {
-  for (VoteMember& m : members_) start(m);
-  expect_admin_that_stays();
-  // At any part of a heartbeat's interval.
-  run_until(now() + draw(Duration::zero(), lease() * 2));
-  expect_hand_over();
+Takeover measure_vote_takeover(uint64_t seed, std::size_t nodes, const vote::VoteTiming& timing) {
+  VoteWorld world({.seed = seed}, {{nodes, true}, timing});
+  world.start_all();
   // Out of the window in which an admin is not challenged.
-  run_until(now() + timing_.leader_min_term + draw(Duration::zero(), lease() * 2));
-  expect_takeover();
-  check(checker_.violation().empty(), "in a healthy group everything holds");
-  return {crash_took_, hand_over_took_};
-}
-
-uint32_t VoteWorld::live_with_noise(Duration time) {
-  for (VoteMember& m : members_) start(m);
-  expect_admin_that_stays();
-  const uint32_t terms = checker_.terms();
-  const Instant end = now() + time;
-  while (now() < end && checker_.violation().empty()) {
-    // Measurements go up and down, by as much as a busy machine's do within half a minute.
-    for (VoteMember& m : members_) {
-      m.claim.resources = {0.5 + 0.4 * (prng().unit() - 0.5), 0.5, 0.5, 0.9 + 0.1 * (prng().unit() - 0.5)};
-      measure(m);
-    }
-    run_until(now() + lease());
-  }
-  check(checker_.violation().empty(), "in a healthy group everything holds");
-  return checker_.terms() - terms;
-}
-
-VoteTakeover measure_vote_takeover(uint64_t seed, std::size_t nodes, const vote::VoteTiming& timing) {
-  return VoteWorld(seed, VoteMistake::kNone, false, {nodes, true, timing}).take_over();
+  return world.take_over(timing.heartbeat_timeout * 2, timing.leader_min_term);
 }
 
 uint32_t changes_under_noise(uint64_t seed, Duration time) {
-  return VoteWorld(seed, VoteMistake::kNone, false, {5, true, vote::VoteTiming::standard()}).live_with_noise(time);
+  return VoteWorld({.seed = seed}, {{5, true}, vote::VoteTiming::standard()}).live_with_noise(time);
 }
-
-VoteRun live_vote(uint64_t seed, VoteMistake mistake, bool trace) { return VoteWorld(seed, mistake, trace, {}).live(); }
 
 }  // namespace bellwether::sim

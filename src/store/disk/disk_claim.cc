@@ -8,7 +8,7 @@
 namespace bellwether::store {
 namespace {
 
-using Json = nlohmann::ordered_json;
+using OrderedJson = nlohmann::ordered_json;
 using election::Epoch;
 
 constexpr int kDeepestNesting = 16;
@@ -41,11 +41,11 @@ std::string check_of(const DiskClaim& claim) {
   return sha256_hex(all).substr(0, 16);
 }
 
-void put_text(Json& json, const char* name, const std::string& text) {
+void put_text(OrderedJson& json, const char* name, const std::string& text) {
   if (!text.empty()) json[name] = text;
 }
 
-void put_own_fields(Json& json, const DiskClaim& claim) {
+void put_own_fields(OrderedJson& json, const DiskClaim& claim) {
   const election::LeaseRecord& r = claim.record;
   json["token"] = r.token;
   json["renewal"] = r.renewal;
@@ -63,16 +63,16 @@ void put_own_fields(Json& json, const DiskClaim& claim) {
 // Takes fields out of an object. The first one that is not as it must be is what is wrong with the whole.
 class Fields {
  public:
-  explicit Fields(const Json& json) : json_(json) {}
+  explicit Fields(const OrderedJson& json) : json_(json) {}
 
   std::string text(const char* name, bool required) {
-    const Json* value = find(name, required);
+    const OrderedJson* value = find(name, required);
     if (value == nullptr) return {};
     if (!value->is_string()) return refuse(name, "is no text"), std::string();
     return value->get<std::string>();
   }
   uint64_t number(const char* name, bool required) {
-    const Json* value = find(name, required);
+    const OrderedJson* value = find(name, required);
     if (value == nullptr) return 0;
     // JavaScript and Python write whole numbers as 5.0 when they come out of a division.
     if (value->is_number_float()) {
@@ -84,7 +84,7 @@ class Fields {
     return value->get<uint64_t>();
   }
   WallTime time(const char* name, bool required) {
-    const Json* value = find(name, required);
+    const OrderedJson* value = find(name, required);
     if (value == nullptr) return {};
     const auto time = value->is_string() ? parse_wall(value->get_ref<const std::string&>()) : std::nullopt;
     if (!time) refuse(name, "is no time, such as \"2026-01-04T19:32:20.091Z\"");
@@ -106,13 +106,13 @@ class Fields {
   const std::string& wrong() const { return wrong_; }
 
  private:
-  const Json* find(const char* name, bool required) {
+  const OrderedJson* find(const char* name, bool required) {
     const auto found = json_.find(name);
     if (found != json_.end() && !found->is_null()) return &*found;
     if (required) refuse(name, "is missing");
     return nullptr;
   }
-  const Json& json_;
+  const OrderedJson& json_;
   std::string wrong_;
 };
 
@@ -150,7 +150,7 @@ DiskClaim without_own_fields(const Names& names, const DiskClaim& claim) {
 }
 
 // Refuses deep nesting while it is parsed, before it takes memory.
-bool keep_shallow(int depth, nlohmann::detail::parse_event_t, Json&, bool& too_deep) {
+bool keep_shallow(int depth, nlohmann::detail::parse_event_t, OrderedJson&, bool& too_deep) {
   if (depth > kDeepestNesting) too_deep = true;
   return !too_deep;
 }
@@ -160,7 +160,7 @@ bool keep_shallow(int depth, nlohmann::detail::parse_event_t, Json&, bool& too_d
 std::string write_claim(ClaimForm form, const DiskClaim& claim) {
   const Names& names = names_of(form);
   const election::LeaseRecord& r = claim.record;
-  Json json = Json::object();
+  OrderedJson json = OrderedJson::object();
   json[names.holder] = r.holder;
   if (names.every_lease) {
     json[names.epoch] = r.epoch.value();
@@ -176,16 +176,16 @@ std::string write_claim(ClaimForm form, const DiskClaim& claim) {
     }
   }
   if (!claim.foreign) put_own_fields(json, claim);
-  return json.dump(form == ClaimForm::kOneLine ? -1 : 2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return json.dump(form == ClaimForm::kOneLine ? -1 : 2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
 }
 
 Result<DiskClaim> read_claim(ClaimForm form, std::string_view text) {
   if (text.size() > kMostClaimBytes) return fail(Errc::kTooLarge, "it is longer than 64 KiB");
   bool too_deep = false;
-  const auto shallow = [&](int depth, Json::parse_event_t event, Json& value) {
+  const auto shallow = [&](int depth, OrderedJson::parse_event_t event, OrderedJson& value) {
     return keep_shallow(depth, event, value, too_deep);
   };
-  const Json json = Json::parse(text, shallow, false);
+  const OrderedJson json = OrderedJson::parse(text, shallow, false);
   if (json.is_discarded() || too_deep) return fail(Errc::kInvalid, "it is no JSON");
   if (!json.is_object()) return fail(Errc::kInvalid, "it is no JSON object");
 

@@ -7,42 +7,44 @@ namespace {
 
 using runtime::task;
 
-constexpr int kOk = 200;
+constexpr int kHttpOk = 200;
 constexpr Duration kAgainAfter = Duration::millis(100);
 
-struct Meaning {
+struct StatusMeaning {
   std::string_view words;
   Errc code;
   std::string_view advice;
 };
 
-constexpr std::array kMeanings{
-    Meaning{"requested lease not found", Errc::kNotFound, "the lease is no more"},
-    Meaning{"database space exceeded", Errc::kNoSpace,
-            "its database is full (alarm NOSPACE): compact, defragment, then `etcdctl alarm disarm`"},
-    Meaning{"user name is empty", Errc::kRefused, "it asks who we are: etcd://USER@HOST?password_file=FILE"},
-    Meaning{"authentication failed", Errc::kRefused, "the user or the password is wrong"},
-    Meaning{"permission denied", Errc::kRefused, "the user may not read and write below this key and bellwether/"},
-    Meaning{"no leader", Errc::kUnreachable, "it has no leader: a majority of its members does not answer"},
-    Meaning{"leader changed", Errc::kUnreachable, "its leader changed meanwhile"},
-    Meaning{"timed out", Errc::kUnreachable, "it did not agree with a majority of its members in time"},
-    Meaning{"not a leader", Errc::kUnreachable, "its leader changed meanwhile"},
-    Meaning{"too many requests", Errc::kExhausted, "it is overloaded"},
-    Meaning{"stopped", Errc::kUnreachable, "it is shutting down"},
-    Meaning{"context deadline exceeded", Errc::kUnreachable, "it did not agree with a majority of its members in time"},
-    Meaning{"transport is closing", Errc::kUnreachable, "it is shutting down"},
+constexpr std::array kStatusMeanings{
+    StatusMeaning{"requested lease not found", Errc::kNotFound, "the lease is no more"},
+    StatusMeaning{"database space exceeded", Errc::kNoSpace,
+                  "its database is full (alarm NOSPACE): compact, defragment, then `etcdctl alarm disarm`"},
+    StatusMeaning{"user name is empty", Errc::kRefused, "it asks who we are: etcd://USER@HOST?password_file=FILE"},
+    StatusMeaning{"authentication failed", Errc::kRefused, "the user or the password is wrong"},
+    StatusMeaning{"permission denied", Errc::kRefused,
+                  "the user may not read and write below this key and bellwether/"},
+    StatusMeaning{"no leader", Errc::kUnreachable, "it has no leader: a majority of its members does not answer"},
+    StatusMeaning{"leader changed", Errc::kUnreachable, "its leader changed meanwhile"},
+    StatusMeaning{"timed out", Errc::kUnreachable, "it did not agree with a majority of its members in time"},
+    StatusMeaning{"not a leader", Errc::kUnreachable, "its leader changed meanwhile"},
+    StatusMeaning{"too many requests", Errc::kExhausted, "it is overloaded"},
+    StatusMeaning{"stopped", Errc::kUnreachable, "it is shutting down"},
+    StatusMeaning{"context deadline exceeded", Errc::kUnreachable,
+                  "it did not agree with a majority of its members in time"},
+    StatusMeaning{"transport is closing", Errc::kUnreachable, "it is shutting down"},
 };
 
 // A token that etcd has forgotten: it was restarted, or the token was unused for long.
 bool token_is_stale(const WebResponse& response) {
-  return response.status != kOk && response.body.find("invalid auth token") != std::string::npos;
+  return response.status != kHttpOk && response.body.find("invalid auth token") != std::string::npos;
 }
 
 }  // namespace
 
 Error EtcdApi::error_of(const WebResponse& response) {
   const std::string message = etcd_message(response.body);
-  for (const Meaning& meaning : kMeanings) {
+  for (const StatusMeaning& meaning : kStatusMeanings) {
     if (message.find(meaning.words) == std::string::npos) continue;
     Error error{meaning.code, web_.where() + ": " + std::string(meaning.advice) + " (" + message + ")"};
     if (meaning.code == Errc::kUnreachable) web_.avoid();
@@ -64,7 +66,7 @@ task<Status> EtcdApi::authenticate(Instant deadline, runtime::Cancellation* canc
     user_.clear();  // nobody needs to be anybody here
     co_return Status();
   }
-  if (response->status != kOk) co_return tl::unexpected(error_of(*response));
+  if (response->status != kHttpOk) co_return tl::unexpected(error_of(*response));
   auto token = parse_authenticate(response->body);
   if (!token) co_return tl::unexpected(token.error());
   token_ = std::move(*token);
@@ -92,7 +94,7 @@ task<Status> EtcdApi::watch(std::string body, LineSink& sink, Instant begin_by, 
   const auto response = co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr);
   if (!response) co_return tl::unexpected(response.error());
   if (token_is_stale(*response)) token_.clear();
-  if (response->status != kOk) co_return tl::unexpected(error_of(*response));
+  if (response->status != kHttpOk) co_return tl::unexpected(error_of(*response));
   co_return Status();
 }
 
@@ -123,7 +125,7 @@ task<Result<std::string>> EtcdApi::call_once(const std::string& path, const std:
       token_.clear();
       continue;
     }
-    if (response->status != kOk) co_return tl::unexpected(error_of(*response));
+    if (response->status != kHttpOk) co_return tl::unexpected(error_of(*response));
     co_return std::move(response->body);
   }
 }

@@ -9,11 +9,11 @@ using Json = nlohmann::json;
 
 constexpr int kFormat = 1;
 
-std::string text(const Json& object, const char* name) {
+std::string record_text(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
-int64_t number(const Json& object, const char* name) {
+int64_t signed_number(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_number_integer() ? found->get<int64_t>() : 0;
 }
@@ -30,15 +30,15 @@ std::string etcd_value_of(const election::LeaseRecord& record) {
 
 std::optional<election::LeaseRecord> parse_etcd_value(std::string_view value) {
   const Json json = Json::parse(value, nullptr, false);
-  if (!json.is_object() || number(json, "bellwether") != kFormat) return std::nullopt;
+  if (!json.is_object() || signed_number(json, "bellwether") != kFormat) return std::nullopt;
   election::LeaseRecord record;
-  record.holder = text(json, "holder");
-  record.token = text(json, "token");
-  record.region = text(json, "region");
-  record.heir = text(json, "heir");
-  record.cause = text(json, "cause");
-  record.lease = Duration::millis(std::max<int64_t>(number(json, "lease_ms"), 0));
-  record.acquired_at = {number(json, "acquired_ms") * 1'000'000};
+  record.holder = record_text(json, "holder");
+  record.token = record_text(json, "token");
+  record.region = record_text(json, "region");
+  record.heir = record_text(json, "heir");
+  record.cause = record_text(json, "cause");
+  record.lease = Duration::millis(std::max<int64_t>(signed_number(json, "lease_ms"), 0));
+  record.acquired_at = {signed_number(json, "acquired_ms") * 1'000'000};
   record.renewed_at = record.acquired_at;
   return record;
 }

@@ -18,7 +18,7 @@ using election::Epoch;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Json = nlohmann::json;
-using Kind = election::WriteRequest::Kind;
+using LeaseFileStoreKind = election::WriteRequest::Kind;
 
 class LeaseFileStoreTest : public testing::Test {
  protected:
@@ -142,9 +142,9 @@ TEST_F(LeaseFileStoreTest, a_lease_from_the_future_is_no_lease_for_others_and_go
   StoreUser lenient(url("?skew=10m"));
   const auto seen = lenient.look();
   ASSERT_TRUE(seen);
-  const auto stolen = user.act(Kind::kTake, seen->version, StoreUser::claim("alice", *seen));
+  const auto stolen = user.act(LeaseFileStoreKind::kTake, seen->version, StoreUser::claim("alice", *seen));
   EXPECT_FALSE(stolen) << "also for who looked before the clock was set back";
-  EXPECT_TRUE(lenient.act(Kind::kTake, seen->version, StoreUser::claim("alice", *seen))->applied);
+  EXPECT_TRUE(lenient.act(LeaseFileStoreKind::kTake, seen->version, StoreUser::claim("alice", *seen))->applied);
 }
 
 TEST_F(LeaseFileStoreTest, a_release_leaves_a_lease_that_has_run_out) {
@@ -164,7 +164,8 @@ TEST_F(LeaseFileStoreTest, our_programs_wait_for_each_other_on_a_file_that_stays
   const auto taken = user.take("alice");
   const int fd = ::open((path() + ".lock").c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
-  const auto refused = user.act(Kind::kRenew, taken->after.version, taken->after.record, Duration::millis(30));
+  const auto refused =
+      user.act(LeaseFileStoreKind::kRenew, taken->after.version, taken->after.record, Duration::millis(30));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kTimeout);
   ASSERT_EQ(::flock(fd, LOCK_UN), 0);

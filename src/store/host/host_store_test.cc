@@ -17,7 +17,7 @@ using election::Epoch;
 using election::HolderSight;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using Kind = election::WriteRequest::Kind;
+using HostStoreKind = election::WriteRequest::Kind;
 
 class HostStoreTest : public testing::Test {
  protected:
@@ -87,7 +87,7 @@ TEST_F(HostStoreTest, a_program_that_wrote_over_our_claim_has_the_key_and_the_ep
   const auto late = user.renew(taken->after);
   ASSERT_TRUE(late);
   EXPECT_FALSE(late->applied);
-  const auto next = user.act(Kind::kTake, seen->version, StoreUser::claim("alice", *seen));
+  const auto next = user.act(HostStoreKind::kTake, seen->version, StoreUser::claim("alice", *seen));
   ASSERT_TRUE(next && next->applied);
   EXPECT_EQ(next->after.record.epoch, Epoch(2));
 }
@@ -98,7 +98,7 @@ TEST_F(HostStoreTest, an_epoch_that_was_given_out_is_not_written_again) {
   const auto left = user.release(taken->after);
   election::LeaseRecord again = StoreUser::claim("bob", left->after);
   again.epoch = Epoch(1);
-  const auto refused = user.act(Kind::kTake, left->after.version, again);
+  const auto refused = user.act(HostStoreKind::kTake, left->after.version, again);
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kInvalid);
   EXPECT_FALSE(user.look()->record.held());
@@ -142,7 +142,7 @@ TEST_F(HostStoreTest, what_is_no_regular_file_is_refused_with_its_name_and_kind)
     EXPECT_EQ(seen.error().code, Errc::kInvalid);
     EXPECT_THAT(seen.error().message, testing::AllOf(HasSubstr(lock(key)), HasSubstr(kind)));
     election::LeaseRecord record = StoreUser::claim("alice", {});
-    EXPECT_EQ(user.act(Kind::kTake, "-@0", record).error().code, Errc::kInvalid) << key;
+    EXPECT_EQ(user.act(HostStoreKind::kTake, "-@0", record).error().code, Errc::kInvalid) << key;
   }
   ASSERT_EQ(::symlink("/nowhere/else", ledger("key").c_str()), 0);
   EXPECT_FALSE(StoreUser(url(), "key").look());
@@ -154,7 +154,7 @@ TEST_F(HostStoreTest, a_folder_that_may_not_be_used_is_an_error_with_a_remedy) {
   StoreUser user(url());
   ASSERT_EQ(::seteuid(65534), 0);
   const auto seen = user.look();
-  const auto taken = user.act(Kind::kTake, "-@0", StoreUser::claim("alice", {}));
+  const auto taken = user.act(HostStoreKind::kTake, "-@0", StoreUser::claim("alice", {}));
   ASSERT_EQ(::seteuid(0), 0);
   for (const Error& error : {seen.error(), taken.error()}) {
     EXPECT_EQ(error.code, Errc::kRefused);
@@ -165,7 +165,7 @@ TEST_F(HostStoreTest, a_folder_that_may_not_be_used_is_an_error_with_a_remedy) {
 TEST_F(HostStoreTest, a_file_where_the_folder_should_be_is_an_error) {
   folder_.file("locks", "");
   StoreUser user(url());
-  const auto taken = user.act(Kind::kTake, "-@0", StoreUser::claim("alice", {}));
+  const auto taken = user.act(HostStoreKind::kTake, "-@0", StoreUser::claim("alice", {}));
   ASSERT_FALSE(taken);
   EXPECT_THAT(taken.error().message, HasSubstr(folder_.path("locks")));
 }
@@ -175,7 +175,7 @@ TEST_F(HostStoreTest, a_program_that_keeps_the_lock_delays_a_change_to_its_deadl
   const auto taken = user.take("alice");
   const int fd = ::open(lock().c_str(), O_RDWR | O_CLOEXEC);
   ASSERT_EQ(::flock(fd, LOCK_EX), 0);
-  const auto refused = user.act(Kind::kRenew, taken->after.version, taken->after.record, Duration::millis(30));
+  const auto refused = user.act(HostStoreKind::kRenew, taken->after.version, taken->after.record, Duration::millis(30));
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Errc::kTimeout);
   EXPECT_TRUE(user.look());
@@ -200,10 +200,10 @@ TEST_F(HostStoreTest, a_foreign_holder_cannot_be_asked_and_can_be_robbed) {
   const auto seen = user.look();
   election::LeaseRecord wish = seen->record;
   wish.heir = "bob";
-  EXPECT_EQ(user.act(Kind::kAmend, seen->version, wish).error().code, Errc::kUnsupported);
+  EXPECT_EQ(user.act(HostStoreKind::kAmend, seen->version, wish).error().code, Errc::kUnsupported);
   wish.holder.clear();
   wish.epoch = Epoch(1);
-  const auto robbed = user.act(Kind::kAmend, seen->version, wish);
+  const auto robbed = user.act(HostStoreKind::kAmend, seen->version, wish);
   ASSERT_TRUE(robbed && robbed->applied);
   EXPECT_EQ(robbed->after.record.heir, "bob");
   EXPECT_EQ(robbed->after.record.epoch, Epoch(1));

@@ -14,7 +14,7 @@ using runtime::task;
 constexpr int kUnauthorized = 401;
 constexpr int kForbidden = 403;
 constexpr int kNotFound = 404;
-constexpr int kConflict = 409;
+constexpr int kHttpConflict = 409;
 constexpr int kGone = 410;
 constexpr int kInvalid = 422;
 constexpr int kTooMany = 429;
@@ -110,7 +110,7 @@ task<Result<WebResponse>> KubeApi::call(std::string method, std::string name, st
       continue;
     }
     const bool absent = response->status == kNotFound && method != "POST";
-    if (response->status / 100 == 2 || absent || response->status == kConflict) co_return response;
+    if (response->status / 100 == 2 || absent || response->status == kHttpConflict) co_return response;
     co_return tl::unexpected(error_of(*response, method));
   }
 }

@@ -27,7 +27,7 @@ std::string format_kube_time(WallTime time) {
 }
 WallTime parse_kube_time(const std::string& text) { return parse_wall(text).value_or(WallTime()); }
 
-const Json& member(const Json& object, const char* name) {
+const Json& object_member(const Json& object, const char* name) {
   static const Json none = Json::object();
   const auto found = object.find(name);
   return found == object.end() || !found->is_object() ? none : *found;
@@ -36,7 +36,7 @@ std::string text(const Json& object, std::string_view name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
-uint64_t number(const Json& object, const char* name) {
+uint64_t lease_number(const Json& object, const char* name) {
   const auto found = object.find(name);
   return found != object.end() && found->is_number_unsigned() ? found->get<uint64_t>() : 0;
 }
@@ -62,9 +62,9 @@ bool permitted(const std::string& name) {
 std::string version_of(const Json& meta) { return text(meta, "uid") + "." + text(meta, "resourceVersion"); }
 
 KubeLease lease_of(const Json& json) {
-  const Json& meta = member(json, "metadata");
-  const Json& notes = member(meta, "annotations");
-  const Json& spec = member(json, "spec");
+  const Json& meta = object_member(json, "metadata");
+  const Json& notes = object_member(meta, "annotations");
+  const Json& spec = object_member(json, "spec");
   KubeLease lease;
   lease.text = json.dump();
   lease.version = version_of(meta);
@@ -73,8 +73,8 @@ KubeLease lease_of(const Json& json) {
   lease.counts_epochs = !note(notes, "epoch-of").empty();
   LeaseRecord& record = lease.record;
   record.holder = text(spec, "holderIdentity");
-  record.epoch = Epoch(number(spec, "leaseTransitions"));
-  record.lease = Duration::seconds(static_cast<int64_t>(number(spec, "leaseDurationSeconds")));
+  record.epoch = Epoch(lease_number(spec, "leaseTransitions"));
+  record.lease = Duration::seconds(static_cast<int64_t>(lease_number(spec, "leaseDurationSeconds")));
   record.acquired_at = parse_kube_time(text(spec, "acquireTime"));
   record.renewed_at = parse_kube_time(text(spec, "renewTime"));
   // Other programs change the fields and leave our annotations as they are: these count only while they fit.
@@ -111,7 +111,7 @@ std::string kube_epoch_name(const std::string& name) { return name + std::string
 
 Result<KubeLease> parse_kube_lease(const std::string& body) {
   const Json json = Json::parse(body, nullptr, false);
-  if (!json.is_object() || text(member(json, "metadata"), "resourceVersion").empty()) {
+  if (!json.is_object() || text(object_member(json, "metadata"), "resourceVersion").empty()) {
     return fail(Errc::kProtocol, "this is no Lease of Kubernetes: " + body.substr(0, 200));
   }
   return lease_of(json);
@@ -168,7 +168,7 @@ Result<KubeEvent> parse_kube_event(std::string_view line) {
   const Json json = Json::parse(line, nullptr, false);
   const std::string kind = json.is_object() ? text(json, "type") : std::string();
   if (kind.empty()) return fail(Errc::kProtocol, "this is no event of Kubernetes: " + std::string(line.substr(0, 200)));
-  const Json& meta = member(member(json, "object"), "metadata");
+  const Json& meta = object_member(object_member(json, "object"), "metadata");
   return KubeEvent{kind == "ERROR", text(meta, "name"), version_of(meta)};
 }
 

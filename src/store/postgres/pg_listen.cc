@@ -9,7 +9,7 @@ namespace {
 using runtime::task;
 
 constexpr Duration kAnswerWithin = Duration::seconds(5);
-constexpr Duration kSignOfLifeEvery = Duration::seconds(20);
+constexpr Duration kPingEvery = Duration::seconds(20);
 constexpr Duration kNoticeWithin = Duration::seconds(2);  // that calls go to another server
 
 struct Free {
@@ -37,7 +37,7 @@ task<Status> PgPool::listen(std::string channel, PgEar& ear) {
     if (!done) co_return tl::unexpected(done.error());
     if (!std::exchange(begun, true)) ear.begin();
     pass_on(pg, ear);
-    const Instant next = runtime_.read_clock() + kSignOfLifeEvery;
+    const Instant next = runtime_.read_clock() + kPingEvery;
     while (host == host_ && runtime_.now() < next) {
       const Status ready = co_await wait(pg, false, std::min(next, runtime_.now() + kNoticeWithin), nullptr);
       if (!ready && ready.error().code == Errc::kTimeout) continue;

@@ -22,39 +22,39 @@ struct Clear {
 };
 using Answer = std::unique_ptr<PGresult, Clear>;
 
-struct Meaning {
+struct StateMeaning {
   std::string_view state;  // the beginning of an SQLSTATE
   Errc code;
   std::string_view advice;
 };
 
-constexpr std::array kMeanings{
-    Meaning{"42P01", Errc::kNotFound, "there is no such table"},
-    Meaning{"3F000", Errc::kNotFound, "there is no such schema"},
-    Meaning{"42501", Errc::kRefused, "the user has no right to do this"},
-    Meaning{"25006", Errc::kRefused, "it is read-only, as a standby is: name its primary"},
-    Meaning{"55000", Errc::kRefused, "this is a standby: name its primary"},
-    Meaning{"28", Errc::kRefused, "it does not let this user in"},
-    Meaning{"53100", Errc::kNoSpace, "its disk is full"},
-    Meaning{"53", Errc::kExhausted, "it is out of a resource"},
-    Meaning{"57014", Errc::kTimeout, "the statement took too long"},
-    Meaning{"55P03", Errc::kTimeout, "another statement blocks this one"},
-    Meaning{"57P", Errc::kUnreachable, "it is starting, stopping, or ends this connection"},
-    Meaning{"40", Errc::kUnreachable, "the statement collided with others"},
-    Meaning{"58", Errc::kIo, "its disk fails"},
+constexpr std::array kStateMeanings{
+    StateMeaning{"42P01", Errc::kNotFound, "there is no such table"},
+    StateMeaning{"3F000", Errc::kNotFound, "there is no such schema"},
+    StateMeaning{"42501", Errc::kRefused, "the user has no right to do this"},
+    StateMeaning{"25006", Errc::kRefused, "it is read-only, as a standby is: name its primary"},
+    StateMeaning{"55000", Errc::kRefused, "this is a standby: name its primary"},
+    StateMeaning{"28", Errc::kRefused, "it does not let this user in"},
+    StateMeaning{"53100", Errc::kNoSpace, "its disk is full"},
+    StateMeaning{"53", Errc::kExhausted, "it is out of a resource"},
+    StateMeaning{"57014", Errc::kTimeout, "the statement took too long"},
+    StateMeaning{"55P03", Errc::kTimeout, "another statement blocks this one"},
+    StateMeaning{"57P", Errc::kUnreachable, "it is starting, stopping, or ends this connection"},
+    StateMeaning{"40", Errc::kUnreachable, "the statement collided with others"},
+    StateMeaning{"58", Errc::kIo, "its disk fails"},
 };
 
 // What libpq says when it does not come to a session, which it tells in words only.
 constexpr std::array kWords{
-    Meaning{"password", Errc::kRefused, "give the password with ?password_file=FILE, PGPASSFILE or PGPASSWORD"},
-    Meaning{"authentication", Errc::kRefused, "it does not let this user in"},
-    Meaning{"pg_hba.conf", Errc::kRefused, "it does not let this user in"},
-    Meaning{"SSL", Errc::kTls, "TLS fails"},
-    Meaning{"certificate", Errc::kTls, "TLS fails"},
-    Meaning{"starting up", Errc::kUnreachable, "it is starting"},
-    Meaning{"shutting down", Errc::kUnreachable, "it is stopping"},
-    Meaning{"too many", Errc::kExhausted, "it has too many connections"},
-    Meaning{"does not exist", Errc::kNotFound, "there is no such database or user"},
+    StateMeaning{"password", Errc::kRefused, "give the password with ?password_file=FILE, PGPASSFILE or PGPASSWORD"},
+    StateMeaning{"authentication", Errc::kRefused, "it does not let this user in"},
+    StateMeaning{"pg_hba.conf", Errc::kRefused, "it does not let this user in"},
+    StateMeaning{"SSL", Errc::kTls, "TLS fails"},
+    StateMeaning{"certificate", Errc::kTls, "TLS fails"},
+    StateMeaning{"starting up", Errc::kUnreachable, "it is starting"},
+    StateMeaning{"shutting down", Errc::kUnreachable, "it is stopping"},
+    StateMeaning{"too many", Errc::kExhausted, "it has too many connections"},
+    StateMeaning{"does not exist", Errc::kNotFound, "there is no such database or user"},
 };
 
 std::string one_line(std::string text) {
@@ -94,7 +94,7 @@ Error PgPool::error_of(const pg_result* result) const {
   const char* field = PQresultErrorField(result, PG_DIAG_SQLSTATE);
   const std::string state = field == nullptr ? "" : field;
   const std::string message = one_line(PQresultErrorMessage(result));
-  for (const Meaning& meaning : kMeanings) {
+  for (const StateMeaning& meaning : kStateMeanings) {
     if (state.starts_with(meaning.state)) {
       return {meaning.code, where() + ": " + std::string(meaning.advice) + " (" + message + ")"};
     }
@@ -103,7 +103,7 @@ Error PgPool::error_of(const pg_result* result) const {
 }
 
 Error PgPool::connect_error(const std::string& server, const std::string& message) {
-  for (const Meaning& meaning : kWords) {
+  for (const StateMeaning& meaning : kWords) {
     if (message.find(meaning.state) != std::string::npos) {
       return {meaning.code, server + ": " + std::string(meaning.advice) + " (" + message + ")"};
     }

@@ -11,7 +11,9 @@ using election::Epoch;
 using election::Observation;
 
 // Places in the reply.
-enum Part : unsigned char { kVersion, kPlain, kLeft, kForeign, kMarker, kNow, kHash, kParts };
+struct Part {
+  enum : unsigned char { kVersion, kPlain, kLeft, kForeign, kMarker, kServerNow, kHash, kParts };
+};
 
 uint64_t number(const std::string& text) { return parse_u64(text).value_or(0); }
 WallTime wall(const std::string& millis) { return {static_cast<int64_t>(number(millis)) * 1'000'000}; }
@@ -40,9 +42,9 @@ void read_record(const std::vector<RedisReply>& fields, election::LeaseRecord& r
 void show_foreign(const RedisReply& state, Observation& seen) {
   seen.present = true;
   seen.foreign = true;
-  const std::string& value = state.items[kPlain].text;
+  const std::string& value = state.items[Part::kPlain].text;
   seen.record = {.holder = value.empty() ? "(another program)" : value, .token = value, .epoch = seen.record.epoch};
-  const int64_t left = state.items[kLeft].integer;
+  const int64_t left = state.items[Part::kLeft].integer;
   if (left > 0) {
     seen.record.lease = Duration::millis(left);
     seen.left = seen.record.lease;
@@ -54,14 +56,14 @@ void show_foreign(const RedisReply& state, Observation& seen) {
 }  // namespace
 
 Result<Observation> observe_redis(const RedisReply& state, const std::string& server) {
-  if (state.type != RedisReply::Type::kArray || state.items.size() != kParts ||
-      state.items[kHash].items.size() != kRedisFields) {
+  if (state.type != RedisReply::Type::kArray || state.items.size() != Part::kParts ||
+      state.items[Part::kHash].items.size() != kRedisFields) {
     return fail(Errc::kProtocol, "Redis replied to a script what this script never replies");
   }
   Observation seen;
-  seen.version = state.items[kVersion].text;
-  const std::vector<RedisReply>& fields = state.items[kHash].items;
-  const ServerLife life = life_of(server, number(state.items[kNow].text), state.items[kMarker].text);
+  seen.version = state.items[Part::kVersion].text;
+  const std::vector<RedisReply>& fields = state.items[Part::kHash].items;
+  const ServerLife life = life_of(server, number(state.items[Part::kServerNow].text), state.items[Part::kMarker].text);
   seen.present = fields[static_cast<std::size_t>(RedisField::kStamp)].type == RedisReply::Type::kText;
   if (seen.present) {
     read_record(fields, seen.record);
@@ -69,10 +71,10 @@ Result<Observation> observe_redis(const RedisReply& state, const std::string& se
   } else {
     judge_absence(life, "Redis", seen);
   }
-  if (state.items[kForeign].integer == 1) {
+  if (state.items[Part::kForeign].integer == 1) {
     show_foreign(state, seen);
-  } else if (seen.record.held() && state.items[kLeft].integer > 0) {
-    seen.left = Duration::millis(state.items[kLeft].integer);
+  } else if (seen.record.held() && state.items[Part::kLeft].integer > 0) {
+    seen.left = Duration::millis(state.items[Part::kLeft].integer);
   }
   return seen;
 }

@@ -33,30 +33,31 @@ RedisReply convert(const redisReply& from) {
   return reply;
 }
 
-struct Meaning {
+struct ReplyMeaning {
   std::string_view word;
   Errc code;
   std::string_view advice;
 };
 
-constexpr std::array kMeanings{
-    Meaning{"NOAUTH", Errc::kRefused, "give a password: ?password_file=FILE or the variable REDISCLI_AUTH"},
-    Meaning{"WRONGPASS", Errc::kRefused, "the user or the password is wrong"},
-    Meaning{"ERR invalid password", Errc::kRefused, "the password is wrong"},
-    Meaning{"ERR AUTH", Errc::kRefused, "the server asks for no password, but one was given"},
-    Meaning{"NOPERM", Errc::kRefused,
-            "the user needs EVALSHA, EVAL, SCRIPT, INFO, SCAN, PUBLISH, SUBSCRIBE and the commands of the keys"},
-    Meaning{"READONLY", Errc::kRefused, "this is a replica: name its primary"},
-    Meaning{"OOM", Errc::kExhausted, "its memory is full (maxmemory)"},
-    Meaning{"MISCONF", Errc::kIo, "it cannot write its disk"},
-    Meaning{"NOREPLICAS", Errc::kUnreachable, "it has fewer replicas than it must write to"},
-    Meaning{"LOADING", Errc::kUnreachable, "it is loading its data: wait"},
-    Meaning{"MASTERDOWN", Errc::kUnreachable, "its primary is down"},
-    Meaning{"BUSY", Errc::kUnreachable, "a script of somebody else blocks it"},
-    Meaning{"CLUSTERDOWN", Errc::kUnreachable, "its cluster is down"},
-    Meaning{"MOVED", Errc::kUnsupported, "this is a Redis Cluster, which is no store of leases: use one primary"},
-    Meaning{"CROSSSLOT", Errc::kUnsupported, "this is a Redis Cluster, which is no store of leases: use one primary"},
-    Meaning{"WRONGTYPE", Errc::kInvalid, "another program keeps something else than a lock under this key"},
+constexpr std::array kReplyMeanings{
+    ReplyMeaning{"NOAUTH", Errc::kRefused, "give a password: ?password_file=FILE or the variable REDISCLI_AUTH"},
+    ReplyMeaning{"WRONGPASS", Errc::kRefused, "the user or the password is wrong"},
+    ReplyMeaning{"ERR invalid password", Errc::kRefused, "the password is wrong"},
+    ReplyMeaning{"ERR AUTH", Errc::kRefused, "the server asks for no password, but one was given"},
+    ReplyMeaning{"NOPERM", Errc::kRefused,
+                 "the user needs EVALSHA, EVAL, SCRIPT, INFO, SCAN, PUBLISH, SUBSCRIBE and the commands of the keys"},
+    ReplyMeaning{"READONLY", Errc::kRefused, "this is a replica: name its primary"},
+    ReplyMeaning{"OOM", Errc::kExhausted, "its memory is full (maxmemory)"},
+    ReplyMeaning{"MISCONF", Errc::kIo, "it cannot write its disk"},
+    ReplyMeaning{"NOREPLICAS", Errc::kUnreachable, "it has fewer replicas than it must write to"},
+    ReplyMeaning{"LOADING", Errc::kUnreachable, "it is loading its data: wait"},
+    ReplyMeaning{"MASTERDOWN", Errc::kUnreachable, "its primary is down"},
+    ReplyMeaning{"BUSY", Errc::kUnreachable, "a script of somebody else blocks it"},
+    ReplyMeaning{"CLUSTERDOWN", Errc::kUnreachable, "its cluster is down"},
+    ReplyMeaning{"MOVED", Errc::kUnsupported, "this is a Redis Cluster, which is no store of leases: use one primary"},
+    ReplyMeaning{"CROSSSLOT", Errc::kUnsupported,
+                 "this is a Redis Cluster, which is no store of leases: use one primary"},
+    ReplyMeaning{"WRONGTYPE", Errc::kInvalid, "another program keeps something else than a lock under this key"},
 };
 
 }  // namespace
@@ -66,7 +67,7 @@ bool RedisReply::is_error(std::string_view word) const {
 }
 
 Error error_of(const RedisReply& reply, const std::string& where) {
-  for (const Meaning& meaning : kMeanings) {
+  for (const ReplyMeaning& meaning : kReplyMeanings) {
     // Older servers wrap what a script met: "ERR Error running script …: -READONLY …".
     const std::string wrapped = "-" + std::string(meaning.word);
     if (reply.text.starts_with(meaning.word) || reply.text.find(wrapped) != std::string::npos) {

@@ -180,7 +180,9 @@ Refusal Datagrams::open(const EnvelopeHeader& header, MutableBytes datagram) {
 }
 
 void Datagrams::introduce(const wire::Announced& peer) {
-  if (peer.session) replay_.introduce(wire::node_hash(peer.identity.node), *peer.session);
+  // Who only asks has no datagrams, and must not replace the session of a member by its name.
+  const bool asks = peer.identity.role == wire::Role::kClient || peer.identity.role == wire::Role::kOperator;
+  if (peer.session && !asks) replay_.introduce(wire::node_hash(peer.identity.node), *peer.session);
 }
 
 }  // namespace bellwether::link

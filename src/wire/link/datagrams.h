@@ -56,7 +56,8 @@ class Datagrams {
   Status send(runtime::Endpoint to, Bytes text);
   // Opens what comes until cancelled, or until the socket fails.
   runtime::task<Status> receive(DatagramHandler& handler, runtime::Cancellation* cancel);
-  // A connection's handshake has shown that this node is there now: it needs no challenge.
+  // A connection's handshake has shown that this node is there now: it needs no challenge. Of
+  // those who only ask nothing is kept.
   void introduce(const wire::Announced& peer);
 
   struct Counts {

@@ -16,7 +16,7 @@ using wire::Refusal;
 namespace {
 
 constexpr Duration kPause = Duration::millis(50);  // when no connection can be taken
-constexpr uint32_t kUnsent = 64 * 1024;
+constexpr uint32_t kServerUnsent = 64 * 1024;
 constexpr std::size_t kProbeBytes = 4;
 
 }  // namespace
@@ -51,7 +51,7 @@ Result<std::unique_ptr<Server>> Server::listen(runtime::Runtime& runtime, runtim
                                                const wire::Keyring& keyring, ConnectionHandler& handler,
                                                RefusalWatch& refusals) {
   runtime::ListenOptions options;
-  options.unsent = kUnsent;
+  options.unsent = kServerUnsent;
   auto listener = runtime.listen(at, options);
   if (!listener) return tl::unexpected(listener.error());
   return std::unique_ptr<Server>(

@@ -19,7 +19,7 @@ using runtime::task;
 using wire::Refusal;
 using wire::Role;
 
-constexpr uint16_t kPort = 7000;
+constexpr uint16_t kStrangersPort = 7000;
 
 // The manager's process. What is seen of it stays when it is gone.
 struct Manager {
@@ -32,8 +32,8 @@ struct Manager {
 
 task<void> manage(Runtime& runtime, void* context) {
   auto& manager = *static_cast<Manager*>(context);
-  auto server = Server::listen(runtime, {IpAddress::any(), kPort}, manager.settings, manager.keys, manager.handler,
-                               manager.refusals);
+  auto server = Server::listen(runtime, {IpAddress::any(), kStrangersPort}, manager.settings, manager.keys,
+                               manager.handler, manager.refusals);
   manager.server = server->get();
   co_await (*server)->serve(nullptr);
 }
@@ -114,14 +114,14 @@ class StrangersTest : public testing::TestWithParam<uint64_t> {
     worker_.settings.handshake = test_node("w1", Role::kWorker);
   }
   void start_manager() {
-    worker_.to = {server_.address(), kPort};
+    worker_.to = {server_.address(), kStrangersPort};
     server_.start(&manage, &manager_);
   }
   // One stranger, until it has been sent away.
   Stranger meet(std::vector<std::string> says, Duration between = Duration::zero(), bool finishes = false) {
     start_manager();
     Stranger stranger{
-        .to = {server_.address(), kPort}, .says = std::move(says), .between = between, .finishes = finishes};
+        .to = {server_.address(), kStrangersPort}, .says = std::move(says), .between = between, .finishes = finishes};
     client_.start(&come, &stranger);
     EXPECT_TRUE(world_.run_while_waiting(Duration::minutes(1), [&] { return stranger.ended; }));
     world_.run_for(Duration::seconds(1));
@@ -213,7 +213,7 @@ TEST_P(StrangersTest, a_crowd_of_silent_ones_does_not_keep_a_worker_out) {
   struct Crowd {
     Endpoint to;
     std::vector<std::unique_ptr<Stranger>> members;
-  } crowd{{server_.address(), kPort}, {}};
+  } crowd{{server_.address(), kStrangersPort}, {}};
   const auto gather = [](Runtime& runtime, void* context) -> task<void> {
     auto& all = *static_cast<Crowd*>(context);
     runtime::Scope scope;
@@ -242,7 +242,7 @@ TEST_P(StrangersTest, a_flood_of_connections_from_one_address_is_cut_and_another
   struct Flood {
     Endpoint to;
     uint64_t made = 0;
-  } flood{{server_.address(), kPort}, 0};
+  } flood{{server_.address(), kStrangersPort}, 0};
   const auto pour = [](Runtime& runtime, void* context) -> task<void> {
     auto& one = *static_cast<Flood*>(context);
     while (true) {
@@ -289,7 +289,7 @@ TEST_P(StrangersTest, the_same_seed_gives_the_same_run) {
     worker.settings.handshake = test_node("w1", Role::kWorker);
     sim::World world(GetParam());
     sim::Node& server = world.add_node("server");
-    worker.to = {server.address(), kPort};
+    worker.to = {server.address(), kStrangersPort};
     server.start(&manage, &manager);
     world.add_node("client").start(&work, &worker);
     world.run_for(Duration::seconds(10));

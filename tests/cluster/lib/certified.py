@@ -1,10 +1,6 @@
 """Clusters whose nodes have certificates of their roles."""
 
-import sys
-from pathlib import Path
-
-sys.path.append(str(Path(__file__).parents[2]))
-from integration.lib.certificates import Authority  # noqa: E402
+from integration.lib.certificates import Authority
 
 
 class Certified:
@@ -16,13 +12,13 @@ class Certified:
         self.authority = Authority(cluster.folder)
         for name in cluster.names:
             cluster.settings(name, tls=self.certified(cluster, name))
-        self.issue("operator", f"URI:{self.claim('operator')}")
+        self.issue("operator", f"URI:{self.claim('operator', '*')}")
         cluster.operators = ["--set", f"tls.certificate={cluster.folder}/operator.pem", "--set",
                              f"tls.key={cluster.folder}/operator.key"]
         return cluster
 
-    def claim(self, role, cluster="flock"):
-        return f"bellwether://{cluster}/default/*/role/{role}"
+    def claim(self, role, name, cluster="flock"):
+        return f"bellwether://{cluster}/default/*/role/{role}/node/{name}"
 
     def issue(self, name, alternative, authority=None, days=1):
         (authority or self.authority).issue(name, alternative, days)
@@ -31,6 +27,6 @@ class Certified:
         """Settings of a node with a certificate that was made so."""
         file = file or name
         role = "manager" if name in cluster.voters else "worker"
-        self.issue(file, f"DNS:{name},IP:{cluster.world[name].ipv4},URI:{claim or self.claim(role)}", **how)
+        self.issue(file, f"DNS:{name},IP:{cluster.world[name].ipv4},URI:{claim or self.claim(role, name)}", **how)
         return {"certificate": f"{cluster.folder}/{file}.pem", "key": f"{cluster.folder}/{file}.key",
                 "ca": str(self.authority.file)}

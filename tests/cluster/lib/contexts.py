@@ -8,7 +8,7 @@ import uuid
 from pathlib import Path
 
 from . import enclosure, voting
-from .world import until
+from .world import PATIENCE, until
 
 FAILING = ("fails", "hangs", "much")
 
@@ -46,7 +46,7 @@ class Test(voting.Test):
         script = cluster.folder / "make-context"
         script.write_text("#!/bin/sh\n" + COMMAND)
         script.chmod(0o755)
-        self.other = {"profile": "local", "context": {"manager": [str(script)], **QUICK, **context}}
+        self.other = {"context": {"manager": [str(script)], **QUICK, **context}}
         for name in cluster.voters:
             cluster.environments[name] = {"SINK": str(self.sink)}
         self.kept = {}  # id: what was asked, of those whose end is not known yet
@@ -55,12 +55,12 @@ class Test(voting.Test):
         self.lock = threading.Lock()
         return cluster
 
-    def context(self, cluster, node, *words, payload="", seconds=60):
+    def context(self, cluster, node, *words, payload="", seconds=PATIENCE):
         """A command of an operator on this node: (exit code, what it printed)."""
         done = subprocess.run(["nsenter", f"--net={enclosure.NAMESPACES / node}", self.binary, "context", *words,
                                "--config", f"{cluster.folder}/{node}.yaml", "--by", "test"],
                               input=payload, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                              timeout=seconds + 30, env={**os.environ})
+                              timeout=seconds, env={**os.environ})
         return done.returncode, done.stdout, done.stderr
 
     def submit(self, cluster, node, takes="0.1", *words, request=None):
@@ -73,7 +73,7 @@ class Test(voting.Test):
             code, out, err = self.context(cluster, node, "submit", "--id", request, *words, payload=f"{takes}\n")
             said.append(err)
             return code == 0 and out.strip() == request
-        until(lambda: f"request {request} is kept: {said[-1]}", acknowledged, 120)
+        until(lambda: f"request {request} is kept: {said[-1]}", acknowledged)
         with self.lock:
             self.kept[request] = takes
         return request
@@ -113,7 +113,7 @@ class Test(voting.Test):
         code, out, _ = self.context(cluster, node, "result", request, "--json")
         return json.loads(out) if out.startswith("{") else None
 
-    def context_leader(self, cluster, names=None, other_than=None, seconds=60):
+    def context_leader(self, cluster, names=None, other_than=None, seconds=PATIENCE):
         """Waits until a node says that it leads contexts; gives its name."""
         def one():
             for name in names or cluster.running:
@@ -150,7 +150,7 @@ class Test(voting.Test):
                 self.wrong.append((request, outcome, ends))
         return len(self.kept)
 
-    def all_done(self, cluster, node=None, seconds=120):
+    def all_done(self, cluster, node=None, seconds=PATIENCE):
         """Waits until all that was acknowledged has ended, each once, by an attempt that came to its end."""
         node = node or next(iter(cluster.running))
         until(lambda: f"{len(self.kept)} requests are undone: {self.kept}\n{self.status(cluster, node)}\n"

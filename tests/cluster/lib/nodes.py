@@ -3,12 +3,13 @@
 import json
 import re
 import string
-import subprocess
 import sys
 import unittest
 
+from integration.lib.patience import patient
+
 from . import enclosure
-from .world import World, until
+from .world import PATIENCE, World, until
 
 SECRET = "a shared secret for the tests, 7Qx"
 
@@ -51,7 +52,8 @@ class Cluster:
         values = {"cluster": "flock", "name": node, "role": "manager" if node in self.voters else "worker",
                   "listen": f"{self.world[node].ipv4}:9000", "http": "127.0.0.1:9001",
                   "seeds": [self.world[one].ipv4 for one in self.voters], "voters": self.voters,
-                  "data": str(self.folder / f"{node}.data"), "secret": {"file": str(self.folder / "secret")}, **other}
+                  "data": str(self.folder / f"{node}.data"), "secret": {"file": str(self.folder / "secret")},
+                  **patient(other.get("leadership")), **other}
         path = self.folder / f"{node}.yaml"
         path.write_text(json.dumps(values))  # which is YAML as well
         return path
@@ -73,7 +75,7 @@ class Cluster:
         all_of_it = [json.loads(line) for line in lines if line.startswith("{")]
         return [one for one in all_of_it if event in (None, one["event"])]
 
-    def says(self, name, text, seconds=20):
+    def says(self, name, text, seconds=PATIENCE):
         until(lambda: f"'{text}' of {name}\n{self.running[name].tail()}",
               lambda: any(text in one["text"] for one in self.said(name)), seconds)
 
@@ -92,11 +94,18 @@ class Cluster:
         answer = self.ask(name, "members")
         return {one["name"]: one["state"] for one in answer["members"]} if answer else {}
 
+    def health(self, name):
+        """What a node's page says of it; None when it has none. Asking for it takes no program, as an operator does."""
+        status, body = self.page(name, "/health", seconds=5)
+        return json.loads(body) if status in (200, 503) else None
+
     def leader(self, name):
-        answer = self.ask(name, "leader")
+        """(name, term) as a node sees it."""
+        health = self.health(name)
+        answer = health["leader"] if health else self.ask(name, "leader")
         return (answer["name"], answer["term"]) if answer and answer["name"] else None
 
-    def agreed(self, names=None, seconds=20, other_than=None):
+    def agreed(self, names=None, seconds=PATIENCE, other_than=None):
         """Waits until all of these nodes know of the same leader, who is one of them; gives (name, term)."""
         names = list(names or self.running)
 
@@ -117,21 +126,21 @@ class Cluster:
               lambda: (self.ask(self.agreed()[0], "leader") or {}).get("since_ms", 0) > 1000)
         return self.agreed()
 
-    def all_alive(self, names=None, seconds=20):
+    def all_alive(self, names=None, seconds=PATIENCE):
         names = list(names or self.running)
         want = {name: "alive" for name in names}
 
         def whole():
+            seen = [health["members"] for health in map(self.health, names) if health]
+            if any(members.get("alive", 0) < len(names) for members in seen):
+                return False
             return all({one: state for one, state in self.members(name).items() if one in want} == want
                        for name in names)
         until(lambda: f"all alive; {names[0]} sees {self.members(names[0])}", whole, seconds)
 
-    def page(self, name, path):
-        """(status, body) of a node's page."""
-        done = subprocess.run(["nsenter", f"--net={enclosure.NAMESPACES / name}", "curl", "-s", "-w", "\n%{http_code}",
-                               f"http://127.0.0.1:9001{path}"], capture_output=True, text=True, timeout=20)
-        body, _, status = done.stdout.rpartition("\n")
-        return int(status), body
+    def page(self, name, path, seconds=PATIENCE):
+        """(status, body) of a node's page; (0, reason) when there is none."""
+        return self.world[name].get(9001, path, "127.0.0.1", seconds)
 
     def metric(self, name, sample):
         for line in self.page(name, "/metrics")[1].splitlines():

@@ -2,7 +2,11 @@
 
 import subprocess
 
+from integration.lib.patience import PATIENT_VOTE
+
 from . import nodes
+
+TIMES = PATIENT_VOTE["security"]["election_config"]
 
 
 def signing_key(path):
@@ -37,6 +41,8 @@ class Test(nodes.Test):
     def start(self, cluster, *names, first=True, **other):
         for name in names or cluster.voters:
             settings = {"leadership": "vote", **self.other, **other}
+            times = {**TIMES, **settings.get("security", {}).get("election_config", {})}
+            settings["security"] = {"election_config": times}
             if name in cluster.voters:
                 keys = {"key": str(cluster.folder / f"{name}.key"), "keys": str(cluster.folder / "keys")}
                 settings["vote"] = {**keys, **settings.get("vote", {})}

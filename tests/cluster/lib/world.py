@@ -22,10 +22,11 @@ import threading
 import time
 from pathlib import Path
 
+from integration.lib.patience import PATIENCE
+
 from . import enclosure
 
 DEVICE = "link0"
-PATIENCE = 30  # seconds
 
 
 def names(nodes):
@@ -37,14 +38,19 @@ def ip(*arguments):
 
 
 def until(what, condition, seconds=PATIENCE):
-    """Waits until `condition()` is true and gives what it returned; complains about `what` when it never is."""
+    """Waits until `condition()` is true and gives what it returned; complains about `what` when it never is.
+
+    Whoever waits is idle for longer than it looks: some conditions start a program.
+    """
     deadline = time.monotonic() + seconds
     while True:
+        begun = time.monotonic()
         if answer := condition():
             return answer
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise AssertionError(f"this never came: {what() if callable(what) else what}")
-        time.sleep(0.005)
+        time.sleep(min(0.5, max(0.005, 4 * (now - begun))))
 
 
 class World:
@@ -171,9 +177,9 @@ class Node:
                               timeout=seconds, env=self.environment())
         return done.returncode, done.stdout
 
-    def get(self, port, path, seconds=PATIENCE):
+    def get(self, port, path, address=None, seconds=PATIENCE):
         """Asks an HTTP server on this node, from the node itself: (status, body); (0, reason) when none answers."""
-        connection = http.client.HTTPConnection(self.ipv4, port, timeout=seconds)
+        connection = http.client.HTTPConnection(address or self.ipv4, port, timeout=seconds)
         try:
             with self.visit():
                 connection.connect()
@@ -234,6 +240,10 @@ class Process:
         """Asks it to end, and gives its exit code."""
         self.feed()
         self.signal(signal.SIGTERM)
+        return self.wait(seconds)
+
+    def wait(self, seconds=PATIENCE):
+        """Its exit code, once it has ended by itself."""
         return self.popen.wait(seconds)
 
     def pause(self):

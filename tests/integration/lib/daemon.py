@@ -15,7 +15,7 @@ import subprocess
 import time
 from pathlib import Path
 
-PATIENCE = 30  # seconds for a server to start or a client tool to answer; on an idle machine it takes under one
+from .patience import PATIENCE
 
 
 def free_port():
@@ -44,11 +44,13 @@ def until(what, condition, seconds=PATIENCE):
     """Waits until `condition()` is true and gives what it returned; complains about `what` when it never is."""
     deadline = time.monotonic() + seconds
     while True:
+        begun = time.monotonic()
         if answer := condition():
             return answer
-        if time.monotonic() > deadline:
+        now = time.monotonic()
+        if now > deadline:
             raise AssertionError(f"this never came: {what}")
-        time.sleep(0.01)
+        time.sleep(min(0.25, max(0.01, 2 * (now - begun))))  # some conditions start a program
 
 
 def descendants(pid):

@@ -5,6 +5,7 @@ import subprocess
 
 from . import product
 from .daemon import free_port
+from .patience import PATIENCE, patient
 
 CLUSTER = "flock"
 
@@ -49,7 +50,7 @@ class Group:
         values = {"cluster": CLUSTER, "name": name, "listen": f"127.0.0.1:{self.ports[name]}", "http": "",
                   "seeds": [f"127.0.0.1:{port}" for port in self.ports.values()], "voters": self.voters,
                   "leadership": self.scheme, "data": str(self.folder / f"{name}.data"),
-                  "secret": {"file": str(self.folder / "secret")}, **self.settings, **other}
+                  "secret": {"file": str(self.folder / "secret")}, **patient(self.scheme), **self.settings, **other}
         if self.scheme == "vote":
             values.setdefault("vote", {"key": str(self.folder / f"{name}.key"), "keys": str(self.folder / "keys")})
         for setting in without:
@@ -67,5 +68,5 @@ class Group:
     def operator(self, name, *words):
         """What `bellwether cluster` says, asked of one node: (exit code, answer)."""
         done = subprocess.run([product.binary, "cluster", *words, "--config", self.file(name), "--by", "test",
-                               "--json"], capture_output=True, text=True, timeout=60)
+                               "--json"], capture_output=True, text=True, timeout=PATIENCE)
         return done.returncode, json.loads(done.stdout) if done.returncode == 0 else done.stderr

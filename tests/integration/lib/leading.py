@@ -10,7 +10,7 @@ import time
 from pathlib import Path
 
 from . import product
-from .daemon import destroy, until
+from .daemon import PATIENCE, destroy, until
 
 RECORDER = ["python3", "-I", "-S", str(Path(__file__).with_name("recorder.py"))]
 ACT = struct.Struct("=qq")
@@ -65,7 +65,7 @@ class Candidate:
             self.over += 1
             self.changed.notify_all()
 
-    def wait_until(self, condition, what, seconds=20):
+    def wait_until(self, condition, what, seconds=PATIENCE):
         """Until condition() is true, which is asked whenever this candidate or its command has said something."""
         with self.changed:
             self.changed.wait_for(lambda: self.over == 2 or condition(), seconds)
@@ -77,18 +77,18 @@ class Candidate:
     def all(self, event):
         return [one for one in self.events if one["event"] == event]
 
-    def wait_for(self, event, after=0, text="", seconds=20):
+    def wait_for(self, event, after=0, text="", seconds=PATIENCE):
         """The first such event with this text that came later than `after` (ns of the boot clock)."""
         def found():
             return next((one for one in self.events
                          if one["event"] == event and one["at"] > after and text in one["text"]), None)
         return self.wait_until(found, f"{event} '{text}'", seconds)
 
-    def says(self, text, seconds=20):
+    def says(self, text, seconds=PATIENCE):
         """Waits for this on its standard output."""
         return self.wait_until(lambda: text in self.out, f"'{text}' on standard output", seconds)
 
-    def elected(self, after=0, seconds=20):
+    def elected(self, after=0, seconds=PATIENCE):
         return self.wait_for("elected", after, seconds=seconds)
 
     def runs(self):
@@ -114,7 +114,7 @@ class Candidate:
     def signal(self, number):
         self.process.send_signal(number)
 
-    def wait(self, seconds=20):
+    def wait(self, seconds=PATIENCE):
         """Its exit code, when it has ended by itself."""
         try:
             code = self.process.wait(seconds)
@@ -139,9 +139,11 @@ class Test(product.Test):
     def flock(self):
         return f"flock:{self.folder / 'locks'}"
 
-    def arguments(self, *options, via=None, key="key", ttl="1s"):
+    default_ttl = "20s"  # a busy machine renews such a lease; shorter where its end is waited for
+
+    def arguments(self, *options, via=None, key="key", ttl=None):
         """The command line before '--'."""
-        return ["lead", "--via", via or self.flock, "--key", key, "--ttl", ttl, *options]
+        return ["lead", "--via", via or self.flock, "--key", key, "--ttl", ttl or self.default_ttl, *options]
 
     def lead(self, *options, command=("sleep", "1000"), environment=None, stdin=subprocess.DEVNULL, **more):
         """Starts a candidate."""

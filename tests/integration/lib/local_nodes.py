@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 from . import product
+from .daemon import until
 
 
 def runs(pid):
@@ -48,7 +49,11 @@ class Test(product.Test):
         return json.loads(run.out) if code == 0 else run
 
     def status(self, code=0):
-        return json.loads(self.cluster("status", "--json", code=code).out)
+        """What is seen once all is well, or, with another code, is not."""
+        def seen():
+            run = self.bellwether("cluster", "status", "--json", "--dir", self.dir)
+            return run if run.code == code else None
+        return json.loads(until(f"a status with code {code}", seen).out)
 
     def pids(self, sight):
         return {node["name"]: node["pid"] for node in sight["nodes"]}

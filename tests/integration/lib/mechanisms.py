@@ -18,7 +18,7 @@ class Lease:
     """Candidates that share a lease in a store."""
 
     key = "key"
-    ttl = "2s"
+    ttl = "3s"
     wide = True  # candidates are processes of their own
 
     def __init__(self, test):
@@ -38,7 +38,7 @@ class Lease:
 
     def hand_over(self, to):
         """Returns when the one who is named has it."""
-        run = self.test.bellwether("lease", "transfer", self.key, "--to", to, "--via", self.url(), "--wait", "30s",
+        run = self.test.bellwether("lease", "transfer", self.key, "--to", to, "--via", self.url(), "--wait", "100s",
                                    environment=self.test.environment())
         self.test.assertEqual(run.code, 0, run)
 
@@ -123,7 +123,7 @@ class Elected(Lease):
                 return True
             self.group.operator(to, "transfer", "--to", to)  # perhaps it is on its way already
             return False
-        until(f"{to} has it", moved, 60)
+        until(f"{to} has it", moved)
 
 
 class ByVote(Elected):

@@ -13,6 +13,8 @@ from pathlib import Path
 
 import jsonschema
 
+from .patience import PATIENCE
+
 ROOT = Path(__file__).resolve().parents[3]
 SCHEMA = json.loads((ROOT / "docs/formats/result.schema.json").read_text(encoding="utf-8"))
 
@@ -37,6 +39,11 @@ class Run:
     @property
     def totals(self):
         return self.result["totals"]
+
+    @property
+    def events(self):
+        """What happened, in its order. A generator that says that its machine is busy is right where that is so."""
+        return [event for event in self.result["events"] if event["kind"] != "generator_strained"]
 
     @property
     def errors(self):
@@ -86,7 +93,7 @@ class Test(unittest.TestCase):
 
     def finish(self, process, result_file=None):
         try:
-            out, err = process.communicate(timeout=30)
+            out, err = process.communicate(timeout=PATIENCE)
         except subprocess.TimeoutExpired:
             process.kill()
             out, err = process.communicate()
@@ -202,7 +209,7 @@ class Reader(threading.Thread):
             self.over = True
             self.changed.notify_all()
 
-    def wait_for(self, text, seconds=20):
+    def wait_for(self, text, seconds=PATIENCE):
         with self.changed:
             self.changed.wait_for(lambda: self.over or any(text in line for line in self.lines), seconds)
             for line in self.lines:

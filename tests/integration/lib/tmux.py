@@ -6,8 +6,7 @@ import subprocess
 from contextlib import suppress
 
 from lib.daemon import descendants, until
-
-PATIENCE = 20
+from lib.product import PATIENCE
 
 
 class Tmux:

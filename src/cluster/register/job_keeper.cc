@@ -1,0 +1,155 @@
+#include "cluster/register/job_keeper.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/periodic.h"
+#include "register/content.h"
+
+namespace bellwether::jobs {
+namespace {
+
+using runtime::task;
+
+const std::string kRecords = "jobs/";
+
+}  // namespace
+
+JobKeeper::JobKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, KeeperSettings settings,
+                     registers::NoteListener& listener)
+    : runtime_(runtime),
+      kv_(kv),
+      lines_(lines),
+      settings_(settings),
+      disk_(runtime, kv, lines, "jobs-kept-with", "registers of jobs", settings.first_start, listener),
+      kernel_({.drift = settings.drift, .most_jobs = settings.most_jobs}) {}
+
+// --- its life --------------------------------------------------------------------------------------------------------
+
+task<void> JobKeeper::run(runtime::Cancellation* cancel) {
+  runtime::Scope scope(cancel);
+  auto start = co_await load();
+  disk_.begin(start ? Status() : tl::unexpected(start.error()), scope);
+  scope_ = &scope;
+  step(start ? std::move(*start) : registers::AcceptorStart{.readable = false, .records = {}});
+  lines_.serve(static_cast<registers::Lines::Keeper*>(this));
+  co_await sweep(scope.cancellation());
+  lines_.serve(static_cast<registers::Lines::Keeper*>(nullptr));
+  scope.cancel();
+  co_await scope.join();
+  scope_ = nullptr;
+}
+
+// What was ever promised and accepted here.
+task<Result<registers::AcceptorStart>> JobKeeper::load() {
+  const auto stored = co_await kv_.list(kRecords);
+  if (!stored) co_return fail(Errc::kIo, "the registers of jobs cannot be read: " + stored.error().message);
+  const Status opened = co_await disk_.open(stored->empty());
+  if (!opened) co_return tl::unexpected(opened.error());
+  registers::AcceptorStart start;
+  const Instant now = runtime_.boot_now();
+  for (const auto& [name, bytes] : *stored) {
+    auto record = message::decode<registers::JobRecord>(bytes);
+    if (!record || kRecords + record->key != name) {
+      co_return fail(Errc::kInvalid, "what was promised to the owner of a job cannot be read (" +
+                                         (record ? "it is that of another job" : record.error().message) + ")");
+    }
+    if (registers::is_retired(record->value)) retired_.emplace(record->key, now);
+    bytes_ += record->value.size();
+    start.records.push_back(std::move(*record));
+  }
+  co_return start;
+}
+
+// Registers of retired jobs go away after a while, each by the clock of its keeper. A keeper that has missed the end of
+// a job still has it: whoever takes it from there finds that the job was forgotten, and retires it again.
+task<void> JobKeeper::sweep(runtime::Cancellation* cancel) {
+  Periodic period(Period::about(settings_.retired_kept / 8), Prng(runtime_.prng().next()));
+  while (true) {
+    const Instant next = runtime_.boot_now() + period.next();
+    const bool due = co_await runtime_.sleep_until_boot(next, cancel);
+    if (!due) co_return;
+    const Instant now = runtime_.boot_now();
+    std::vector<std::string> over;
+    for (const auto& [key, since] : retired_) {
+      if (now - since >= settings_.retired_kept) over.push_back(key);
+    }
+    for (const std::string& key : over) {
+      retired_.erase(key);
+      step(registers::Forget{key});
+    }
+  }
+}
+
+// --- what is asked ---------------------------------------------------------------------------------------------------
+
+void JobKeeper::on_ask(registers::MemberId from, const registers::Ask& ask) {
+  if (disk_.crowded()) return;
+  std::string why = too_much(ask);
+  if (!why.empty()) return lines_.send(from, registers::Unable{ask.key, std::move(why)});
+  if (!unable().empty()) lines_.send(from, registers::Unable{ask.key, unable()});
+  step(registers::Asked{from, ask});
+}
+
+std::size_t JobKeeper::bytes_of(const std::string& key) const {
+  const registers::JobRecord* record = kernel_.find(key);
+  return record == nullptr ? 0 : record->value.size();
+}
+
+std::string JobKeeper::too_much(const registers::Ask& ask) const {
+  if (kernel_.jobs() >= settings_.most_jobs && kernel_.find(ask.key) == nullptr) {
+    return "it keeps " + std::to_string(settings_.most_jobs) + " jobs already";
+  }
+  const auto* accept = std::get_if<registers::Accept>(&ask.body);
+  if (accept == nullptr) return {};
+  const std::size_t before = bytes_of(ask.key);
+  if (accept->value.size() <= before || bytes_ + accept->value.size() - before <= settings_.most_bytes) return {};
+  return "the states of its jobs have " + std::to_string(bytes_) + " bytes, and may have " +
+         std::to_string(settings_.most_bytes);
+}
+
+// Events that effects cause wait until the effects of the one before have been carried out.
+void JobKeeper::step(const registers::AcceptorEvent& event) {
+  inbox_.push_back(event);
+  if (std::exchange(busy_, true)) return;
+  while (!inbox_.empty()) {
+    const registers::AcceptorEvent next = std::move(inbox_.front());
+    inbox_.pop_front();
+    const auto* asked = std::get_if<registers::Asked>(&next);
+    const auto* forget = std::get_if<registers::Forget>(&next);
+    const std::string key = asked != nullptr ? asked->ask.key : forget != nullptr ? forget->key : std::string();
+    const std::size_t before = bytes_of(key);
+    registers::AcceptorEffects effects;
+    kernel_.step(runtime_.boot_now(), next, effects);
+    bytes_ = bytes_ + bytes_of(key) - before;
+    for (registers::AcceptorEffect& effect : effects) carry_out(effect);
+  }
+  busy_ = false;
+}
+
+void JobKeeper::carry_out(registers::AcceptorEffect& effect) {
+  if (auto* keep = std::get_if<registers::KeepJob>(&effect)) {
+    const std::string& key = keep->record.key;
+    if (registers::is_retired(keep->record.value)) {
+      retired_.emplace(key, runtime_.boot_now());
+    } else {
+      retired_.erase(key);
+    }
+    scope_->spawn(this->keep(this, keep->number, key, message::encode(keep->record)));
+  } else if (const auto* drop = std::get_if<registers::DropJob>(&effect)) {
+    scope_->spawn(this->keep(this, drop->number, drop->key, std::nullopt));
+  } else if (auto* reply = std::get_if<registers::Reply>(&effect)) {
+    lines_.send(reply->to, std::move(reply->answer));
+  } else if (const auto* freed = std::get_if<registers::TellFreed>(&effect)) {
+    lines_.send(freed->to, registers::Freed{freed->key});
+  }
+}
+
+task<void> JobKeeper::keep(JobKeeper* self, uint64_t number, std::string key, std::optional<std::string> record) {
+  std::vector<cluster::KvChange> changes;
+  changes.push_back({kRecords + key, std::move(record)});
+  const Status done = co_await self->disk_.write(std::move(changes));
+  self->step(registers::JobKept{number, done.has_value()});
+}
+
+}  // namespace bellwether::jobs

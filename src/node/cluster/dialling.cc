@@ -1,0 +1,36 @@
+#include "node/cluster/dialling.h"
+
+namespace bellwether::node {
+
+// Names have no '/', so that no two clusters share a key.
+std::string leadership_key(const cluster::NodeConfig& config) {
+  return "bellwether-cluster/" + config.cluster + "/" + config.environment;
+}
+
+std::string software_name() { return "bellwether 0.1.0"; }
+
+Result<link::DialSettings> plain_dialling_as(const cluster::NodeConfig& config, const std::string& name,
+                                             wire::Role role) {
+  link::DialSettings dialling;
+  dialling.handshake.self.identity = {config.cluster, config.environment, config.datacenter, name, role};
+  dialling.handshake.self.software = software_name();
+  dialling.handshake.has_gates = config.has_gates;
+  if (auto good = wire::check_identity(dialling.handshake.self.identity); !good) return tl::unexpected(good.error());
+  return dialling;
+}
+
+Result<link::DialSettings> dialling_as(const cluster::NodeConfig& config, const std::string& name, wire::Role role) {
+  auto dialling = plain_dialling_as(config, name, role);
+  if (!dialling || !config.has_tls()) return dialling;
+  runtime::TlsClientOptions options;
+  options.check_name = config.verify_hostname;
+  options.ca_file = config.ca;
+  options.certificate_file = config.certificate;
+  options.key_file = config.key;
+  auto tls = runtime::TlsContext::client(options);
+  if (!tls) return tl::unexpected(tls.error());
+  dialling->tls = std::move(*tls);
+  return dialling;
+}
+
+}  // namespace bellwether::node

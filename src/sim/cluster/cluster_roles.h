@@ -1,0 +1,57 @@
+// The roles of the nodes of the world `cluster` (cluster_world.h): one with work that only a leader may do, and one
+// that keeps something on its disk and is talked to by the others. Where a node is put together wrong, it is here.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "sim/cluster/node_place.h"
+#include "sim/harness/mistakes.h"
+
+namespace bellwether::sim {
+
+// Well-known ways to bind the kernels of a node to the world wrong, and to put a node together wrong.
+inline constexpr auto kClusterMistakes = std::to_array<Mistake>({
+    {"confirms-before-durable", "the disk says that it has written what is only in memory"},
+    {"death-is-proof", "that membership holds a leader suspect or dead is told to the election as a proof"},
+    {"acts-on-after-term", "the work does not stop when its term has ended"},
+    {"told-late", "a role is told of the end of a term two seconds after it"},
+    {"routed-before-ready", "a role takes messages before it has read what it answers from"},
+    {"outlives-node", "somebody else keeps a role alive when its node is gone"},
+    {"prepares-in-two-steps", "a role that is stopped while it prepares leaves half of it on the disk"},
+});
+
+class GuardedWork;
+
+struct ClusterPlace final : NodePlace {
+  // What must always hold, where a process sees it.
+  class Watcher : public NodePlace::Watcher {
+   public:
+    virtual void elected(ClusterPlace& place, uint64_t term) = 0;
+    virtual void prepares(ClusterPlace& place) = 0;
+    virtual void broken(ClusterPlace& place, const std::string& rule) = 0;
+  };
+
+  ClusterPlace(Node& on, Prng& prng, Watcher& told, std::size_t mistake);
+  bool is(MistakeIn<kClusterMistakes> one) const { return mistake_ == one.number; }
+  std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
+  void ended() override;
+
+  // By its machine's boot clock: something of the guarded work may act at this time.
+  bool may_act(Instant boot) const;
+  // A role works on a term that its node knows to be over.
+  bool is_misled() const;
+
+  Watcher& watcher;
+  GuardedWork* work = nullptr;  // of the process
+  bool dies_preparing = false;
+
+ private:
+  std::size_t mistake_;  // a row of kClusterMistakes, counted from 1
+  std::vector<std::weak_ptr<node::NodeRole>> roles_;
+  std::vector<std::shared_ptr<node::NodeRole>> kept_;
+};
+
+}  // namespace bellwether::sim

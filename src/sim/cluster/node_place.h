@@ -1,0 +1,78 @@
+// Where a simulated node lives: what its operator says, what outlives its processes, and where its process is found
+// while one runs. The node is the product's own (node/cluster/cluster_node.h), made anew at each start; a world brings
+// its roles and supplies.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cluster/election_driver.h"
+#include "journal/journal.h"
+#include "node/cluster/cluster_node.h"
+#include "node/cluster/node_election.h"
+#include "sim/cluster/sim_kv.h"
+#include "sim/world.h"
+
+namespace bellwether::sim {
+
+inline constexpr uint16_t kNodePort = 7400;
+
+// What all simulated nodes and clients know, and what their cluster is called.
+wire::Keyring keyring_of_nodes();
+cluster::NodeConfig config_of_nodes();
+
+struct NodePlace : Journal::Reader {
+  class Watcher {
+   public:
+    virtual ~Watcher() = default;
+    virtual void saw(const NodePlace& place, const std::string& text) = 0;
+  };
+
+  // All outlive it.
+  NodePlace(Node& on, Prng& prng, Watcher& told);
+  NodePlace(const NodePlace&) = delete;
+  NodePlace& operator=(const NodePlace&) = delete;
+
+  virtual std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) = 0;
+  virtual node::NodeSupplies make_supplies(runtime::Runtime& runtime);
+  // Nothing that a vote or a register stands on was ever written here, as its operator says again at each start.
+  virtual bool is_new() const { return !lost && !stored.has("election/record"); }
+  // It does nothing any more until it is opened again.
+  virtual bool disk_is_broken() const { return kv != nullptr && kv->broken(); }
+  // The node is gone, with all that belongs to it.
+  virtual void ended() {}
+  void on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) override;
+  void say(const std::string& text) const { watcher.saw(*this, text); }
+
+  // nullptr: it has found no cluster yet, or does not vote.
+  const cluster::ElectionDriver* election() const;
+  bool leads(Instant world) const;
+  // Of all members that it knows, those that are there, itself included.
+  std::size_t alive() const;
+  // An operator asks it, in its own next turn, to hand over to `heir`; to anybody when it is empty.
+  void post_hand_over(const std::string& heir);
+
+  Node& machine;
+  Watcher& watcher;
+  std::size_t index;
+  std::string name;
+  node::NodeOptions options;
+  StoredKeys stored;  // its votes, and what else it remembers
+  bool remembers = true;
+  bool careless_disk = false;
+  bool founds = false;  // an operator says that this is the first node, when it starts for the first time
+  bool lost = false;    // its disk was replaced: what it had voted is not known any more
+  uint32_t starts = 0;
+  node::ClusterNode* process = nullptr;  // nullptr: none runs
+  SimKv* kv = nullptr;                   // of that process
+
+ private:
+  std::string heir_;
+};
+
+// For Node::start(); `context` is a NodePlace. Ends when the node is asked to leave, or when another process bears its
+// name.
+runtime::task<void> run_node(runtime::Runtime& runtime, void* context);
+
+}  // namespace bellwether::sim

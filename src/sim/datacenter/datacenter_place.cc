@@ -1,0 +1,183 @@
+#include "sim/datacenter/datacenter_place.h"
+
+#include <numeric>
+#include <utility>
+
+#include "node/cluster/node_admin.h"
+#include "node/roles/context_role.h"
+#include "sim/datacenter/sim_contexts.h"
+#include "sim/datacenter/sim_shares.h"
+
+namespace bellwether::sim {
+
+using runtime::task;
+
+namespace {
+
+constexpr Duration kInquestMost = Duration::seconds(10);
+
+// Jobs that have ended are asked of the disks soon; whoever is stuck is not waited for as long as in life, where jobs
+// take longer.
+node::ManagerSettings manager_settings() {
+  node::ManagerSettings settings;
+  settings.tracking = Duration::seconds(20);
+  settings.tracking_failed = Duration::seconds(20);
+  settings.workers.drain_limit = Duration::seconds(5);
+  return settings;
+}
+
+// How the simulated machine of a worker is.
+class SimVitals final : public cluster::VitalSource {
+ public:
+  explicit SimVitals(const DatacenterPlace& place) : place_(place) {}
+  task<cluster::VitalSigns> measure() override {
+    cluster::VitalSigns signs;
+    signs.cores = place_.cores;
+    signs.memory_most = 100;
+    signs.memory = place_.pressed ? 90 : 10;
+    co_return signs;
+  }
+
+ private:
+  const DatacenterPlace& place_;
+};
+
+}  // namespace
+
+// The last role of each node: through it the world sees the others from when they are prepared until they go.
+class Sight final : public node::NodeRole {
+ public:
+  struct Roles {
+    std::shared_ptr<node::ManagerRole> manager;
+    std::shared_ptr<node::RegisterRole> registers;
+    std::shared_ptr<node::WorkerRole> worker;
+  };
+  Sight(DatacenterPlace& place, Roles roles) : place_(place), roles_(std::move(roles)) {}
+  ~Sight() override {
+    place_.manager = nullptr;
+    place_.registers = nullptr;
+    place_.worker = nullptr;
+    place_.sight = nullptr;
+  }
+
+  task<Status> prepare(const node::NodeTools& tools) override {
+    tools_.emplace(tools);
+    place_.manager = roles_.manager.get();
+    place_.registers = roles_.registers.get();
+    place_.worker = roles_.worker.get();
+    place_.sight = this;
+    co_return Status();
+  }
+  task<void> run(runtime::Cancellation* cancel) override {
+    if (roles_.manager != nullptr) scope_.spawn(ask_for_contexts(*tools_, *place_.stage, scope_.cancellation()));
+    co_await tools_->runtime.sleep_until(Instant::never(), cancel);
+    scope_.cancel();
+    co_await scope_.join();
+  }
+  void hold(Inquest& inquest) { scope_.spawn(answer(this, &inquest)); }
+
+ private:
+  static task<void> answer(Sight* self, Inquest* inquest) {
+    const copies::CopyKey key{inquest->job, node::kAccountCopy};
+    const auto copy = co_await self->roles_.manager->copies().get(
+        key, {}, self->tools_->runtime.read_clock() + kInquestMost, self->scope_.cancellation());
+    inquest->answered = true;
+    if (!copy) {
+      inquest->trouble = copy.error().message;
+    } else if (*copy) {
+      inquest->account = (*copy)->bytes;
+    }
+  }
+
+  DatacenterPlace& place_;
+  Roles roles_;
+  std::optional<node::NodeTools> tools_;
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
+DatacenterPlace::DatacenterPlace(Node& on, Prng& prng, Watcher& told, DatacenterStage& of, Kind what)
+    : NodePlace(on, prng, told), stage(&of), kind(what), copies(prng, on.disk()) {
+  remembers = kind == Kind::kManager;
+  if (kind == Kind::kWorker) options.config.role = wire::Role::kWorker;
+  if (kind == Kind::kManager) options.config.context = context_settings_of_nodes();
+}
+
+// As `bellwether node` gives them to a node (cli/node_process.cc), but for the load, which is a model.
+std::vector<std::shared_ptr<node::NodeRole>> DatacenterPlace::make_roles(runtime::Runtime& runtime) {
+  Sight::Roles roles;
+  std::vector<std::shared_ptr<node::NodeRole>> all;
+  if (kind == Kind::kManager) {
+    auto disk = std::make_unique<SimKv>(runtime, copies, false);
+    kept = disk.get();
+    roles.registers = std::make_shared<node::RegisterRole>();
+    roles.manager = std::make_shared<node::ManagerRole>(std::move(disk), roles.registers, manager_settings());
+    all = {roles.registers, roles.manager,
+           std::make_shared<node::ContextRole>(roles.manager, std::make_unique<ContextMaker>(runtime, *this))};
+  } else {
+    node::WorkerSettings settings;
+    settings.cpus.resize(cores);
+    std::iota(settings.cpus.begin(), settings.cpus.end(), 0);
+    roles.worker = std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<SimShares>(runtime, *this));
+    all = {roles.worker};
+  }
+  all.push_back(std::make_shared<Sight>(*this, std::move(roles)));
+  return all;
+}
+
+node::NodeSupplies DatacenterPlace::make_supplies(runtime::Runtime& runtime) {
+  kept = nullptr;
+  node::NodeSupplies supplies = NodePlace::make_supplies(runtime);
+  if (kind == Kind::kManager) supplies.resources = able_machine();
+  if (kind == Kind::kWorker) supplies.vitals = std::make_unique<SimVitals>(*this);
+  return supplies;
+}
+
+bool DatacenterPlace::is_new() const {
+  return NodePlace::is_new() || !stored.has("jobs-kept-with") || !copies.has("copies-kept-with");
+}
+
+bool DatacenterPlace::disk_is_broken() const {
+  if (NodePlace::disk_is_broken() || (kept != nullptr && kept->broken())) return true;
+  return manager != nullptr && (!manager->obstacle().empty() || !registers->keeper().unable().empty());
+}
+
+void DatacenterPlace::on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) {
+  if (event == "job_taken_over") ++stage->owners;
+  NodePlace::on_line(event, text, fields);
+}
+
+std::string DatacenterPlace::business() const {
+  if (worker == nullptr) return "it has not found its cluster";
+  const dispatch::WorkerDesk& desk = worker->service().desk();
+  if (desk.free_cores() != desk.cores()) {
+    return std::to_string(desk.cores() - desk.free_cores()) + " of its cores are taken";
+  }
+  if (desk.unfinished() > 0) return std::to_string(desk.unfinished()) + " of its shares have a process";
+  const dispatch::WorkerReport report = desk.report();
+  if (report.held.empty()) return {};
+  return "it keeps share " + std::to_string(report.held.front().share.value()) + " of job '" + report.held.front().job +
+         "'";
+}
+
+void DatacenterPlace::hold(Inquest& inquest) {
+  inquest_ = &inquest;
+  machine.runtime().post(
+      [](void* context) {
+        auto& asked = *static_cast<DatacenterPlace*>(context);
+        if (asked.sight != nullptr) asked.sight->hold(*asked.inquest_);
+      },
+      this);
+}
+
+void DatacenterPlace::post_drain() {
+  machine.runtime().post(
+      [](void* context) {
+        auto& asked = *static_cast<DatacenterPlace*>(context);
+        if (asked.process == nullptr) return;
+        const auto begun = asked.process->admin().drain("its operator");
+        asked.say(begun ? *begun : begun.error().message);
+      },
+      this);
+}
+
+}  // namespace bellwether::sim

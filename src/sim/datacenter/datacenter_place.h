@@ -1,0 +1,64 @@
+// Where a node of a simulated datacenter lives (sim/cluster/node_place.h): what it is for, with the product's own roles
+// (node/roles), and what the world sees of these.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "node/roles/manager_role.h"
+#include "node/roles/register_role.h"
+#include "node/roles/worker_role.h"
+#include "sim/cluster/node_place.h"
+#include "sim/datacenter/datacenter_stage.h"
+
+namespace bellwether::sim {
+
+// What is asked of a manager at the end.
+struct Inquest {
+  std::string job;
+  bool answered = false;
+  std::string account;  // its last copy; empty: there is none
+  std::string trouble;
+};
+
+class ContextMaker;
+class Sight;
+
+struct DatacenterPlace final : NodePlace {
+  enum class Kind : uint8_t { kManager, kWorker, kClient };  // the last one is no node
+
+  DatacenterPlace(Node& on, Prng& prng, Watcher& told, DatacenterStage& of, Kind what);
+  std::vector<std::shared_ptr<node::NodeRole>> make_roles(runtime::Runtime& runtime) override;
+  node::NodeSupplies make_supplies(runtime::Runtime& runtime) override;
+  bool is_new() const override;
+  // Also when its manager has given up on a disk that failed for a moment, until a new start.
+  bool disk_is_broken() const override;
+  void on_line(std::string_view event, const std::string& text, const Journal::Fields& fields) override;
+
+  // Why a worker has something to do, or to keep; empty: it has not.
+  std::string business() const;
+  // Has a manager fill in the answer, in its own next turn. REQUIRES one whose roles are prepared.
+  void hold(Inquest& inquest);
+  void post_drain();
+
+  DatacenterStage* stage;
+  Kind kind;
+  uint32_t cores = 0;        // of a worker
+  bool pressed = false;      // a worker whose machine has too much to do
+  std::size_t children = 0;  // processes of shares
+  StoredKeys copies;         // of a manager
+
+  // Of a process whose roles are prepared; nullptr: it has no such role.
+  node::ManagerRole* manager = nullptr;
+  node::RegisterRole* registers = nullptr;
+  node::WorkerRole* worker = nullptr;
+  Sight* sight = nullptr;
+  SimKv* kept = nullptr;  // its copies
+  ContextMaker* maker = nullptr;
+
+ private:
+  Inquest* inquest_ = nullptr;
+};
+
+}  // namespace bellwether::sim

@@ -1,0 +1,44 @@
+// Requests for contexts in a simulated datacenter: what is asked, who makes them on each manager, and an asker. The
+// leadership of contexts is the product's (node/roles/context_role.h); a context is a text that tells whose it is.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "cluster/context/context_manager.h"
+#include "cluster/vote/vote_driver.h"
+#include "node/cluster/node_role.h"
+#include "sim/datacenter/datacenter_place.h"
+
+namespace bellwether::sim {
+
+// In quick times, of nodes that are all able.
+cluster::ContextChoice context_settings_of_nodes();
+
+std::unique_ptr<cluster::ResourceSource> able_machine();
+
+// What makes contexts on a manager, one after the other; its jobs do not outlive the term.
+class ContextMaker final : public cluster::ContextManager {
+ public:
+  ContextMaker(runtime::Runtime& runtime, DatacenterPlace& place);
+  ~ContextMaker() override;
+  const context_lead::ManagerConfig& config() const override { return config_; }
+  runtime::task<cluster::ContextJobEnd> run(cluster::ContextJob job, runtime::Cancellation* stop,
+                                            runtime::Cancellation* kill) override;
+  void set_term_end(Instant end) override { term_end_ = end; }
+  // By the boot clock of its machine.
+  bool may_act(Instant boot) const { return running_ > 0 && (place_.stage->is("makes-on") || boot < term_end_); }
+
+ private:
+  runtime::Runtime& runtime_;
+  DatacenterPlace& place_;
+  context_lead::ManagerConfig config_{"simulated", 1};
+  Instant term_end_;
+  std::size_t running_ = 0;
+};
+
+// Asks whoever leads for the contexts of the stage, until each is made.
+runtime::task<void> ask_for_contexts(const node::NodeTools& tools, DatacenterStage& stage,
+                                     runtime::Cancellation* cancel);
+
+}  // namespace bellwether::sim

@@ -1,0 +1,173 @@
+// A world of a few members that run a kernel each: they are started, killed, paused and go on, live by clocks of their
+// own, and guard work. What a kernel is told and what becomes of its effects is said by who derives from it.
+//
+// `Kernel` names the types: Member (a GroupMember with `id` and `missed`, and perhaps a `disk`), Event, and tick(),
+// which makes the event for "the time of wake() has come".
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/units.h"
+#include "sim/group/group_work.h"
+#include "sim/harness/faulty_world.h"
+#include "sim/timeline.h"
+
+namespace bellwether::sim {
+
+template <class Kernel>
+class KernelWorld : public FaultyWorld, public GroupWork::Host {
+ public:
+  using Member = typename Kernel::Member;
+  using Event = typename Kernel::Event;
+
+  // `stream`: of several worlds with the same seeds.
+  explicit KernelWorld(const RunSettings& settings, uint64_t stream = 0)
+      : FaultyWorld(settings), timeline_(settings.seed ^ (stream << 56)) {}
+
+  // Hands the event to the kernel, and carries its effects out.
+  virtual void step(Member& m, const Event& event) = 0;
+  // It is in office, by its own clock.
+  virtual bool leads(const Member& m) const = 0;
+  void work_has_stopped(GroupMember&) override {}
+
+  void deliver(Member& m, const Event& event) {
+    if (!m.up) return;
+    if (!m.paused) return step(m, event);
+    if (m.missed.size() < kMostMissed) m.missed.push_back(event);
+  }
+  // `wake`: by its own clock.
+  void set_wake(Member& m, Instant wake) {
+    const uint64_t number = ++m.wake_number;
+    if (wake == Instant::never()) return;
+    after(std::max(m.clock.world_at(wake), now()) - now(), [this, &m, number] {
+      if (m.up && !m.paused && number == m.wake_number) step(m, Kernel::tick());
+    });
+  }
+  // Its process has begun; `life` counts them.
+  void begin_life(Member& m) {
+    m.up = true;
+    m.paused = m.suspended = false;
+    ++m.life;
+    say(m, "starts");
+  }
+  // False: it did not run. The work is the business of who calls.
+  bool end_life(Member& m, bool machine) {
+    if (!m.up) return false;
+    say(m, machine ? "machine crashes" : "process is killed");
+    m.up = m.paused = m.suspended = false;
+    ++m.wake_number;
+    m.missed.clear();
+    if constexpr (requires { m.disk; }) {
+      m.disk.crash(prng());
+      m.disk.set_asleep(false);
+    }
+    if (machine) {
+      m.clock.base_world = now();
+      m.clock.base_local = Instant::from_ns(prng().between(0, Duration::minutes(1).ns()));
+    }
+    return true;
+  }
+  void pause(Member& m, bool machine) {
+    if (!m.up || m.paused) return;
+    say(m, machine ? "machine sleeps" : "process is paused");
+    m.paused = true;
+    m.suspended = machine;
+    if constexpr (requires { m.disk; }) m.disk.set_asleep(machine);
+  }
+  void resume(Member& m) {
+    if (!m.paused) return;
+    say(m, "goes on");
+    m.paused = false;
+    const bool slept = std::exchange(m.suspended, false);
+    if constexpr (requires { m.disk; }) m.disk.set_asleep(false);
+    if (slept && work_) work_->woken(m);
+    const std::vector<Event> missed = std::exchange(m.missed, {});
+    for (const Event& event : missed) {
+      if (m.up) step(m, event);
+    }
+    if (m.up) step(m, Kernel::tick());
+  }
+  // For `span`, and with the machine when `machine` says so.
+  bool pause_for(Member& m, bool machine, Duration span) {
+    if (!m.up || m.paused) return false;
+    pause(m, machine);
+    if (machine && clock_stops_in_suspend_) {
+      m.clock.base_local = m.clock.local(now());
+      m.clock.base_world = now() + span;
+    }
+    after(span, [this, &m] { resume(m); });
+    return true;
+  }
+  bool let_clock_drift(Member& m) {
+    m.clock.set_rate(now(), drawn_rate());
+    return true;
+  }
+  double drawn_rate() { return 1 + (prng().unit() * 2 - 1) * worst_drift_ * 0.99; }
+
+  Member& any() { return members_[prng().below(members_.size())]; }
+  Member* leader() {
+    const auto found = std::find_if(members_.begin(), members_.end(),
+                                    [this](const Member& m) { return m.up && !m.paused && leads(m); });
+    return found == members_.end() ? nullptr : &*found;
+  }
+
+  // I17: whoever reads the log must learn why.
+  template <class Effect>
+  void expect_evidence(const Effect& effect) {
+    const auto must_say = [this](const std::string& text) {
+      if (text.empty()) fail("I17: a decision without evidence");
+    };
+    if constexpr (requires { effect.why; }) must_say(effect.why);
+    if constexpr (requires { effect.cause; }) must_say(effect.cause);
+    if constexpr (requires { effect.evidence; }) must_say(effect.evidence);
+  }
+
+  // --- time
+  Instant now() const final { return timeline_.now(); }
+  Prng& prng() final { return timeline_.prng(); }
+  uint64_t fingerprint() const final { return timeline_.fingerprint(); }
+  template <class Action>
+  void after(Duration span, Action action) {
+    timeline_.after(span, std::move(action));
+  }
+  bool run_for(Duration span) final { return run_until(now() + span); }
+  bool run_until(Instant end) {
+    while (timeline_.next() <= end && holds()) {
+      timeline_.advance(timeline_.next());
+      timeline_.run_one();
+    }
+    if (holds()) timeline_.advance(end);
+    return holds();
+  }
+  // Until `come()`, which is asked after each event; false when it has not by then, or a rule was broken.
+  template <class Come>
+  bool run_until(Instant end, Come come) {
+    while (now() < end && !come()) {
+      if (!run_until(std::min(end, timeline_.next()))) return false;
+    }
+    return come();
+  }
+
+  using FaultyWorld::say;
+  void say(const GroupMember& member, const std::string& text) final {
+    if (!tracing()) return;
+    say("m" + std::to_string(members_[member.index].id.value()) + "." + std::to_string(member.life) + "  " + text);
+  }
+
+  Timeline timeline_;
+  double worst_drift_ = 0.01;    // of any clock from true time
+  std::vector<Member> members_;  // never more than are reserved at the beginning: others point into it
+  std::optional<GroupWork> work_;
+  bool clock_stops_in_suspend_ = false;  // a mistake
+
+ private:
+  // What a socket holds while its process stands still is bounded.
+  static constexpr std::size_t kMostMissed = 512;
+};
+
+}  // namespace bellwether::sim

@@ -1,0 +1,127 @@
+#include "sim/harness/worlds.h"
+
+#include <algorithm>
+#include <cstdio>
+
+#include "base/units.h"
+
+namespace bellwether::sim {
+namespace {
+
+constexpr uint64_t kMostTold = 10;  // of the seeds that violate something
+
+std::string told(const std::vector<Run::Count>& counts, uint64_t events) {
+  std::string text;
+  for (const Run::Count& count : counts) text += format_count(count.number) + " " + std::string(count.what) + ", ";
+  return text + format_count(events) + " events";
+}
+
+std::string row_of(std::string_view name, std::string_view what) {
+  std::string line = "  " + std::string(name);
+  line.resize(std::max<std::size_t>(line.size() + 2, 30), ' ');
+  return line.append(what) + "\n";
+}
+
+}  // namespace
+
+std::optional<std::size_t> mistake_of(const WorldRow& world, std::string_view name) {
+  if (name == "none") return 0;
+  for (std::size_t row = 0; row < world.mistakes.size(); ++row) {
+    if (world.mistakes[row].name == name) return row + 1;
+  }
+  return std::nullopt;
+}
+
+std::string command_for(const WorldRow& world, const RunSettings& settings) {
+  std::string command =
+      "bellwether sim --world " + std::string(world.name) + " --seed " + std::to_string(settings.seed);
+  if (settings.mistake != 0) command.append(" --mistake ").append(world.mistakes[settings.mistake - 1].name);
+  return command;
+}
+
+void SimReport::list() const {
+  std::string text = "Worlds, in which everything breaks:\n";
+  for (const WorldRow& world : worlds_) text += row_of(world.name, world.what);
+  text += "\nMeasurements:\n";
+  for (const Measurement& one : measurements_) text += row_of(one.name, one.what);
+  text += "\nMistakes that can be put in (--mistake), each of which the worlds must find out:\n";
+  const Mistake* told = nullptr;
+  for (const WorldRow& world : worlds_) {
+    if (world.mistakes.data() == told) continue;
+    told = world.mistakes.data();
+    std::string names;
+    for (const WorldRow& other : worlds_) {
+      if (other.mistakes.data() == told) names.append(names.empty() ? " " : ", ").append(other.name);
+    }
+    text += names + ":\n";
+    for (const Mistake& mistake : world.mistakes) {
+      const std::string where = mistake.world.empty() ? "" : " (in " + std::string(mistake.world) + ")";
+      text += row_of(mistake.name, std::string(mistake.what) + where);
+    }
+  }
+  print_(text);
+}
+
+Result<SimOutcome> SimReport::run(const SimRequest& request) const {
+  const auto named = [&](const auto& one) { return one.name == request.world; };
+  if (const auto found = std::ranges::find_if(measurements_, named); found != measurements_.end()) {
+    const Measurement::Report report = found->run(request.from, request.seeds);
+    print_(report.text);
+    return report.held ? SimOutcome::kHeld : SimOutcome::kViolated;
+  }
+  const auto world = std::ranges::find_if(worlds_, named);
+  if (world == worlds_.end()) {
+    return fail(Errc::kNotFound, "there is no world '" + request.world + "'; `bellwether sim --list` names them");
+  }
+  const auto mistake = mistake_of(*world, request.mistake);
+  if (!mistake) {
+    return fail(Errc::kNotFound, "there is no mistake '" + request.mistake + "' in world '" + request.world +
+                                     "'; `bellwether sim --list` names them");
+  }
+  return request.seed ? run_one(*world, request, *mistake) : run_many(*world, request, *mistake);
+}
+
+SimOutcome SimReport::judge(const WorldRow& world, std::size_t mistake, uint64_t violated) const {
+  if (mistake == 0) return violated == 0 ? SimOutcome::kHeld : SimOutcome::kViolated;
+  const Mistake& row = world.mistakes[mistake - 1];
+  const std::string name(row.name);
+  if (violated > 0) {
+    print_("the mistake '" + name + "' is found\n");
+    return SimOutcome::kViolated;
+  }
+  const bool elsewhere = !row.world.empty() && row.world != world.name;
+  print_("NOT FOUND: the mistake '" + name + "' was put in, and nothing shows it; run more seeds (--seeds)" +
+         (elsewhere ? ", or world " + std::string(row.world) + ", where it shows sooner\n" : "\n"));
+  return SimOutcome::kNotFound;
+}
+
+SimOutcome SimReport::run_one(const WorldRow& world, const SimRequest& request, std::size_t mistake) const {
+  const Run run = world.live({*request.seed, mistake, true});
+  char fingerprint[20];
+  std::snprintf(fingerprint, sizeof fingerprint, "%016llx", static_cast<unsigned long long>(run.fingerprint));
+  print_(run.trace + "seed " + std::to_string(*request.seed) + ": " + told(run.counts, run.events) + " in " +
+         format_duration(run.lived) + ", fingerprint " + fingerprint + "\n" +
+         (run.violation.empty() ? "everything held\n" : "VIOLATED: " + run.violation + "\n"));
+  return judge(world, mistake, run.violation.empty() ? 0 : 1);
+}
+
+SimOutcome SimReport::run_many(const WorldRow& world, const SimRequest& request, std::size_t mistake) const {
+  std::vector<Run::Count> sums;
+  uint64_t violated = 0;
+  uint64_t events = 0;
+  for (uint64_t seed = request.from; seed < request.from + request.seeds; ++seed) {
+    const RunSettings settings{seed, mistake, false};
+    const Run run = world.live(settings);
+    if (sums.empty()) sums.resize(run.counts.size());
+    for (std::size_t i = 0; i < sums.size(); ++i) sums[i] = {run.counts[i].what, sums[i].number + run.counts[i].number};
+    events += run.events;
+    if (run.violation.empty() || ++violated > kMostTold) continue;
+    print_("seed " + std::to_string(seed) + ": " + run.violation + "\n  " + command_for(world, settings) + "\n");
+  }
+  print_(request.world + ": seeds " + std::to_string(request.from) + " to " +
+         std::to_string(request.from + request.seeds - 1) + ": " + told(sums, events) + ", " +
+         (violated == 0 ? "everything held" : format_count(violated) + " VIOLATED") + "\n");
+  return judge(world, mistake, violated);
+}
+
+}  // namespace bellwether::sim

@@ -1,0 +1,69 @@
+// One simulated machine whose process does what a test tells it, one thing after the other: the runtime of tests whose
+// subject is not the real kernel. Time is virtual, so that nothing depends on how busy the machine of the test is.
+#pragma once
+
+#include <cstdint>
+#include <utility>
+
+#include "base/check.h"
+#include "runtime/event.h"
+#include "sim/world.h"
+
+namespace bellwether::sim {
+
+// Outlives everything that uses its runtime.
+class TestMachine {
+ public:
+  explicit TestMachine(uint64_t seed = 1) : world_(seed), node_(world_.add_node("machine")) {
+    node_.start(&live, this);
+    settle();
+  }
+
+  runtime::Runtime& runtime() { return node_.runtime(); }
+  World& world() { return world_; }
+
+  // Runs everything until `main` has finished and gives its result.
+  template <class T>
+  T run(runtime::task<T> main) {
+    settle();
+    const bool finished = world_.run_while_waiting(kPatience, [&] { return main.done(); });
+    check(finished, "what a test waits for comes some time");
+    return main.take();
+  }
+  // Runs everything until `holds()`, which may change things; false when it never does.
+  template <class Holds>
+  bool until(Holds holds) {
+    const Instant end = world_.now() + kPatience;
+    while (!holds()) {
+      if (world_.now() > end) return false;
+      run_for(Duration::millis(1));
+    }
+    return true;
+  }
+  void run_for(Duration span) {
+    settle();
+    world_.run_for(span);
+  }
+
+ private:
+  static constexpr Duration kPatience = Duration::minutes(10);
+
+  static runtime::task<void> live(runtime::Runtime&, void* self) {
+    co_await static_cast<TestMachine*>(self)->end_.wait();
+  }
+  // What the test has made ready is for the process to go on with.
+  void settle() {
+    runtime::RunQueue::local().move_to(made_ready_);
+    const bool posted = runtime().post(&admit, this);
+    check(posted, "the mailbox of a machine in tests has room");
+    world_.run_for(Duration::zero());
+  }
+  static void admit(void* self) { static_cast<TestMachine*>(self)->made_ready_.move_to(runtime::RunQueue::local()); }
+
+  runtime::RunQueue made_ready_;
+  runtime::Event end_;  // of the process, which never comes
+  World world_;
+  Node& node_;
+};
+
+}  // namespace bellwether::sim

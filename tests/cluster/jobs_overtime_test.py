@@ -1,0 +1,33 @@
+#!/usr/bin/env python3
+"""A share that makes nothing of more and more time: this takes more than a minute by itself."""
+
+import os
+import signal
+
+from lib import jobs, nodes
+
+
+class Overtime(jobs.Test):
+    def test_a_share_that_hangs_gets_more_time_and_loses_its_parts_when_it_makes_nothing_of_it(self):
+        cluster = self.cluster(3, workers=2)
+        cluster.at_work()
+        client = cluster.run(cluster.scenario(seconds=4, graceful_stop="0s"))
+        cluster.under_load(client, 1)
+        [share] = cluster.children("w2")
+        os.kill(share, signal.SIGSTOP)
+        # Nearly a minute beyond its end it asks for more; after a minute without progress nobody waits for it.
+        code, result = client.finish(seconds=600)
+        self.assertEqual(code, jobs.LOST)
+        [given] = [one["detail"] for one in result["events"] if one["kind"] == "share_extended"]
+        self.assertIn("'w2'", given)
+        self.assertIn("15.0 s more", given)
+        [evicted] = [one["detail"] for one in result["events"] if one["kind"] == "share_evicted"]
+        self.assertIn("'w2'", evicted)
+        self.assertIn("stuck for 60 s", evicted)
+        [lost] = result["lost"]
+        self.assertEqual((lost["to"], lost["share"]), (4.0, 0.5), "half of what was left")
+        cluster.all_free()
+
+
+if __name__ == "__main__":
+    nodes.main()
