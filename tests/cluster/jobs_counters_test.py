@@ -29,9 +29,9 @@ class Counters(jobs.Test):
         self.assertNotIn("live", cluster.in_state(job, "completed"))
         self.assertEqual(cluster.arrived(), 900)
 
-    def watch_windows(self, cluster, job):
+    def watch_windows(self, cluster, job, *words):
         file = cluster.folder / "windows"
-        process, out = cluster.follow("job", "watch", job, "--windows", file)
+        process, out = cluster.follow("job", "watch", job, "--windows", file, *words)
         return jobs.Client(process, out, job), file
 
     def contiguous(self, lines):
@@ -70,6 +70,13 @@ class Counters(jobs.Test):
         self.assertGreaterEqual(total["requests"], 300)
         self.assertGreaterEqual(len(windows), 55)
         self.assertEqual(max(one["shares"] for one in windows.values()), 2)
+        # Of a job that has ended, each manager has them of the last owner, which answers once it is all that there is.
+        for manager in cluster.voters:
+            client, file = self.watch_windows(cluster, client.job, "--managers", cluster.world[manager].ipv4)
+            self.assertEqual(client.finish()[0], jobs.PASS)
+            lines = [json.loads(line) for line in file.read_text().splitlines()]
+            self.assertEqual([one["total"] for one in lines[-1:]], [{**total, "vus": 0}], manager)
+            self.assertEqual(max(windows), max(self.contiguous([one for one in lines if "t" in one])), manager)
 
     def test_windows_begin_anew_with_the_manager_that_goes_on(self):
         cluster = self.cluster(3, workers=2)

@@ -94,9 +94,8 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     }
     if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) {
       if (steward != nullptr) return steward->watch_live(*caller.connection, caller.id, *live);
-      dispatch::LiveNews nothing;
-      nothing.final = true;
-      return now_answer(nothing);
+      if (const Ticket ticket = keep(caller)) scope_.spawn(show_last_windows(this, ticket, *live));
+      return;
     }
     if (std::holds_alternative<dispatch::Cancel>(letter)) {
       const dispatch::JobState state = steward != nullptr ? steward->sheet().state : sheet->sheet.state;
@@ -295,6 +294,20 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
     auto totals = account::RunAccount::totals_of((*copy)->bytes);
     if (!totals) co_return self->answer(ticket, refusal(Refusal::Kind::kUnavailable, totals.error().message));
     out.totals = std::move(*totals);
+  }
+  self->answer(ticket, out);
+}
+
+// The last owner of the job may have windows that it could not tell before this manager knew of the end.
+task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket, dispatch::WatchLive letter) {
+  dispatch::Response out = dispatch::LiveNews();
+  std::get<dispatch::LiveNews>(out).final = true;
+  const auto caller = self->callers_.find(ticket);
+  const bool passes_on = caller != self->callers_.end() && caller->second.role != wire::Role::kManager;
+  const auto owner = self->parts_.surroundings.find(self->last_owner_of(letter.job));
+  if (passes_on && owner) {
+    auto answer = co_await ask(self->parts_.links, *owner, letter, kForwardMost, self->scope_.cancellation());
+    if (answer && std::holds_alternative<dispatch::LiveNews>(*answer)) out = std::move(*answer);
   }
   self->answer(ticket, out);
 }
