@@ -7,11 +7,11 @@
 
 namespace bellwether::sim {
 
-// These worlds are large: one run for ten seeds that are asked for.
+// These worlds are large: one run for five seeds that are asked for.
 WorldTest world_test() {
   return {.worlds = {datacenter_worlds()[0]},
           .runs = 1,
-          .every = 10,
+          .every = 5,
           .seeds_for_mistake = 80,
           .probes = {"datacenter: a context is made"}};
 }
