@@ -38,7 +38,7 @@ Result<HttpCall> make_call(const QuickRun& run) {
     append_literal(header.value, value);
   }
   if (run.body) append_literal(call.body.emplace(), *run.body);
-  call.tls_verify = run.tls_verify;
+  call.tls_verify = !run.skip_tls_verify;
   if (!run.tls_ca.empty()) {
     if (!holds_certificate(run.tls_ca)) {
       return fail(Errc::kInvalid, "the file " + scenario::in_quotes(run.tls_ca_name) +

@@ -45,7 +45,7 @@ TEST(QuickRun, method_headers_and_body_are_taken_as_they_are) {
                                .method = "post",
                                .headers = {{"X-A", "${vu}"}},
                                .body = "${uuid}",
-                               .tls_verify = false});
+                               .skip_tls_verify = true});
   ASSERT_TRUE(plan);
   const auto& call = std::get<HttpCall>(plan->workflows[0].steps[0].work);
   EXPECT_EQ(call.method, "POST");

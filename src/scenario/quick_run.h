@@ -21,7 +21,7 @@ struct QuickRun {
   Duration duration = Duration::seconds(10);
   std::optional<double> rate_per_s;  // given: constant-arrival-rate with `vus` virtual users; else constant-vus
   std::optional<Duration> timeout;
-  bool tls_verify = true;
+  bool skip_tls_verify = false;
   std::string tls_ca;       // certificates to trust, PEM; empty: the system's
   std::string tls_ca_name;  // the file they came from, for messages
 };

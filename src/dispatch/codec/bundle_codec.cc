@@ -6,7 +6,7 @@
 
 #include "base/check.h"
 #include "base/printable.h"
-#include "proto/scenario.pb.h"
+#include "message/describe.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -14,22 +14,93 @@ namespace {
 using scenario::Bundle;
 using scenario::QuickRun;
 using scenario::RecordedScenario;
-using Pairs = std::vector<std::pair<std::string, std::string>>;
-using WirePairs = google::protobuf::RepeatedPtrField<wire::NameValue>;
+using Pair = std::pair<std::string, std::string>;
 
-constexpr uint32_t kMostVus = 10'000'000;
-constexpr double kMostRate = 1e9;
-constexpr Duration kLongest = Duration::hours(366 * 24);
+// What becomes of a RecordedScenario on its way: maps as lists, an error as its kind and its words.
+struct File {
+  std::string path;
+  uint64_t bytes_max = 0;
+  uint32_t failure = 0;  // an index of kFailures
+  std::string content;
+};
+struct Variable {
+  std::string name;
+  std::optional<std::string> value;
+};
+struct Record {
+  std::string file_name;
+  std::string text;
+  std::vector<Pair> sets;
+  scenario::Overrides overrides;
+  std::vector<File> files;
+  std::vector<Variable> variables;
+};
+using Travelling = std::variant<std::monostate, Record, QuickRun>;
 
-// --- writing ---------------------------------------------------------------------------------------------------------
+constexpr std::array kFailures{Errc::kOk, Errc::kNotFound, Errc::kRefused, Errc::kTooLarge, Errc::kIo};
 
-void put_part(const Pairs& from, WirePairs& to) {
-  for (const auto& [name, value] : from) {
-    wire::NameValue* pair = to.Add();
-    pair->set_name(name);
-    pair->set_value(value);
-  }
-}
+}  // namespace
+}  // namespace bellwether::dispatch
+
+namespace bellwether::message {
+
+using namespace dispatch;  // NOLINT(google-build-using-namespace)
+
+namespace {
+
+// What comes from files and people is bytes: nobody promised that it is UTF-8.
+constexpr Rule kBytes = text(kMostBundleBytes);
+constexpr Rule kVus = between(uint32_t{1}, uint32_t{10'000'000});
+constexpr Rule kLength = between(Duration::nanos(1), Duration::hours(366 * 24));
+constexpr Rule kRate = between(1e-300, 1e9);
+constexpr Rule kEntries = list(kMostBundleEntries);
+
+}  // namespace
+
+template <>
+constexpr auto kDescription<Pair> =
+    describe<Pair>("a name and its value", field<&Pair::first>(1, kBytes), field<&Pair::second>(2, kBytes));
+
+template <>
+constexpr auto kDescription<scenario::Overrides> = describe<scenario::Overrides>(
+    "what is given in place of a scenario's own", field<&scenario::Overrides::vus>(1, kVus),
+    field<&scenario::Overrides::duration>(2, kLength), field<&scenario::Overrides::rate_per_s>(3, kRate),
+    field<&scenario::Overrides::timeout>(4, kLength));
+
+template <>
+constexpr auto kDescription<File> =
+    describe<File>("a file", field<&File::path>(1, kBytes), field<&File::bytes_max>(2),
+                   field<&File::failure>(3, one_of(kFailures.size(), uint32_t{kFailures.size() - 1})),
+                   field<&File::content>(4, kBytes));
+
+template <>
+constexpr auto kDescription<Variable> =
+    describe<Variable>("a variable", field<&Variable::name>(1, kBytes), field<&Variable::value>(2, kBytes));
+
+template <>
+constexpr auto kDescription<Record> = describe<Record>(
+    "a scenario", field<&Record::file_name>(1, kBytes), field<&Record::text>(2, text(kMostScenarioBytes)),
+    field<&Record::sets>(3, kEntries), field<&Record::overrides>(4), field<&Record::files>(5, kEntries),
+    field<&Record::variables>(6, kEntries));
+
+template <>
+constexpr auto kDescription<QuickRun> = describe<QuickRun>(
+    "a run of one request", field<&QuickRun::url>(1, kBytes), field<&QuickRun::method>(2, kBytes),
+    field<&QuickRun::headers>(3, kEntries), field<&QuickRun::body>(4, kBytes), field<&QuickRun::vus>(5, kVus),
+    field<&QuickRun::duration>(6, kLength), field<&QuickRun::rate_per_s>(7, kRate),
+    field<&QuickRun::skip_tls_verify>(8), field<&QuickRun::tls_ca>(9, kBytes),
+    field<&QuickRun::tls_ca_name>(10, kBytes), field<&QuickRun::timeout>(11, kLength));
+
+template <>
+constexpr auto kDescription<Travelling> =
+    describe<Travelling>("the bundle of a scenario", alternative<Record, Travelling>(1, "scenario"),
+                         alternative<QuickRun, Travelling>(2, "quick_run"))
+        .within(kMostBundleBytes);
+
+}  // namespace bellwether::message
+
+namespace bellwether::dispatch {
+namespace {
 
 // What `answer` has in bytes, or says.
 std::string_view content_of(const Result<std::string>& answer) { return answer ? *answer : answer.error().message; }
@@ -37,61 +108,41 @@ std::string_view content_of(const Result<scenario::FileView>& answer) {
   return answer ? answer->bytes : std::string_view(answer.error().message);
 }
 
-wire::ScenarioRecord::Failure failure_of(Errc code) {
-  switch (code) {
-    case Errc::kNotFound: return wire::ScenarioRecord::NOT_FOUND;
-    case Errc::kRefused: return wire::ScenarioRecord::REFUSED;
-    case Errc::kTooLarge: return wire::ScenarioRecord::TOO_LARGE;
-    default: return wire::ScenarioRecord::IO;
+template <class Answer>
+File file_of(const RecordedScenario::FileQuestion& question, const Answer& answer) {
+  File file{question.path, question.bytes_max, 0, std::string(content_of(answer))};
+  if (answer) return file;
+  const auto* const known = std::find(kFailures.begin(), kFailures.end() - 1, answer.error().code);
+  file.failure = static_cast<uint32_t>(known - kFailures.begin());
+  return file;
+}
+
+Record record_of(const RecordedScenario& from) {
+  Record to{from.file_name, from.text, from.sets, from.overrides, {}, {}};
+  for (const auto& [question, answer] : from.files) to.files.push_back(file_of(question, answer));
+  for (const auto& [question, answer] : from.views) {
+    if (!from.files.contains(question)) to.files.push_back(file_of(question, answer));
   }
+  for (const auto& [name, value] : from.variables) to.variables.push_back({name, value});
+  return to;
 }
 
-// The views of files that nobody asked for in the same way as for a text.
-decltype(RecordedScenario::views) views_alone(const RecordedScenario& record) {
-  auto views = record.views;
-  std::erase_if(views, [&record](const auto& view) { return record.files.contains(view.first); });
-  return views;
-}
-
-void put_part(const RecordedScenario& from, wire::ScenarioRecord& to) {
-  to.set_file_name(from.file_name);
-  to.set_text(from.text);
-  put_part(from.sets, *to.mutable_sets());
-  wire::ScenarioRecord::Overrides& overrides = *to.mutable_overrides();
-  if (from.overrides.vus) overrides.set_vus(*from.overrides.vus);
-  if (from.overrides.duration) overrides.set_duration_ns(from.overrides.duration->ns());
-  if (from.overrides.rate_per_s) overrides.set_rate_per_s(*from.overrides.rate_per_s);
-  if (from.overrides.timeout) overrides.set_timeout_ns(from.overrides.timeout->ns());
-  const auto put_files = [&to](const auto& files) {
-    for (const auto& [question, answer] : files) {
-      wire::ScenarioRecord::File* file = to.add_files();
-      file->set_path(question.path);
-      file->set_bytes_max(question.bytes_max);
-      if (!answer) file->set_failure(failure_of(answer.error().code));
-      file->set_content(std::string(content_of(answer)));
-    }
+Result<Bundle> recorded(Record from) {
+  RecordedScenario to{
+      std::move(from.file_name), std::move(from.text), std::move(from.sets), from.overrides, {}, {}, {}};
+  const auto twice = [](const char* what) {
+    return fail(Errc::kProtocol, std::string("the bundle of a scenario is refused: ") + what + " is in it twice");
   };
-  put_files(from.files);
-  put_files(views_alone(from));
-  for (const auto& [name, value] : from.variables) {
-    wire::ScenarioRecord::Variable* variable = to.add_variables();
-    variable->set_name(name);
-    if (value) variable->set_value(*value);
+  for (File& file : from.files) {
+    Result<std::string> answer = std::move(file.content);
+    if (file.failure != 0) answer = tl::unexpected(Error{kFailures.at(file.failure), std::move(*answer)});
+    const RecordedScenario::FileQuestion question{std::move(file.path), file.bytes_max};
+    if (!to.files.emplace(question, std::move(answer)).second) return twice("a file");
   }
-}
-
-void put_part(const QuickRun& from, wire::QuickRunRecord& to) {
-  to.set_url(from.url);
-  to.set_method(from.method);
-  put_part(from.headers, *to.mutable_headers());
-  if (from.body) to.set_body(*from.body);
-  to.set_vus(from.vus);
-  to.set_duration_ns(from.duration.ns());
-  if (from.timeout) to.set_timeout_ns(from.timeout->ns());
-  if (from.rate_per_s) to.set_rate_per_s(*from.rate_per_s);
-  to.set_skip_tls_verify(!from.tls_verify);
-  to.set_tls_ca(from.tls_ca);
-  to.set_tls_ca_name(from.tls_ca_name);
+  for (Variable& one : from.variables) {
+    if (!to.variables.emplace(std::move(one.name), std::move(one.value)).second) return twice("a variable");
+  }
+  return to;
 }
 
 std::string mib(std::size_t bytes) {
@@ -146,102 +197,24 @@ std::size_t bytes_of_views(const RecordedScenario& record) {
   return bytes;
 }
 
-Status check_counts(const wire::ScenarioBundle& bundle) {
-  const auto within = [](int count, const char* what) -> Status {
-    if (static_cast<std::size_t>(count) <= kMostBundleEntries) return {};
-    return fail(Errc::kTooLarge, std::string("a scenario that travels has at most ") +
-                                     std::to_string(kMostBundleEntries) + " " + what + "; this one has " +
-                                     std::to_string(count));
-  };
-  if (auto headers = within(bundle.quick_run().headers_size(), "headers"); !headers) return headers;
-  if (auto sets = within(bundle.scenario().sets_size(), "values given with --set"); !sets) return sets;
-  if (auto files = within(bundle.scenario().files_size(), "files"); !files) return files;
-  return within(bundle.scenario().variables_size(), "environment variables");
+Status check_count(std::size_t count, const char* what) {
+  if (count <= kMostBundleEntries) return {};
+  return fail(Errc::kTooLarge, "a scenario that travels has at most " + std::to_string(kMostBundleEntries) + " " +
+                                   what + "; this one has " + std::to_string(count));
 }
 
-// --- reading ---------------------------------------------------------------------------------------------------------
-
-// Reads parts, and remembers the first thing that was wrong.
-class BundleReader {
- public:
-  const char* wrong = nullptr;
-
-  void overrides(const wire::ScenarioRecord::Overrides& from, scenario::Overrides& to) {
-    if (from.has_vus()) to.vus = vus(from.vus());
-    if (from.has_duration_ns()) to.duration = duration(from.duration_ns());
-    if (from.has_rate_per_s()) to.rate_per_s = rate(from.rate_per_s());
-    if (from.has_timeout_ns()) to.timeout = duration(from.timeout_ns());
-  }
-
-  void record(const wire::ScenarioRecord& from, RecordedScenario& to) {
-    if (from.text().size() > kMostScenarioBytes) fail("its scenario file is too large");
-    to.file_name = from.file_name();
-    to.text = from.text();
-    to.sets = pairs(from.sets());
-    overrides(from.overrides(), to.overrides);
-    for (const wire::ScenarioRecord::File& file : from.files()) {
-      Result<std::string> answer = file.content();
-      if (file.failure() != wire::ScenarioRecord::NONE) answer = tl::unexpected(error_of(file));
-      const bool is_new =
-          to.files.emplace(RecordedScenario::FileQuestion{file.path(), file.bytes_max()}, std::move(answer)).second;
-      if (!is_new) fail("a file is in it twice");
-    }
-    for (const wire::ScenarioRecord::Variable& variable : from.variables()) {
-      const auto value = variable.has_value() ? std::optional<std::string>(variable.value()) : std::nullopt;
-      if (!to.variables.emplace(variable.name(), value).second) fail("a variable is in it twice");
-    }
-  }
-
-  void quick(const wire::QuickRunRecord& from, QuickRun& to) {
-    to.url = from.url();
-    to.method = from.method();
-    to.headers = pairs(from.headers());
-    if (from.has_body()) to.body = from.body();
-    to.vus = vus(from.vus());
-    to.duration = duration(from.duration_ns());
-    if (from.has_timeout_ns()) to.timeout = duration(from.timeout_ns());
-    if (from.has_rate_per_s()) to.rate_per_s = rate(from.rate_per_s());
-    to.tls_verify = !from.skip_tls_verify();
-    to.tls_ca = from.tls_ca();
-    to.tls_ca_name = from.tls_ca_name();
-  }
-
-  void fail(const char* why) {
-    if (wrong == nullptr) wrong = why;
-  }
-
- private:
-  uint32_t vus(uint32_t value) {
-    if (value == 0 || value > kMostVus) fail("a number of virtual users that cannot be");
-    return value;
-  }
-  Duration duration(int64_t ns) {
-    if (ns <= 0 || Duration::nanos(ns) > kLongest) fail("a duration that cannot be");
-    return Duration::nanos(ns);
-  }
-  double rate(double value) {
-    if (!(value > 0 && value <= kMostRate)) fail("a rate that cannot be");
-    return value;
-  }
-  static Pairs pairs(const WirePairs& from) {
-    Pairs to;
-    for (const wire::NameValue& pair : from) to.emplace_back(pair.name(), pair.value());
-    return to;
-  }
-  Error error_of(const wire::ScenarioRecord::File& file) {
-    switch (file.failure()) {
-      case wire::ScenarioRecord::NOT_FOUND: return {Errc::kNotFound, file.content()};
-      case wire::ScenarioRecord::REFUSED: return {Errc::kRefused, file.content()};
-      case wire::ScenarioRecord::TOO_LARGE: return {Errc::kTooLarge, file.content()};
-      default: return {Errc::kIo, file.content()};
-    }
-  }
-};
+Status check_counts(const Travelling& bundle) {
+  if (const auto* run = std::get_if<QuickRun>(&bundle)) return check_count(run->headers.size(), "headers");
+  const auto& record = std::get<Record>(bundle);
+  if (auto sets = check_count(record.sets.size(), "values given with --set"); !sets) return sets;
+  if (auto files = check_count(record.files.size(), "files"); !files) return files;
+  return check_count(record.variables.size(), "environment variables");
+}
 
 }  // namespace
 
 Result<std::string> encode_bundle(const Bundle& bundle) {
-  wire::ScenarioBundle to;
+  Travelling to;
   Part greatest;
   if (const auto* record = std::get_if<RecordedScenario>(&bundle)) {
     if (record->text.size() > kMostScenarioBytes) {
@@ -253,39 +226,23 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
     if (const std::size_t bytes = bytes_of_views(*record); bytes > kMostBundleBytes) {
       return tl::unexpected(too_large(bytes, greatest));
     }
-    put_part(*record, *to.mutable_scenario());
+    to = record_of(*record);
   } else {
-    put_part(std::get<QuickRun>(bundle), *to.mutable_quick_run());
+    to = std::get<QuickRun>(bundle);
     greatest = greatest_of(std::get<QuickRun>(bundle));
   }
   if (auto counted = check_counts(to); !counted) return tl::unexpected(counted.error());
-  const std::size_t bytes = to.ByteSizeLong();
-  if (bytes > kMostBundleBytes) {
-    return tl::unexpected(too_large(bytes, greatest));
-  }
-  return to.SerializeAsString();
+  std::string bytes = message::encode(message::described<Travelling>(), &to);
+  if (bytes.size() > kMostBundleBytes) return tl::unexpected(too_large(bytes.size(), greatest));
+  return bytes;
 }
 
 Result<Bundle> decode_bundle(std::string_view bytes) {
-  wire::ScenarioBundle from;
-  if (bytes.size() > kMostBundleBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "these bytes are no bundle of a scenario");
-  }
-  BundleReader reader;
-  Bundle out;
-  if (!check_counts(from)) {
-    reader.fail("too many entries");
-  } else if (from.has_scenario()) {
-    reader.record(from.scenario(), out.emplace<RecordedScenario>());
-  } else if (from.has_quick_run()) {
-    reader.quick(from.quick_run(), out.emplace<QuickRun>());
-  } else {
-    reader.fail("it is of a kind that this version does not know");
-  }
-  if (reader.wrong != nullptr) {
-    return fail(Errc::kProtocol, std::string("the bundle of a scenario is refused: ") + reader.wrong);
-  }
-  return out;
+  Travelling from;
+  Status read = message::decode(message::described<Travelling>(), bytes, &from);
+  if (!read) return fail(Errc::kProtocol, std::move(read.error().message));
+  if (auto* const run = std::get_if<QuickRun>(&from)) return std::move(*run);
+  return recorded(std::move(std::get<Record>(from)));
 }
 
 std::string bundle_hash(std::string_view bytes) {

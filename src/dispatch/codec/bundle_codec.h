@@ -1,4 +1,4 @@
-// The bytes of a bundle (scenario/bundle.h, proto/scenario.proto). The same bundle is the same bytes, so that their
+// The bytes of a bundle (scenario/bundle.h). The same bundle is the same bytes, so that their
 // hash names it.
 #pragma once
 

@@ -1,11 +1,13 @@
 #include "dispatch/codec/bundle_codec.h"
 
+#include <bit>
 #include <fstream>
 #include <gmock/gmock.h>
+#include <limits>
 #include <sstream>
 
+#include "message/wire_format.h"
 #include "plan/bundle.h"
-#include "proto/scenario.pb.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -39,7 +41,7 @@ QuickRun full_quick_run() {
           .vus = 9,
           .duration = Duration::millis(1500),
           .rate_per_s = 0.25,
-          .tls_verify = false,
+          .skip_tls_verify = true,
           .tls_ca = "-----BEGIN CERTIFICATE-----",
           .tls_ca_name = "ca.pem"};
 }
@@ -87,13 +89,13 @@ TEST(BundleCodec, a_url_arrives_as_it_left) {
   EXPECT_EQ(got.vus, sent.vus);
   EXPECT_EQ(got.duration, sent.duration);
   EXPECT_EQ(got.rate_per_s, sent.rate_per_s);
-  EXPECT_EQ(got.tls_verify, sent.tls_verify);
+  EXPECT_EQ(got.skip_tls_verify, sent.skip_tls_verify);
   EXPECT_EQ(got.tls_ca, sent.tls_ca);
   EXPECT_EQ(got.tls_ca_name, sent.tls_ca_name);
   const auto plain = std::get<QuickRun>(travelled(QuickRun{.url = "http://h/"}));
   EXPECT_FALSE(plain.body);
   EXPECT_FALSE(plain.rate_per_s);
-  EXPECT_TRUE(plain.tls_verify);
+  EXPECT_FALSE(plain.skip_tls_verify);
 }
 
 TEST(BundleCodec, the_same_bundle_is_the_same_bytes_and_another_is_not) {
@@ -179,36 +181,53 @@ TEST(BundleCodec, says_what_is_too_large_to_travel) {
   EXPECT_THAT(encode_bundle(record).error().message, HasSubstr("at most 10000 environment variables"));
 }
 
-// What a wire message says, changed, is refused for this reason.
-template <class Change>
-std::string refused(Change change) {
-  wire::ScenarioBundle message;
-  EXPECT_TRUE(message.ParseFromString(*encode_bundle(full_record())));
-  change(message);
-  const auto bundle = decode_bundle(message.SerializeAsString());
+// Parts of a bundle as they travel.
+std::string part(uint32_t number, const std::string& bytes) {
+  std::string out;
+  message::put_tag(number, message::WireType::kBytes, out);
+  message::put_varint(bytes.size(), out);
+  return out + bytes;
+}
+std::string part(uint32_t number, uint64_t value) {
+  std::string out;
+  message::put_tag(number, message::WireType::kVarint, out);
+  message::put_varint(value, out);
+  return out;
+}
+
+std::string refused(const std::string& bytes) {
+  const auto bundle = decode_bundle(bytes);
+  EXPECT_TRUE(bundle || bundle.error().code == Errc::kProtocol);
   return bundle ? "" : bundle.error().message;
 }
 
 TEST(BundleCodec, what_cannot_be_is_refused) {
-  EXPECT_EQ(decode_bundle("\xff").error().code, Errc::kProtocol);
-  EXPECT_THAT(decode_bundle("").error().message, HasSubstr("of a kind"));
-  EXPECT_EQ(refused([](auto&) {}), "");
-  EXPECT_THAT(refused([](auto& m) { m.mutable_scenario()->set_text(std::string(kMostScenarioBytes + 1, 'x')); }),
-              HasSubstr("too large"));
-  EXPECT_THAT(refused([](auto& m) { *m.mutable_scenario()->add_files() = m.scenario().files(0); }),
-              HasSubstr("a file is in it twice"));
-  EXPECT_THAT(refused([](auto& m) { *m.mutable_scenario()->add_variables() = m.scenario().variables(0); }),
-              HasSubstr("a variable is in it twice"));
-  EXPECT_THAT(refused([](auto& m) { m.mutable_scenario()->mutable_overrides()->set_vus(0); }), HasSubstr("users"));
-  EXPECT_THAT(refused([](auto& m) { m.mutable_scenario()->mutable_overrides()->set_duration_ns(-1); }),
-              HasSubstr("duration"));
-  EXPECT_THAT(refused([](auto& m) { m.mutable_scenario()->mutable_overrides()->set_rate_per_s(0.0 / 0.0); }),
-              HasSubstr("rate"));
-  EXPECT_THAT(refused([](auto& m) {
-                for (std::size_t i = 0; i <= kMostBundleEntries; ++i) m.mutable_scenario()->add_sets();
-              }),
-              HasSubstr("too many entries"));
-  EXPECT_THAT(refused([](auto& m) { m.mutable_quick_run()->set_vus(1); }), HasSubstr("duration"));
+  constexpr uint32_t kRecord = 1;
+  constexpr uint32_t kText = 2;
+  constexpr uint32_t kSets = 3;
+  constexpr uint32_t kOverrides = 4;
+  constexpr uint32_t kFiles = 5;
+  constexpr uint32_t kVariables = 6;
+  EXPECT_NE(refused("\xff"), "");
+  EXPECT_THAT(refused(""), HasSubstr("of a kind"));
+  const std::string good = part(kText, "workflows: {}");
+  EXPECT_EQ(refused(part(kRecord, good)), "");
+  EXPECT_THAT(refused(part(kRecord, part(kText, std::string(kMostScenarioBytes + 1, 'x')))), HasSubstr("text"));
+  const std::string file = part(kFiles, part(1, std::string("a.json")));
+  EXPECT_EQ(refused(part(kRecord, good + file)), "");
+  EXPECT_THAT(refused(part(kRecord, good + file + file)), HasSubstr("a file is in it twice"));
+  const std::string variable = part(kVariables, part(1, std::string("HOME")));
+  EXPECT_THAT(refused(part(kRecord, good + variable + variable)), HasSubstr("a variable is in it twice"));
+  EXPECT_THAT(refused(part(kRecord, good + part(kOverrides, part(1, uint64_t{0})))), HasSubstr("vus"));
+  EXPECT_THAT(refused(part(kRecord, good + part(kOverrides, part(2, ~uint64_t{0})))), HasSubstr("duration"));
+  std::string rate;
+  message::put_tag(3, message::WireType::kFixed64, rate);
+  message::put_fixed64(std::bit_cast<uint64_t>(std::numeric_limits<double>::quiet_NaN()), rate);
+  EXPECT_THAT(refused(part(kRecord, good + part(kOverrides, rate))), HasSubstr("rate"));
+  std::string sets;
+  for (std::size_t i = 0; i <= kMostBundleEntries; ++i) sets += part(kSets, std::string());
+  EXPECT_THAT(refused(part(kRecord, good + sets)), HasSubstr("sets"));
+  EXPECT_THAT(refused(part(2, part(1, std::string("http://h/")) + part(5, uint64_t{1}))), HasSubstr("duration"));
 }
 
 }  // namespace

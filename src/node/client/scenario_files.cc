@@ -84,7 +84,7 @@ bellwether::Result<plan::Bundled> bundle_of_url(const Scenario& from) {
   if (from.duration) quick.duration = duration_of(*from.duration);
   quick.rate_per_s = from.rate_per_s;
   if (from.timeout) quick.timeout = duration_of(*from.timeout);
-  quick.tls_verify = from.verify_certificate;
+  quick.skip_tls_verify = !from.verify_certificate;
   if (!from.ca_file.empty()) {
     auto pem = read_whole_file(from.ca_file, kCaBytesMax);
     if (!pem) return fail(pem.error().code, "the CA certificates: " + pem.error().message);
