@@ -96,6 +96,9 @@ bool Job::pass_border(Instant now, JobEffects& out) {
     add_event(now, "layer_sync_failed", why);
     for (uint16_t w = 0; w < spec_.size(); ++w) {
       if (is_final(all[w].state)) continue;
+      if (!spec_[w].is_teardown && !all[w].begun) {
+        add_loss(w, "never begun", std::max(all[w].parts, 1U), elapsed(*border_since_), elapsed(now));
+      }
       become(w, all[w].state == WorkflowState::kPending ? WorkflowState::kSkipped : WorkflowState::kFailed, why, out);
     }
     conclude(now, out);

@@ -107,6 +107,10 @@ TEST(JobLayers, without_a_quorum_for_long_the_rest_is_skipped) {
   EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kSkipped);
   EXPECT_THAT(world.sheet().workflows[1].why, HasSubstr("no quorum"));
   EXPECT_EQ(world.sheet().events.back().kind, "layer_sync_failed");
+  ASSERT_EQ(world.sheet().losses.size(), 1u) << "what was skipped is no pass";
+  EXPECT_EQ(world.sheet().losses[0].share, 1.0);
+  EXPECT_EQ(world.sheet().losses[0].to - world.sheet().losses[0].from, Duration::seconds(30));
+  EXPECT_EQ(world.sheet().losses[0].cause, "never begun, workflow 'browse'");
 }
 
 TEST(JobLayers, another_owner_has_the_values_of_the_last_one) {

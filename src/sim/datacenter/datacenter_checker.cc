@@ -241,13 +241,13 @@ std::string fault_of(const JobStory& job, const std::string& account, CountedSec
 }
 
 std::string loss_of(const JobStory& job) {
-  if (!job.sheet.losses.empty()) {
-    return "job '" + job.id + "' has a loss although nothing could be lost: " + job.sheet.losses.front().cause;
-  }
   const auto& events = job.sheet.events;
   // Managers that are away for long are enough for that.
   const bool unsynced =
       std::any_of(events.begin(), events.end(), [](const auto& one) { return one.kind == "layer_sync_failed"; });
+  if (!job.sheet.losses.empty() && !unsynced) {
+    return "job '" + job.id + "' has a loss although nothing could be lost: " + job.sheet.losses.front().cause;
+  }
   const bool stopped = job.sheet.stop.has_value() || unsynced;
   if (!stopped && job.sheet.state != dispatch::JobState::kCompleted) {
     return "job '" + job.id + "' is " + std::string(to_string(job.sheet.state)) +
