@@ -10,7 +10,7 @@ namespace message_type {
 inline constexpr uint16_t kMembershipStream = 100;  // request: a view, or a part of it; its answer likewise
 inline constexpr uint16_t kLeadership = 200;        // one-way: between those who vote
 inline constexpr uint16_t kVote = 201;              // one-way: of a scored vote (cluster/vote/vote_codec.h)
-inline constexpr uint16_t kKeyShare = 202;          // one-way: of the key of an admin (proto/key_share.proto)
+inline constexpr uint16_t kKeyShare = 202;          // one-way: of the key of an admin (vote/key_share_codec.h)
 inline constexpr uint16_t kAdmin = 300;             // request of an operator (proto/admin.proto)
 inline constexpr uint16_t kJobs = 400;              // one-way: about registers of jobs (register/small.h)
 inline constexpr uint16_t kDispatch = 500;          // requests and one-way: letters about jobs (dispatch/letters.h)

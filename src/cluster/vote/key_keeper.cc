@@ -40,14 +40,16 @@ void KeyKeeper::send(const std::string& to, const KeyShareMessage& message) {
   const auto peer = addresses_.find(to);
   if (!peer) return;  // as if it had been lost: it is asked again
   links_.send(*peer, message_type::kKeyShare, wire::Priority::kLeadership,
-              seal_.seal(encode(message), VoteSeal::About::kKeyShare), settings_.again);
+              seal_.seal(message::encode(message), VoteSeal::About::kKeyShare), settings_.again);
 }
 
 std::optional<VoteView::Keys> KeyKeeper::view() const {
   if (!seen_) return std::nullopt;
   const KeyProgress& progress = seen_->progress;
-  return VoteView::Keys{seen_->term.value(), seen_->admin,    std::string(to_string(progress.stage)),
-                        progress.held,       progress.needed, progress.refused};
+  VoteView::Keys out{seen_->term.value(), seen_->admin,    std::string(to_string(progress.stage)),
+                     progress.held,       progress.needed, {}};
+  for (const KeyRefusal& one : progress.refused) out.refused[one.from] = one.why;
+  return out;
 }
 
 // --- who keeps a key share -------------------------------------------------------------------------------------------
@@ -55,7 +57,7 @@ std::optional<VoteView::Keys> KeyKeeper::view() const {
 void KeyKeeper::on_message(link::Connection& connection, const wire::Inbound& inbound) {
   const std::string& sender = connection.peer().identity.node;
   const auto bytes = seal_.open(as_text(inbound.body), sender, VoteSeal::About::kKeyShare);
-  const auto message = bytes ? decode_key_share_message(*bytes) : tl::unexpected(bytes.error());
+  const auto message = bytes ? message::decode<KeyShareMessage>(*bytes) : tl::unexpected(bytes.error());
   if (!message) {
     // The first of many is said.
     if (refused_++ == 0) owner_.on_key_note(true, message.error().message);
@@ -155,7 +157,8 @@ void KeyKeeper::look() {
   const secret::Collector& collector = collecting_->collector;
   seen_ = Seen{collecting_->term,
                settings_.self,
-               {Stage::kCollecting, collector.held(), holding_.commitment.head().rule.threshold, collecting_->refused}};
+               {Stage::kCollecting, collector.held(), holding_.commitment.head().rule.threshold, {}}};
+  for (const auto& [from, why] : collecting_->refused) seen_->progress.refused.push_back({from, why});
   if (collector.state() == secret::Collector::State::kReady) finish(collecting_->collector.give());
 }
 
@@ -169,7 +172,8 @@ void KeyKeeper::finish(Result<secret::SecretBytes> key) {
 
 void KeyKeeper::tell(bool asks) {
   const auto key = asks ? std::optional(collecting_->key.public_key()) : std::nullopt;
-  const KeyShareMessage to_all = KeyShareRequest{seen_->term, key, seen_->progress};
+  KeyShareRequest to_all{seen_->term, key, seen_->progress};
+  if (to_all.progress.refused.size() > kMostRefusedTold) to_all.progress.refused.resize(kMostRefusedTold);
   for (const std::string& name : settings_.members) {
     // Whoever was refused is asked again too: what has gone wrong on the way may not do so twice.
     if (name != settings_.self && !(asks && heard_.contains(name))) send(name, to_all);
@@ -178,13 +182,13 @@ void KeyKeeper::tell(bool asks) {
 
 std::string KeyKeeper::why_too_few() const {
   const KeyProgress& progress = seen_->progress;
+  const std::map<std::string, std::string>& refused = collecting_->refused;
   std::string text = std::to_string(progress.held) + " of " + std::to_string(progress.needed) + " key shares after " +
                      format_duration(settings_.limit);
-  for (const auto& [name, why] : progress.refused) text += "; that of '" + name + "' was refused: " + why;
+  for (const auto& [name, why] : refused) text += "; that of '" + name + "' was refused: " + why;
   std::string silent;
   for (const std::string& name : settings_.members) {
-    if (!heard_.contains(name) && !progress.refused.contains(name))
-      silent += (silent.empty() ? "'" : ", '") + name + "'";
+    if (!heard_.contains(name) && !refused.contains(name)) silent += (silent.empty() ? "'" : ", '") + name + "'";
   }
   return silent.empty() ? text : text + "; none came from " + silent;
 }

@@ -52,7 +52,7 @@ class Node final : public PeerLinks::Listener, public Addresses, public KeyKeepe
   // As somebody who has this node's name and signature.
   void say(const std::string& to, const KeyShareMessage& message) {
     links_.send(*find(to), message_type::kKeyShare, wire::Priority::kLeadership,
-                seal_.seal(encode(message), VoteSeal::About::kKeyShare), Duration::seconds(5));
+                seal_.seal(message::encode(message), VoteSeal::About::kKeyShare), Duration::seconds(5));
   }
   task<void> stop() {
     scope_.cancel();

@@ -1,87 +1,11 @@
 #include "cluster/vote/key_share_codec.h"
 
-#include <algorithm>
-
-#include "base/bytes.h"
-#include "proto/key_share.pb.h"
+#include "message/describe.h"
 #include "secret/key_codec.h"
 #include "wire/crypto.h"
 #include "wire/identity.h"
 
 namespace bellwether::cluster {
-namespace {
-
-constexpr std::size_t kMostSealed = secret::kMostKeyShareBytes + wire::kTagBytes;
-constexpr std::size_t kBytesMost = 16384;
-constexpr std::size_t kStages = 3;
-constexpr uint64_t kTermMost = uint64_t{1} << 48;  // beyond what elections can reach
-
-std::string text_of(const BoxPublicKey& key) { return std::string(as_text(key)); }
-
-std::optional<BoxPublicKey> key_of(std::string_view bytes) {
-  BoxPublicKey key{};
-  if (bytes.size() != key.size()) return std::nullopt;
-  std::ranges::copy(as_bytes(bytes), key.begin());
-  return key;
-}
-
-struct Writer {
-  wire::KeyShareMessage& to;
-
-  void operator()(const KeyShareRequest& from) const {
-    auto& request = *to.mutable_request();
-    request.set_term(from.term.value());
-    if (from.key) request.set_public_key(text_of(*from.key));
-    request.set_stage(static_cast<uint32_t>(from.progress.stage));
-    request.set_held(static_cast<uint32_t>(from.progress.held));
-    request.set_needed(static_cast<uint32_t>(from.progress.needed));
-    std::size_t told = 0;
-    for (const auto& [name, why] : from.progress.refused) {
-      if (told++ == kMostRefusedTold) break;
-      auto& refused = *request.add_refused();
-      refused.set_from(name);
-      refused.set_why(why.substr(0, kMostRefusalBytes));
-    }
-  }
-  void operator()(const KeyShareAnswer& from) const {
-    auto& answer = *to.mutable_answer();
-    answer.set_term(from.term.value());
-    answer.set_public_key(text_of(from.key));
-    answer.set_sealed(from.sealed);
-  }
-};
-
-tl::unexpected<Error> wrong(const char* what) {
-  return fail(Errc::kProtocol, std::string("a message about key shares with ") + what);
-}
-
-Result<KeyShareMessage> read(const wire::KeyShareMessage::Request& from) {
-  KeyShareRequest out{election::Term(from.term()), key_of(from.public_key()), {}};
-  if (from.term() > kTermMost) return wrong("a term that nobody can have reached");
-  if (!from.public_key().empty() && !out.key) return wrong("a public key of another size");
-  if (from.stage() >= kStages) return wrong("a stage that there is not");
-  if (from.held() > secret::kMostKeyShares || from.needed() > secret::kMostKeyShares)
-    return wrong("too many key shares");
-  if (from.refused_size() > static_cast<int>(kMostRefusedTold)) return wrong("too many refusals");
-  out.progress.stage = static_cast<KeyProgress::Stage>(from.stage());
-  out.progress.held = from.held();
-  out.progress.needed = from.needed();
-  for (const auto& one : from.refused()) {
-    if (!wire::is_name(one.from()) || one.why().size() > kMostRefusalBytes) return wrong("a refusal of nobody");
-    out.progress.refused[one.from()] = one.why();
-  }
-  return out;
-}
-
-Result<KeyShareMessage> read(const wire::KeyShareMessage::Answer& from) {
-  const auto key = key_of(from.public_key());
-  if (from.term() > kTermMost) return wrong("a term that nobody can have reached");
-  if (!key) return wrong("a public key of another size");
-  if (from.sealed().size() <= wire::kTagBytes || from.sealed().size() > kMostSealed) return wrong("no key share");
-  return KeyShareAnswer{election::Term(from.term()), *key, from.sealed()};
-}
-
-}  // namespace
 
 std::string_view to_string(KeyProgress::Stage stage) {
   switch (stage) {
@@ -92,20 +16,49 @@ std::string_view to_string(KeyProgress::Stage stage) {
   return "";
 }
 
-std::string encode(const KeyShareMessage& message) {
-  wire::KeyShareMessage out;
-  std::visit(Writer{out}, message);
-  return out.SerializeAsString();
-}
-
-Result<KeyShareMessage> decode_key_share_message(std::string_view bytes) {
-  wire::KeyShareMessage in;
-  if (bytes.size() > kBytesMost || !in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kProtocol, "a message about key shares that cannot be read");
-  }
-  if (in.has_request()) return read(in.request());
-  if (in.has_answer()) return read(in.answer());
-  return fail(Errc::kUnsupported, "a message about key shares of a kind that is not known");
-}
-
 }  // namespace bellwether::cluster
+
+namespace bellwether::message {
+
+using namespace cluster;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
+
+namespace {
+
+constexpr Rule kKeyTerm = at_most(uint64_t{1} << 48);  // beyond what elections can reach
+constexpr Rule kShares = at_most(secret::kMostKeyShares);
+constexpr Rule kName = text(wire::kNameMax, "name", &wire::is_name, "aZ0._-");
+constexpr Rule kSealed = text(secret::kMostKeyShareBytes + wire::kTagBytes, wire::kTagBytes + 1);
+
+std::string_view keyless(const KeyShareAnswer& of) { return of.key == BoxPublicKey{} ? "no key" : ""; }
+
+}  // namespace
+
+template <>
+constexpr auto kDescription<KeyRefusal> = describe<KeyRefusal>(
+    "a refusal of a key share", field<&KeyRefusal::from>(1, kName), field<&KeyRefusal::why>(2, cut(256)));
+
+template <>
+constexpr auto kDescription<KeyShareRequest> = describe<KeyShareRequest>(
+    "a request for key shares", field<&KeyShareRequest::term>(1, kKeyTerm), field<&KeyShareRequest::key>(2),
+    field<&KeyShareRequest::progress, &KeyProgress::held>(3, kShares),
+    field<&KeyShareRequest::progress, &KeyProgress::needed>(4, kShares),
+    field<&KeyShareRequest::progress, &KeyProgress::stage>(5, one_of(3)),
+    field<&KeyShareRequest::progress, &KeyProgress::refused>(6, list(kMostRefusedTold)));
+
+template <>
+constexpr auto kDescription<KeyShareAnswer> =
+    describe<KeyShareAnswer, &keyless>("a sealed key share", field<&KeyShareAnswer::term>(1, kKeyTerm),
+                                       field<&KeyShareAnswer::key>(2), field<&KeyShareAnswer::sealed>(3, kSealed));
+
+template <>
+constexpr auto kDescription<KeyShareMessage> =
+    describe<KeyShareMessage>("a message about key shares", alternative<KeyShareRequest, KeyShareMessage>(1, "request"),
+                              alternative<KeyShareAnswer, KeyShareMessage>(2, "answer"))
+        .within(16'384);
+
+template <>
+const Message& message_of<KeyShareMessage>() {
+  return described<KeyShareMessage>();
+}
+
+}  // namespace bellwether::message

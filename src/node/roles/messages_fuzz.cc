@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "cluster/context/context_codec.h"
 #include "cluster/leadership_codec.h"
+#include "cluster/vote/key_share_codec.h"
 #include "cluster/vote/vote_codec.h"
 #include "dispatch/codec/letters_codec.h"
 #include "message/description.h"
@@ -34,6 +35,7 @@ constexpr const Message& (*kMessages[])() = {
     &message_of<quorum::Record>,
     &message_of<vote::Message>,
     &message_of<vote::Record>,
+    &message_of<cluster::KeyShareMessage>,
     &message_of<cluster::ContextQuestion>,
     &message_of<cluster::ContextAnswer>,
     &message_of<cluster::ContextMessage>,
