@@ -28,7 +28,7 @@ ROOMS = [
     ("src/metrics/*", "metrics", "base", True),
     ("src/signature/*", "signature", "base", True),
     ("src/secret/*", "secret", "base", True),
-    ("src/account/*", "account", "proto aggregate plan metrics base", True),
+    ("src/account/*", "account", "message proto aggregate plan metrics base", True),
     ("src/election/*", "election", "base", True),
     ("src/wire/link/*", "link", "wire proto runtime base", False),
     ("src/wire/*", "wire", "proto base", True),

@@ -78,6 +78,7 @@ class AccountBook {
     uint64_t from = 0;
     uint64_t applied = 0;
     bool ended = false;
+    bool closed = false;  // says who keeps the book: nothing more of it is counted
   };
   struct State {
     std::vector<StreamState> streams;

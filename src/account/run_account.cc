@@ -5,7 +5,41 @@
 
 #include "account/totals_codec.h"
 #include "base/check.h"
-#include "proto/account.pb.h"
+#include "message/describe.h"
+
+namespace bellwether::message {
+
+using account::AccountCopy;
+using Stream = account::AccountBook::StreamState;
+
+namespace {
+
+constexpr account::AccountBook::Settings kLimits;
+// More than one may have where it is kept.
+constexpr std::size_t kBytesMost = account::kMostTotalsBytes + kLimits.open_bytes_most;
+constexpr Rule kOpen = list(kLimits.open_seconds_most, text(account::kMostWindowBytes));
+
+}  // namespace
+
+template <>
+constexpr auto kDescription<Stream> =
+    describe<Stream>("a stream", field<&Stream::id>(1), field<&Stream::from>(2), field<&Stream::applied>(3),
+                     field<&Stream::ended>(4), field<&Stream::closed>(5));
+
+template <>
+constexpr auto kDescription<AccountCopy> =
+    describe<AccountCopy>("a copy of a run's account", field<&AccountCopy::totals>(1, text(account::kMostTotalsBytes)),
+                          field<&AccountCopy::streams>(2, list(kLimits.streams_most)),
+                          field<&AccountCopy::open>(3, kOpen), field<&AccountCopy::closed_upto>(4),
+                          field<&AccountCopy::seconds>(5), field<&AccountCopy::excess>(6))
+        .within(kBytesMost, Errc::kInvalid);
+
+template <>
+const Message& message_of<AccountCopy>() {
+  return described<AccountCopy>();
+}
+
+}  // namespace bellwether::message
 
 namespace bellwether::account {
 namespace {
@@ -80,60 +114,41 @@ std::vector<const RunAccount::Second*> RunAccount::news_since(uint64_t seconds) 
 
 Result<std::string> RunAccount::save(Instant now) {
   settle(now);
-  wire::AccountCopy out;
   auto totals = encode_totals(totals_.save());
   if (!totals) return tl::unexpected(totals.error());
-  out.set_totals(std::move(*totals));
-  out.set_seconds(seconds_);
-  out.set_excess(excess_);
-  const AccountBook::State state = book_.save();
-  out.set_closed_upto(state.closed_upto);
-  for (const AccountBook::StreamState& one : state.streams) {
-    auto& stream = *out.add_streams();
-    stream.set_id(one.id.value());
-    stream.set_from(one.from);
-    stream.set_applied(one.applied);
-    stream.set_ended(one.ended);
-    stream.set_closed(closed_.contains(one.id));
-  }
-  for (const metrics::Window* window : state.open) out.add_open(encode_window(*window));
-  return out.SerializeAsString();
+  AccountBook::State state = book_.save();
+  for (AccountBook::StreamState& one : state.streams) one.closed = closed_.contains(one.id);
+  AccountCopy out{std::move(*totals), std::move(state.streams), {}, state.closed_upto, seconds_, excess_};
+  for (const metrics::Window* window : state.open) out.open.push_back(encode_window(*window));
+  return message::encode(out);
 }
 
 Result<std::string> RunAccount::totals_of(std::string_view bytes) {
-  wire::AccountCopy in;
-  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kInvalid, "this is no copy of a run's account");
-  }
-  return std::move(*in.mutable_totals());
+  auto copy = message::decode<AccountCopy>(bytes);
+  if (!copy) return tl::unexpected(copy.error());
+  return std::move(copy->totals);
 }
 
 Result<RunAccount> RunAccount::restore(Instant now, const plan::Plan& plan, std::string_view bytes,
                                        AccountBook::Settings settings) {
-  wire::AccountCopy in;
-  if (!in.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return fail(Errc::kInvalid, "this is no copy of a run's account");
-  }
+  const auto copy = message::decode<AccountCopy>(bytes);
+  if (!copy) return tl::unexpected(copy.error());
   RunAccount account(plan, settings);
-  auto totals = decode_totals(in.totals(), plan);
+  auto totals = decode_totals(copy->totals, plan);
   if (!totals) return tl::unexpected(totals.error());
   account.totals_ = aggregate::Totals::restore(plan, std::move(*totals));
-  account.seconds_ = in.seconds();
-  account.excess_ = in.excess();
-  const auto read = [&](const std::string& from) { return decode_window(from, account.shape_); };
+  account.seconds_ = copy->seconds;
+  account.excess_ = copy->excess;
   std::vector<metrics::Window> open;
-  for (const std::string& one : in.open()) {
-    auto window = read(one);
+  for (const std::string& one : copy->open) {
+    auto window = decode_window(one, account.shape_);
     if (!window) return tl::unexpected(window.error());
     open.push_back(std::move(*window));
   }
-  std::vector<AccountBook::StreamState> streams;
-  for (const auto& one : in.streams()) {
-    const StreamId id(one.id());
-    streams.push_back({id, one.from(), one.applied(), one.ended()});
-    if (one.closed()) account.closed_.insert(id);
+  for (const AccountBook::StreamState& one : copy->streams) {
+    if (one.closed) account.closed_.insert(one.id);
   }
-  const Status restored = account.book_.restore(now, streams, std::move(open), in.closed_upto());
+  const Status restored = account.book_.restore(now, copy->streams, std::move(open), copy->closed_upto);
   if (!restored) return tl::unexpected(restored.error());
   return account;
 }

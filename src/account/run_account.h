@@ -17,9 +17,20 @@
 
 #include "account/account_book.h"
 #include "aggregate/totals.h"
+#include "message/message.h"
 #include "plan/plan.h"
 
 namespace bellwether::account {
+
+// All of it as its owner copies it, so that another one can go on with it.
+struct AccountCopy {
+  std::string totals;  // totals_codec.h
+  std::vector<AccountBook::StreamState> streams;
+  std::vector<std::string> open;  // seconds that wait for other streams: window_codec.h
+  uint64_t closed_upto = 0;
+  uint64_t seconds = 0;
+  uint64_t excess = 0;
+};
 
 class RunAccount {
  public:
@@ -73,7 +84,7 @@ class RunAccount {
   // What came after the first `seconds`, in its order. REQUIRES has_news_since(seconds).
   std::vector<const Second*> news_since(uint64_t seconds) const;
 
-  // All of it, as bytes: another owner goes on exactly where this one was. kTooLarge, as encode_totals() says.
+  // An AccountCopy as bytes: another owner goes on exactly where this one was. kTooLarge, as encode_totals() says.
   Result<std::string> save(Instant now);
   // The totals (totals_codec.h) out of what save() gave, for those who only look.
   static Result<std::string> totals_of(std::string_view bytes);
@@ -91,3 +102,8 @@ class RunAccount {
 };
 
 }  // namespace bellwether::account
+
+namespace bellwether::message {
+template <>
+const Message& message_of<account::AccountCopy>();
+}  // namespace bellwether::message

@@ -4,6 +4,7 @@
 
 #include "account/account_testing.h"
 #include "account/totals_codec.h"
+#include "message/message_testing.h"
 #include "plan/load_testing.h"
 
 namespace bellwether::account {
@@ -139,6 +140,8 @@ TEST(RunAccount, ACopyGoesOnAsTheOriginalWould) {
     EXPECT_EQ(one.totals().elapsed(), Duration::seconds(20));
   }
 }
+
+TEST(RunAccount, CopiesAreKeptWithinTheirLimits) { message::expect_sound<AccountCopy>(); }
 
 TEST(RunAccount, WhatIsNoCopyIsRefused) {
   const plan::Plan plan = small_plan();

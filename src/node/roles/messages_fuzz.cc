@@ -6,6 +6,7 @@
 #include <string>
 #include <string_view>
 
+#include "account/run_account.h"
 #include "base/check.h"
 #include "cluster/context/context_codec.h"
 #include "cluster/leadership_codec.h"
@@ -41,6 +42,7 @@ constexpr const Message& (*kMessages[])() = {
     &message_of<cluster::ContextMessage>,
     &message_of<node::PeerMeta>,
     &message_of<node::PeerState>,
+    &message_of<account::AccountCopy>,
     &message_of<registers::Message>,
     &message_of<registers::JobRecord>,
     &message_of<copies::Asked>,

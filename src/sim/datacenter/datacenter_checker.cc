@@ -4,9 +4,9 @@
 #include <set>
 #include <tuple>
 
+#include "account/run_account.h"
 #include "account/totals_codec.h"
 #include "aggregate/totals.h"
-#include "proto/account.pb.h"
 
 namespace bellwether::sim {
 namespace {
@@ -74,18 +74,18 @@ class JobJudge {
 
   std::string judge(const std::string& account) {
     if (!dispatch::is_final(job_.sheet.state)) return "job '" + job_.id + "' has an end that is none";
-    wire::AccountCopy copy;
-    if (!copy.ParseFromString(account)) return "the account of job '" + job_.id + "' cannot be read";
+    const auto copy = message::decode<account::AccountCopy>(account);
+    if (!copy) return "the account of job '" + job_.id + "' cannot be read";
     if (account.empty()) {
       // It never began.
       const bool streams = std::any_of(job_.sheet.shares.begin(), job_.sheet.shares.end(),
                                        [](const ShareSheet& share) { return share.streams; });
       return streams ? "nobody has kept the account of job '" + job_.id + "'" : std::string();
     }
-    if (copy.open_size() > 0) return "the account of job '" + job_.id + "' has seconds that do not count yet";
-    if (copy.totals() != job_.totals) return "the client of job '" + job_.id + "' has other totals than its account";
-    std::string wrong = count(copy);
-    if (wrong.empty()) wrong = compare(copy.totals());
+    if (!copy->open.empty()) return "the account of job '" + job_.id + "' has seconds that do not count yet";
+    if (copy->totals != job_.totals) return "the client of job '" + job_.id + "' has other totals than its account";
+    std::string wrong = count(*copy);
+    if (wrong.empty()) wrong = compare(copy->totals);
     if (wrong.empty()) wrong = look_for_gaps();
     if (wrong.empty()) wrong = look_at_values();
     return wrong;
@@ -94,12 +94,12 @@ class JobJudge {
  private:
   using Place = std::tuple<uint16_t, uint32_t, uint64_t>;  // workflow, part, second of the run
 
-  std::string count(const wire::AccountCopy& copy) {
+  std::string count(const account::AccountCopy& copy) {
     for (const auto& [id, share] : job_.shares) {
-      const auto stream = std::find_if(copy.streams().begin(), copy.streams().end(),
-                                       [id = id](const auto& one) { return one.id() == id; });
+      const auto stream = std::find_if(copy.streams.begin(), copy.streams.end(),
+                                       [id = id](const auto& one) { return one.id.value() == id; });
       const ShareSheet* const sheet = find(job_.sheet, id);
-      const bool known = sheet != nullptr && sheet->streams && stream != copy.streams().end();
+      const bool known = sheet != nullptr && sheet->streams && stream != copy.streams.end();
       if (!known) {
         seconds_.lost += share.told.size();
         if (sheet != nullptr && sheet->state == ShareState::kEnded && !share.told.empty()) {
@@ -110,7 +110,7 @@ class JobJudge {
       const uint64_t base = job_.sheet.workflows[share.workflow].base_second;
       const std::vector<Numbered> numbers = numbers_of(share, *sheet, base);
       for (const Numbered& one : numbers) {
-        if (one.number > stream->applied()) {
+        if (one.number > stream->applied) {
           ++seconds_.lost;
           continue;
         }
@@ -118,15 +118,15 @@ class JobJudge {
         take(share, one, &one == &numbers.front() && share.resumed);
       }
       const uint64_t last = numbers.empty() ? 0 : numbers.back().number;
-      if (stream->applied() > last) return of_share(id, job_) + " counts with more than it has told";
-      if (sheet->state == ShareState::kEnded && stream->applied() < last) {
+      if (stream->applied > last) return of_share(id, job_) + " counts with more than it has told";
+      if (sheet->state == ShareState::kEnded && stream->applied < last) {
         return of_share(id, job_) + " has ended, and of its " + std::to_string(last) + " seconds only " +
-               std::to_string(stream->applied()) + " count: " + describe(share, *sheet, base);
+               std::to_string(stream->applied) + " count: " + describe(share, *sheet, base);
       }
     }
-    for (const auto& stream : copy.streams()) {
-      if (stream.applied() > 0 && !job_.shares.contains(stream.id())) {
-        return of_share(stream.id(), job_) + " counts, and never ran";
+    for (const auto& stream : copy.streams) {
+      if (stream.applied > 0 && !job_.shares.contains(stream.id.value())) {
+        return of_share(stream.id.value(), job_) + " counts, and never ran";
       }
     }
     return twice_;
