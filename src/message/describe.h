@@ -14,12 +14,12 @@
 // variant is described by its alternatives. What has no limit does not compile.
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <string>
@@ -53,6 +53,10 @@ template <class T>
 inline constexpr bool kIsBytes = false;
 template <class B, std::size_t N>
 inline constexpr bool kIsBytes<std::array<B, N>> = sizeof(B) == 1;
+// A struct of nothing but such an array, called `bytes`.
+template <class T>
+  requires(sizeof(T) == sizeof(T::bytes))
+inline constexpr bool kIsBytes<T> = kIsBytes<decltype(T::bytes)>;
 
 template <class T>
 concept StrongIdLike = requires(T id) {
@@ -158,18 +162,14 @@ consteval Type type_of_text() {
       return true;
     };
   } else if constexpr (kIsBytes<T>) {
-    type.length = std::tuple_size_v<T>;
+    type.length = sizeof(T);
     type.view = [](const void* from, std::string&) -> std::string_view {
-      const T& bytes = *static_cast<const T*>(from);
-      return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+      return {static_cast<const char*>(from), sizeof(T)};
     };
     type.take = [](void* to, std::string_view bytes) {
-      T& out = *static_cast<T*>(to);
-      out = {};
-      for (std::size_t i = 0; i < std::min(out.size(), bytes.size()); ++i) {
-        out[i] = static_cast<typename T::value_type>(static_cast<unsigned char>(bytes[i]));
-      }
-      return bytes.empty() || bytes.size() == out.size();
+      *static_cast<T*>(to) = {};
+      if (bytes.size() == sizeof(T)) std::memcpy(to, bytes.data(), sizeof(T));
+      return bytes.empty() || bytes.size() == sizeof(T);
     };
   } else {
     type.view = [](const void* from, std::string& scratch) -> std::string_view {

@@ -138,7 +138,8 @@ ConnectionKeys connection_keys(const Keyring& keyring, KeyId key, const SessionI
 }
 
 Agreement agreement(const HandshakeSettings& settings, Announced peer, const Proof& claims, KeyId key) {
-  const auto shared = common(settings.self.version, settings.self.capabilities, peer.version, peer.capabilities);
+  const auto shared = common(settings.self.version, Capabilities::named(settings.self.capabilities), peer.version,
+                             Capabilities::named(peer.capabilities));
   check(shared.has_value(), "majors were compared");
   Agreement made;
   made.peer = std::move(peer);
@@ -153,8 +154,8 @@ Agreement agreement(const HandshakeSettings& settings, Announced peer, const Pro
 
 Opener::Opener(const HandshakeSettings& settings, const Keyring& keyring, const SessionId& session)
     : settings_(settings), session_(session), key_(keyring.in_use()) {
-  const auto text = encode_hello(settings.self);
-  hello_ = envelope_of(keyring, header_of(settings, HeaderKind::kHello, key_, session), text, {});
+  const std::string text = message::encode(settings.self);
+  hello_ = envelope_of(keyring, header_of(settings, HeaderKind::kHello, key_, session), as_bytes(text), {});
 }
 
 Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proof& claims) const {
@@ -172,8 +173,8 @@ Agreed Opener::on_answer(const Keyring& keyring, MutableBytes answer, const Proo
   }
   const Bytes text = envelope_text(answer);
   if (header.kind == HeaderKind::kRefused) {
-    const auto refused = decode_refused(text);
-    if (!refused) return declined(Refusal::kGarbage, refused.error().message);
+    const auto refused = message::decode<RefusedText>(as_text(text));
+    if (!refused) return declined(Refusal::kGarbage, "the other end's refusal is no message of ours");
     for (std::size_t i = 0; i < kRefusalKinds; ++i) {
       const auto reason = static_cast<Refusal>(i);
       if (reason != Refusal::kNone && to_string(reason) == refused->reason) {
@@ -203,11 +204,11 @@ Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Key
   const Refusal opened = open(keyring, header, hello, {});
   if (opened != Refusal::kNone) return {{}, declined(opened, "a hello does not open with any secret that is known")};
 
-  const auto answer = [&](HeaderKind kind, Bytes text) {
-    return envelope_of(keyring, header_of(settings, kind, header.key, session), text, asked);
+  const auto answer = [&](HeaderKind kind, const std::string& text) {
+    return envelope_of(keyring, header_of(settings, kind, header.key, session), as_bytes(text), asked);
   };
   const auto refuse = [&](const Declined& why, const std::string& who) {
-    const auto text = encode_refused({std::string(to_string(why.refusal)), why.detail});
+    const std::string text = message::encode(RefusedText{std::string(to_string(why.refusal)), why.detail});
     return Answer{answer(HeaderKind::kRefused, text), declined(why, who + why.detail)};
   };
   auto peer = decode_hello(envelope_text(hello));
@@ -215,7 +216,7 @@ Acceptor::Answer Acceptor::on_hello(const HandshakeSettings& settings, const Key
   const Declined judged = judge(settings, *peer, true, claims);
   if (judged.refusal != Refusal::kNone) return refuse(judged, described(*peer) + ": ");
 
-  Answer accepted{answer(HeaderKind::kWelcome, encode_hello(settings.self)), Agreed(Agreement{})};
+  Answer accepted{answer(HeaderKind::kWelcome, message::encode(settings.self)), Agreed(Agreement{})};
   Agreement made = agreement(settings, std::move(*peer), claims, header.key);
   const ConnectionKeys keys =
       connection_keys(keyring, header.key, header.session, session, asked, sha256(accepted.frame));

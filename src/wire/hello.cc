@@ -1,96 +1,103 @@
 #include "wire/hello.h"
 
-#include <cstring>
-#include <google/protobuf/stubs/logging.h>
+#include <span>
 
-#include "base/check.h"
 #include "base/printable.h"
-#include "proto/handshake.pb.h"
+#include "base/prng.h"
+#include "message/describe.h"
 
+// A role travels as its name. One that was not sent, or is not known, is none.
 namespace bellwether::wire {
+
+static std::string wire_bytes(Role role) { return std::string(to_string(role)); }
+static bool from_wire_bytes(std::string_view bytes, Role& to) {
+  const auto role = parse_role(bytes);
+  to = role.value_or(static_cast<Role>(kRoles));
+  return role || bytes.empty();
+}
+static bool is_good_value(Role role) { return static_cast<std::size_t>(role) < kRoles; }
+static void draw_value(Prng& prng, Role& to) { to = static_cast<Role>(prng.below(kRoles)); }
+
+}  // namespace bellwether::wire
+
+namespace bellwether::message {
+
+using wire::Announced;
+using wire::Identity;
+using wire::ProtocolVersion;
+using wire::RefusedText;
 
 namespace {
 
-constexpr std::size_t kSoftwareMax = 128;
-constexpr std::size_t kDetailMax = 512;
+constexpr Rule kName = text(wire::kNameMax, "name", &wire::is_name, "aZ0._-");
 
-std::vector<std::byte> encoded(const google::protobuf::MessageLite& message) {
-  std::vector<std::byte> bytes(message.ByteSizeLong());
-  check(message.SerializeToArray(bytes.data(), static_cast<int>(bytes.size())), "a small message is serialised");
-  return bytes;
+template <std::size_t kMost>
+std::string shown(std::string_view text) {
+  return printable(text.substr(0, kMost));
 }
-
-// Protobuf would write a line to the standard error for each text that is no UTF-8.
-bool parse(google::protobuf::MessageLite& message, Bytes bytes) {
-  static google::protobuf::LogHandler* const before = google::protobuf::SetLogHandler(nullptr);
-  static_cast<void>(before);
-  return bytes.size() <= kHelloMax && message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()));
-}
-
-tl::unexpected<Error> wrong(const char* field) {
-  return fail(Errc::kProtocol, std::string("the other end's hello has a missing or wrong field '") + field + "'");
-}
+template <std::size_t kMost>
+constexpr Rule kShown = fitted(kMost, &shown<kMost>);
 
 }  // namespace
 
-std::vector<std::byte> encode_hello(const Announced& announced) {
-  Hello message;
-  message.mutable_version()->set_major(announced.version.major);
-  message.mutable_version()->set_minor(announced.version.minor);
-  message.set_cluster(announced.identity.cluster);
-  message.set_environment(announced.identity.environment);
-  message.set_role(std::string(to_string(announced.identity.role)));
-  message.set_datacenter(announced.identity.datacenter);
-  message.set_node(announced.identity.node);
-  message.set_software(announced.software.substr(0, kSoftwareMax));
-  for (std::string& name : announced.capabilities.names()) message.add_capabilities(std::move(name));
-  if (announced.session) message.set_session(std::string(as_text(announced.session->bytes)));
-  message.set_requests_max(announced.requests_max);
-  return encoded(message);
+template <>
+constexpr auto kDescription<ProtocolVersion> =
+    describe<ProtocolVersion>("a version", field<&ProtocolVersion::major>(1, kSome), field<&ProtocolVersion::minor>(2));
+
+template <>
+constexpr auto kDescription<Announced> =
+    describe<Announced>(
+        "a hello", field<&Announced::version>(1), field<&Announced::identity, &Identity::cluster>(2, kName),
+        field<&Announced::identity, &Identity::environment>(3, kName),
+        field<&Announced::identity, &Identity::role>(4, text(wire::kNameMax, "role")),
+        field<&Announced::identity, &Identity::datacenter>(5, kName),
+        field<&Announced::identity, &Identity::node>(6, kName), field<&Announced::software>(7, kShown<128>),
+        field<&Announced::capabilities>(8, list(256, text(wire::kHelloMax))), field<&Announced::session>(9),
+        field<&Announced::requests_max>(10, between(1U, wire::kRequestsMax)))
+        .within(wire::kHelloMax);
+
+template <>
+constexpr auto kDescription<RefusedText> =
+    describe<RefusedText>("a refusal", field<&RefusedText::reason>(1, kShown<wire::kNameMax>),
+                          field<&RefusedText::detail>(2, kShown<512>))
+        .within(wire::kHelloMax);
+
+template <>
+const Message& message_of<Announced>() {
+  return described<Announced>();
 }
+template <>
+const Message& message_of<RefusedText>() {
+  return described<RefusedText>();
+}
+
+}  // namespace bellwether::message
+
+namespace bellwether::wire {
 
 Result<Announced> decode_hello(Bytes bytes) {
-  Hello message;
-  if (!parse(message, bytes)) return fail(Errc::kProtocol, "the other end's hello is no message of ours");
+  const message::Message& hello = message::message_of<Announced>();
+  message::Message part = hello;
+  part.count = 0;
   Announced announced;
-  if (!message.has_version() || message.version().major() == 0) return wrong("version");
-  announced.version = {message.version().major(), message.version().minor()};
-  if (!is_name(message.cluster())) return wrong("cluster");
-  if (!is_name(message.environment())) return wrong("environment");
-  announced.identity = {message.cluster(), message.environment(), message.datacenter(), message.node(), Role::kClient};
-  announced.capabilities = Capabilities::named(message.capabilities());
-  announced.software = printable(message.software().substr(0, kSoftwareMax));
-  if (announced.version.major != kVersion.major) {
-    announced.identity.datacenter = announced.identity.node = "unknown";  // their rules may be others
-    return announced;
+  if (!message::decode(part, as_text(bytes), &announced)) {
+    return fail(Errc::kProtocol, "the other end's hello is no message of ours");
   }
-  if (!is_name(message.datacenter())) return wrong("datacenter");
-  if (!is_name(message.node())) return wrong("node");
-  const auto role = parse_role(message.role());
-  if (!role) return wrong("role");
-  announced.identity.role = *role;
-  if (!message.session().empty()) {
-    announced.session.emplace();
-    if (message.session().size() != announced.session->bytes.size()) return wrong("session");
-    std::memcpy(announced.session->bytes.data(), message.session().data(), announced.session->bytes.size());
+  // One field after the other, since a major has its own rules for those behind the environment.
+  part.count = 1;
+  for (const message::Field& field : std::span(hello.fields, hello.count)) {
+    part.fields = &field;
+    if (!message::decode(part, as_text(bytes), &announced)) {
+      return fail(Errc::kProtocol,
+                  "the other end's hello has a missing or wrong field '" + std::string(field.name) + "'");
+    }
+    if (field.name == "environment" && announced.version.major != kVersion.major) {
+      announced.identity = {announced.identity.cluster, announced.identity.environment, "unknown", "unknown",
+                            Role::kClient};
+      break;
+    }
   }
-  announced.requests_max = message.requests_max();
-  if (announced.requests_max == 0 || announced.requests_max > kRequestsMax) return wrong("requests_max");
   return announced;
-}
-
-std::vector<std::byte> encode_refused(const RefusedText& refused) {
-  Refused message;
-  message.set_reason(refused.reason);
-  message.set_detail(refused.detail.substr(0, kDetailMax));
-  return encoded(message);
-}
-
-Result<RefusedText> decode_refused(Bytes bytes) {
-  Refused message;
-  if (!parse(message, bytes)) return fail(Errc::kProtocol, "the other end's refusal is no message of ours");
-  return RefusedText{printable(message.reason().substr(0, kNameMax)),
-                     printable(message.detail().substr(0, kDetailMax))};
 }
 
 }  // namespace bellwether::wire

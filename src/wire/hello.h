@@ -1,4 +1,5 @@
-// What each end of a connection tells of itself, and the message that carries it (proto/handshake.proto).
+// What each end of a connection tells of itself, and why one of them does not go on: the messages of the
+// handshake (message/describe.h).
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "message/message.h"
 #include "wire/envelope.h"
 #include "wire/identity.h"
 #include "wire/version.h"
@@ -19,22 +21,27 @@ inline constexpr uint32_t kRequestsMax = 65'536;
 struct Announced {
   Identity identity;
   ProtocolVersion version = kVersion;
-  Capabilities capabilities = Capabilities::of(kVersion);
+  std::vector<std::string> capabilities = Capabilities::of(kVersion).names();
   std::string software;              // for people; at most 128 bytes are kept
   std::optional<SessionId> session;  // of the datagrams that it sends
   uint32_t requests_max = 1024;      // it takes no more requests than so many at a time, at most 65,536
 };
 
-std::vector<std::byte> encode_hello(const Announced& announced);
-// kProtocol, with the field that is missing or wrong. Fields and capabilities that are not known are ignored. The role
-// is not looked at when the version is of another major, which may know other roles.
+// kProtocol, with the field that is missing or wrong. Fields and capabilities that are not known are ignored. Of one of
+// another major, which may have other rules, only the version, the cluster and the environment are read.
 Result<Announced> decode_hello(Bytes bytes);
 
+// Only somebody who knows the secret can read it.
 struct RefusedText {
-  std::string reason;
-  std::string detail;
+  std::string reason;  // a short stable name: "cluster", "environment", "version", "role", …
+  std::string detail;  // for people
 };
-std::vector<std::byte> encode_refused(const RefusedText& refused);
-Result<RefusedText> decode_refused(Bytes bytes);
 
 }  // namespace bellwether::wire
+
+namespace bellwether::message {
+template <>
+const Message& message_of<wire::Announced>();
+template <>
+const Message& message_of<wire::RefusedText>();
+}  // namespace bellwether::message

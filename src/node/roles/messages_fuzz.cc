@@ -18,6 +18,7 @@
 #include "node/cluster/node_words.h"
 #include "node/share/share_codec.h"
 #include "register/codec.h"
+#include "wire/hello.h"
 
 namespace {
 
@@ -48,6 +49,8 @@ constexpr const Message& (*kMessages[])() = {
     &message_of<copies::Asked>,
     &message_of<copies::Answer>,
     &message_of<copies::CopyRecord>,
+    &message_of<wire::Announced>,
+    &message_of<wire::RefusedText>,
 };
 
 void survives(const Message& of, std::string_view bytes) {
