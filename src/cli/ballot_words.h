@@ -1,16 +1,14 @@
 // What `bellwether cluster votes` prints, for people and as JSON.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 
-namespace bellwether::wire {
-class AdminAnswer;
-}
+#include "node/cluster/admin_messages.h"
 
 namespace bellwether::cli {
 
-// REQUIRES an answer that has votes.
-std::string ballot_text(const wire::AdminAnswer& answer);
-std::string ballot_json(const wire::AdminAnswer& answer);
+std::string ballot_text(const node::VotesAnswer& votes);
+nlohmann::ordered_json ballot_json(const node::VotesAnswer& votes);
 
 }  // namespace bellwether::cli

@@ -14,7 +14,6 @@
 #include "cli/operator_session.h"
 #include "cli/verb.h"
 #include "node/cluster/secrets.h"
-#include "proto/admin.pb.h"
 
 namespace bellwether::cli {
 namespace {
@@ -32,7 +31,7 @@ std::optional<OperatorSession> open_session(const ClusterArguments& given) {
   return open_operator_session(given, "bellwether cluster");
 }
 
-int answered(const Result<wire::AdminAnswer>& answer, bool json) {
+int answered(const Result<node::AdminAnswer>& answer, bool json) {
   if (!answer) {
     std::fprintf(stderr, "bellwether cluster: %s\n", answer.error().message.c_str());
     return kExitNo;
@@ -42,7 +41,7 @@ int answered(const Result<wire::AdminAnswer>& answer, bool json) {
   return kExitOk;
 }
 
-int question(const ClusterArguments& given, const wire::AdminRequest& request) {
+int question(const ClusterArguments& given, const node::AdminRequest& request) {
   auto session = open_session(given);
   if (!session) return kExitUsage;
   return answered(ask_any(*session, request, given.timeout), given.json);
@@ -50,15 +49,13 @@ int question(const ClusterArguments& given, const wire::AdminRequest& request) {
 
 // Asks the first member that `is` it, whichever node was named; with nobody there is nobody to ask.
 template <class Is>
-int ask_member(const ClusterArguments& given, const wire::AdminRequest& request, Is is, const std::string& nobody) {
+int ask_member(const ClusterArguments& given, const node::AdminRequest& request, Is is, const std::string& nobody) {
   auto session = open_session(given);
   if (!session) return kExitUsage;
-  wire::AdminRequest members;
-  members.mutable_members();
-  const auto known = ask_any(*session, members, given.timeout);
-  if (!known) return answered(known, false);
-  for (const auto& member : known->members().members()) {
-    const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
+  const auto known = node::only<node::MembersAnswer>(ask_any(*session, node::AskMembers(), given.timeout));
+  if (!known) return answered(tl::unexpected(known.error()), false);
+  for (const auto& member : known->members) {
+    const auto place = parse_host_port(member.address, cluster::kDefaultPort);
     if (place && is(member)) return answered(ask(*session, *place, request, given.timeout), given.json);
   }
   std::fprintf(stderr, "bellwether cluster: %s\n", printable(nobody).c_str());
@@ -66,18 +63,16 @@ int ask_member(const ClusterArguments& given, const wire::AdminRequest& request,
 }
 
 // What only the leader can do.
-int ask_leader(const ClusterArguments& given, const wire::AdminRequest& request) {
+int ask_leader(const ClusterArguments& given, const node::AdminRequest& request) {
   return ask_member(
-      given, request, [](const auto& member) { return member.leads(); }, "nobody is known to lead");
+      given, request, [](const auto& member) { return member.leads; }, "nobody is known to lead");
 }
 
 int drain_worker(const ClusterArguments& given) {
-  wire::AdminRequest request;
-  request.mutable_drain();
   const auto is = [&](const auto& member) {
-    return member.name() == given.name && member.state() != "dead" && member.state() != "left";
+    return member.name == given.name && member.state != "dead" && member.state != "left";
   };
-  return ask_member(given, request, is, "there is no live member '" + given.name + "'");
+  return ask_member(given, node::Drain(), is, "there is no live member '" + given.name + "'");
 }
 
 // --- a new secret ----------------------------------------------------------------------------------------------------
@@ -90,9 +85,9 @@ struct Target {
 // Asks with each secret that the operator knows, the one in use first: a change that has stopped half-way is said again
 // to nodes that do not know the new one yet, or the old one any more.
 template <class Ask>
-Result<wire::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
+Result<node::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
   wire::Keyring& keyring = session.client->keyring();
-  Result<wire::AdminAnswer> answer = fail(Errc::kInvalid, "no secret is known");
+  Result<node::AdminAnswer> answer = fail(Errc::kInvalid, "no secret is known");
   for (const wire::KeyId id : keyring.ids()) {
     static_cast<void>(keyring.use(id));
     answer = asked();
@@ -103,33 +98,33 @@ Result<wire::AdminAnswer> with_any_secret(OperatorSession& session, Ask asked) {
 
 // All members that are alive; an error when one is not, because it would be left behind with the old secret.
 Result<std::vector<Target>> all_members(OperatorSession& session, Duration timeout) {
-  wire::AdminRequest request;
-  request.mutable_members();
-  const auto known = with_any_secret(session, [&] { return ask_any(session, request, timeout); });
+  const auto known = node::only<node::MembersAnswer>(
+      with_any_secret(session, [&] { return ask_any(session, node::AskMembers(), timeout); }));
   if (!known) return tl::unexpected(known.error());
   std::vector<Target> out;
-  for (const auto& member : known->members().members()) {
-    if (member.state() == "dead" || member.state() == "left") continue;
-    if (member.state() != "alive") {
-      return fail(Errc::kRefused, "'" + member.name() + "' is " + member.state() +
-                                      ": a secret is replaced while all members are alive");
+  for (const auto& member : known->members) {
+    if (member.state == "dead" || member.state == "left") continue;
+    if (member.state != "alive") {
+      return fail(Errc::kRefused,
+                  "'" + member.name + "' is " + member.state + ": a secret is replaced while all members are alive");
     }
-    const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
-    if (!place) return fail(Errc::kProtocol, "'" + member.name() + "' has no address");
-    out.push_back({member.name(), *place});
+    const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+    if (!place) return fail(Errc::kProtocol, "'" + member.name + "' has no address");
+    out.push_back({member.name, *place});
   }
   return out;
 }
 
 // One step on every node; stops at the first that fails.
-Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const wire::AdminRequest& request,
+Status on_all(OperatorSession& session, const std::vector<Target>& nodes, const node::AdminRequest& request,
               const char* what, Duration timeout) {
   for (const Target& node : nodes) {
-    const auto answer = with_any_secret(session, [&] { return ask(session, node.place, request, timeout); });
+    const auto answer =
+        node::only<std::string>(with_any_secret(session, [&] { return ask(session, node.place, request, timeout); }));
     if (!answer) {
       return fail(answer.error().code, std::string(what) + " failed at '" + node.name + "': " + answer.error().message);
     }
-    std::fprintf(stderr, "%s: %s\n", node.name.c_str(), answer->done().c_str());
+    std::fprintf(stderr, "%s: %s\n", node.name.c_str(), answer->c_str());
   }
   return {};
 }
@@ -148,21 +143,17 @@ int rotate(const ClusterArguments& given) {
 
   const auto nodes = all_members(*session, given.timeout);
   if (!nodes) return answered(tl::unexpected(nodes.error()), false);
-  wire::AdminRequest step;
-  step.mutable_keys()->set_act(wire::AdminRequest::Keys::LEARN);
-  step.mutable_keys()->set_secret(*text);
-  Status done = on_all(*session, *nodes, step, "learning the new secret", given.timeout);
+  using Act = node::AskSecrets::Act;
+  Status done = on_all(*session, *nodes, node::AskSecrets{.act = Act::kLearn, .text = *text}, "learning the new secret",
+                       given.timeout);
   if (done) {
-    step.mutable_keys()->clear_secret();
-    step.mutable_keys()->set_act(wire::AdminRequest::Keys::USE);
-    step.mutable_keys()->set_id(*id);
-    done = on_all(*session, *nodes, step, "using the new secret", given.timeout);
+    done =
+        on_all(*session, *nodes, node::AskSecrets{.act = Act::kUse, .id = *id}, "using the new secret", given.timeout);
   }
   if (done) {
     static_cast<void>(session->client->keyring().use(*id));
-    step.mutable_keys()->set_act(wire::AdminRequest::Keys::FORGET);
-    step.mutable_keys()->set_id(old_id);
-    done = on_all(*session, *nodes, step, "forgetting the old secret", given.timeout);
+    done = on_all(*session, *nodes, node::AskSecrets{.act = Act::kForget, .id = old_id}, "forgetting the old secret",
+                  given.timeout);
   }
   if (!done) {
     std::fprintf(stderr,
@@ -205,55 +196,38 @@ void add_cluster(CLI::App& app, int& exit_code) {
     return sub;
   };
   add("members", "Who is in the cluster, and in which state")->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_members();
-    exit_code = question(*given, request);
+    exit_code = question(*given, node::AskMembers());
   });
   add("leader", "Who leads, since when, and on which evidence")->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_leader();
-    exit_code = question(*given, request);
+    exit_code = question(*given, node::AskLeader());
   });
   add("quorum", "Who votes, who of them is alive, and how many are needed")->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_quorum();
-    exit_code = question(*given, request);
+    exit_code = question(*given, node::AskQuorum());
   });
   CLI::App* votes = add("votes", "The last election by scores: who stood, what each is worth, who voted for whom");
   votes->add_flag("--messages", given->messages, "Also the last messages of elections, the newest 200 of that node");
-  votes->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_votes()->set_messages(given->messages);
-    exit_code = question(*given, request);
-  });
+  votes->callback([given, &exit_code] { exit_code = question(*given, node::AskVotes{given->messages}); });
   CLI::App* elect = add("elect", "Where nodes vote by scores: the admin gives up its office, and all elect again");
   elect->add_flag("--force", given->force, "Also soon after the last election");
   elect->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_elect()->set_forced(given->force);
+    const node::CallElection request{given->force};
     // Where there is no admin any node may begin, the one that is named.
     exit_code = given->node.empty() ? ask_leader(*given, request) : question(*given, request);
   });
   CLI::App* leave = add("leave", "The node that is asked hands over, leaves, and ends");
   leave->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_leave();
     if (given->node.empty()) {
       exit_code = refuse("cluster", "which node shall leave? Name it: --node HOST:PORT");
       return;
     }
-    exit_code = question(*given, request);
+    exit_code = question(*given, node::Leave());
   });
   CLI::App* drain = add("drain", "A worker takes nothing new, finishes what it runs, leaves, and ends");
   drain->add_option("NAME", given->name, "The worker's name")->required();
   drain->callback([given, &exit_code] { exit_code = drain_worker(*given); });
   CLI::App* transfer = add("transfer", "The leader hands over, without a gap");
   transfer->add_option("--to", given->to, "The node that shall lead (default: the fittest)")->type_name("NAME");
-  transfer->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_transfer()->set_to(given->to);
-    exit_code = ask_leader(*given, request);
-  });
+  transfer->callback([given, &exit_code] { exit_code = ask_leader(*given, node::Transfer{given->to}); });
   CLI::App* voters = new_verb(*command, "voters", "Change who votes, one at a time");
   voters->require_subcommand(1);
   for (const bool more : {true, false}) {
@@ -261,21 +235,14 @@ void add_cluster(CLI::App& app, int& exit_code) {
     add_common(change, *given);
     change->add_option("NAME", given->name, "The node's name")->required();
     change->callback([given, more, &exit_code] {
-      wire::AdminRequest request;
-      request.mutable_voters()->set_add(more);
-      request.mutable_voters()->set_name(given->name);
-      exit_code = ask_leader(*given, request);
+      exit_code = ask_leader(*given, node::ChangeVoters{more, given->name});
     });
   }
   CLI::App* keys = new_verb(*command, "keys", "The cluster's shared secret");
   keys->require_subcommand(1);
   CLI::App* list = new_verb(*keys, "list", "By what names a node knows its secrets; the one in use first");
   add_common(list, *given);
-  list->callback([given, &exit_code] {
-    wire::AdminRequest request;
-    request.mutable_keys()->set_act(wire::AdminRequest::Keys::LIST);
-    exit_code = question(*given, request);
-  });
+  list->callback([given, &exit_code] { exit_code = question(*given, node::AskSecrets()); });
   CLI::App* rotation = new_verb(*keys, "rotate", "Replace the secret of the running cluster; nothing is lost");
   add_common(rotation, *given);
   rotation->add_option("--secret-file", given->secret_file, "The new secret")->required()->type_name("FILE");

@@ -3,13 +3,15 @@
 
 #include <string>
 
-namespace bellwether::wire {
-class AdminAnswer;
-}
+#include "node/cluster/admin_messages.h"
 
 namespace bellwether::cli {
 
-std::string text_of(const wire::AdminAnswer& answer);
-std::string json_of(const wire::AdminAnswer& answer);
+// People are told of whole milliseconds only.
+int64_t whole_ms(Duration span);
+std::string ms_text(Duration span);
+
+std::string text_of(const node::AdminAnswer& answer);
+std::string json_of(const node::AdminAnswer& answer);
 
 }  // namespace bellwether::cli

@@ -16,7 +16,6 @@
 #include "cli/verb.h"
 #include "cluster/context/request_ids.h"
 #include "cluster/message_types.h"
-#include "proto/admin.pb.h"
 
 namespace bellwether::cli {
 namespace {
@@ -128,15 +127,13 @@ class Asking {
   }
 
   void learn_places() {
-    wire::AdminRequest request;
-    request.mutable_members();
     for (const HostPort& node : session_.nodes) {
       const auto known =
-          session_.runtime->run(session_.client->ask(*session_.runtime, node, request, Duration::seconds(5)));
+          node::only<node::MembersAnswer>(cli::ask(session_, node, node::AskMembers(), Duration::seconds(5)));
       if (!known) continue;
-      for (const auto& member : known->members().members()) {
-        const auto place = parse_host_port(member.address(), cluster::kDefaultPort);
-        if (place && member.role() == "manager" && member.state() == "alive") places_[member.name()] = *place;
+      for (const auto& member : known->members) {
+        const auto place = parse_host_port(member.address, cluster::kDefaultPort);
+        if (place && member.role == "manager" && member.state == "alive") places_[member.name] = *place;
       }
       return;
     }

@@ -4,41 +4,25 @@
 #include <map>
 
 #include "node/cluster/vote_health.h"
-#include "proto/admin.pb.h"
 
 namespace bellwether::cli {
 namespace {
 
 using node::NodeReport;
-using wire::AdminAnswer;
-using wire::AdminRequest;
 
 constexpr Duration kBetweenLooks = Duration::millis(200);
 
-enum class Question : unsigned char { kMembers, kLeader, kQuorum, kVotes };
-
-AdminRequest request_for(Question question) {
-  AdminRequest request;
-  switch (question) {
-    case Question::kMembers: request.mutable_members(); break;
-    case Question::kLeader: request.mutable_leader(); break;
-    case Question::kQuorum: request.mutable_quorum(); break;
-    case Question::kVotes: request.mutable_votes(); break;
+void take(const node::VotesAnswer& votes, NodeReport& into) {
+  into.rule = votes.view.rule;
+  if (votes.view.over && votes.view.winner.empty()) into.last_end = votes.view.why;
+  into.elections_last_hour = votes.view.status.elections_last_hour;
+  into.failed_last_hour = votes.view.status.failed_last_hour;
+  for (const auto& one : votes.view.nodes) {
+    if (!one.doubt.empty()) into.doubts.push_back(one.name + ": " + one.doubt);
   }
-  return request;
-}
-
-void take(const AdminAnswer::Votes& votes, NodeReport& into) {
-  into.rule = votes.rule();
-  if (votes.over() && votes.winner().empty()) into.last_end = votes.why();
-  into.elections_last_hour = votes.elections_last_hour();
-  into.failed_last_hour = votes.failed_last_hour();
-  for (const auto& one : votes.nodes()) {
-    if (!one.doubt().empty()) into.doubts.push_back(one.name() + ": " + one.doubt());
-  }
-  into.unsigned_of.assign(votes.unsigned_of().begin(), votes.unsigned_of().end());
-  for (const auto& one : votes.followers()) {
-    into.followers.push_back({one.name(), one.lately(), one.missed_lately()});
+  into.unsigned_of = votes.unsigned_of;
+  for (const auto& one : votes.view.status.followers) {
+    into.followers.push_back({one.name, one.lately, one.missed_lately});
   }
 }
 
@@ -48,17 +32,17 @@ class ClusterLook {
 
   // Who votes, and where; where a store decides who leads, who may lead.
   Status find() {
-    const auto members = ask_any(session_, request_for(Question::kMembers), timeout_);
+    const auto members = node::only<node::MembersAnswer>(ask_any(session_, node::AskMembers(), timeout_));
     if (!members) return tl::unexpected(members.error());
-    const auto quorum = ask_any(session_, request_for(Question::kQuorum), timeout_);
+    const auto quorum = node::only<node::QuorumView>(ask_any(session_, node::AskQuorum(), timeout_));
     if (!quorum) return tl::unexpected(quorum.error());
-    for (const auto& one : quorum->quorum().voters()) places_[one.name()];
+    for (const auto& one : quorum->voters) places_[one.name];
     const bool votes = !places_.empty();
-    for (const auto& one : members->members().members()) {
-      const bool there = one.state() == "alive" || one.state() == "suspect";
-      if (votes ? !places_.contains(one.name()) : one.role() == "worker" || !there) continue;
-      const auto place = parse_host_port(one.address(), cluster::kDefaultPort);
-      if (place) places_[one.name()] = *place;
+    for (const auto& one : members->members) {
+      const bool there = one.state == "alive" || one.state == "suspect";
+      if (votes ? !places_.contains(one.name) : one.role == "worker" || !there) continue;
+      const auto place = parse_host_port(one.address, cluster::kDefaultPort);
+      if (place) places_[one.name] = *place;
     }
     return {};
   }
@@ -69,8 +53,8 @@ class ClusterLook {
     // Who acts now and has acted before all others were asked has acted all the time between.
     for (NodeReport& one : out) {
       if (!one.acts) continue;
-      const auto again = ask(session_, places_.at(one.name), request_for(Question::kLeader), timeout_);
-      one.acts = again && again->leader().valid_for_ms() > 0 && again->leader().term() == one.term;
+      const auto again = node::only<node::LeaderView>(ask(session_, places_.at(one.name), node::AskLeader(), timeout_));
+      one.acts = again && again->valid_for > Duration() && again->term == one.term;
     }
     return out;
   }
@@ -89,22 +73,23 @@ class ClusterLook {
       out.trouble = "it is no member of the cluster";
       return out;
     }
-    const auto leader = ask(session_, place, request_for(Question::kLeader), timeout_);
-    const auto quorum =
-        leader ? ask(session_, place, request_for(Question::kQuorum), timeout_) : tl::unexpected(leader.error());
+    const auto leader = node::only<node::LeaderView>(ask(session_, place, node::AskLeader(), timeout_));
+    const auto quorum = leader ? node::only<node::QuorumView>(ask(session_, place, node::AskQuorum(), timeout_))
+                               : tl::unexpected(leader.error());
     if (!quorum) {
       out.trouble = quorum.error().message;
       return out;
     }
-    out.leader = leader->leader().name();
-    out.term = leader->leader().term();
-    out.acts = out.leader == name && leader->leader().valid_for_ms() > 0;
-    out.obstacle = quorum->quorum().obstacle();
-    out.stands_back = quorum->quorum().stands_back();
-    out.alive = quorum->quorum().alive();
-    out.needed = quorum->quorum().needed();
+    out.leader = leader->name;
+    out.term = leader->term;
+    out.acts = out.leader == name && leader->valid_for > Duration();
+    out.obstacle = quorum->obstacle;
+    out.stands_back = quorum->stands_back;
+    out.alive = quorum->alive;
+    out.needed = quorum->needed;
     // Where no scores are voted on that is refused.
-    if (const auto votes = ask(session_, place, request_for(Question::kVotes), timeout_)) take(votes->votes(), out);
+    if (const auto votes = node::only<node::VotesAnswer>(ask(session_, place, node::AskVotes(), timeout_)))
+      take(*votes, out);
     return out;
   }
 

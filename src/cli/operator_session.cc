@@ -5,7 +5,6 @@
 #include <cstdlib>
 
 #include "node/cluster/secrets.h"
-#include "proto/admin.pb.h"
 #include "store/environment.h"
 
 namespace bellwether::cli {
@@ -62,12 +61,12 @@ std::optional<OperatorSession> open_operator_session(const OperatorOptions& opti
   return std::nullopt;
 }
 
-Result<wire::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const wire::AdminRequest& request,
+Result<node::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const node::AdminRequest& request,
                               Duration timeout) {
   return session.runtime->run(session.client->ask(*session.runtime, node, request, timeout));
 }
 
-Result<wire::AdminAnswer> ask_any(OperatorSession& session, const wire::AdminRequest& request, Duration timeout) {
+Result<node::AdminAnswer> ask_any(OperatorSession& session, const node::AdminRequest& request, Duration timeout) {
   std::string troubles;
   for (const HostPort& node : session.nodes) {
     auto answer = ask(session, node, request, timeout);

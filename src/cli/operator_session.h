@@ -10,11 +10,6 @@
 #include "node/cluster/operator_client.h"
 #include "runtime/epoll_runtime.h"
 
-namespace bellwether::wire {
-class AdminAnswer;
-class AdminRequest;
-}  // namespace bellwether::wire
-
 namespace bellwether::cli {
 
 struct OperatorOptions {
@@ -35,9 +30,9 @@ struct OperatorSession {
 // Nothing when something is wrong, which has been told on standard error in the name of `command`.
 std::optional<OperatorSession> open_operator_session(const OperatorOptions& options, const char* command);
 
-Result<wire::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const wire::AdminRequest& request,
+Result<node::AdminAnswer> ask(OperatorSession& session, const HostPort& node, const node::AdminRequest& request,
                               Duration timeout);
 // The first node that can be asked answers; a refusal is an answer.
-Result<wire::AdminAnswer> ask_any(OperatorSession& session, const wire::AdminRequest& request, Duration timeout);
+Result<node::AdminAnswer> ask_any(OperatorSession& session, const node::AdminRequest& request, Duration timeout);
 
 }  // namespace bellwether::cli

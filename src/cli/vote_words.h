@@ -3,15 +3,12 @@
 
 #include <string>
 
-namespace bellwether::wire {
-class AdminAnswer;
-}  // namespace bellwether::wire
+#include "node/cluster/admin_messages.h"
 
 namespace bellwether::cli {
 
-// REQUIRES answers that have votes.
-std::string vote_status_text(const wire::AdminAnswer& answer);
+std::string vote_status_text(const node::VotesAnswer& votes);
 // Nothing when no messages were asked for.
-std::string vote_messages_text(const wire::AdminAnswer& answer);
+std::string vote_messages_text(const node::VotesAnswer& votes);
 
 }  // namespace bellwether::cli

@@ -92,8 +92,8 @@ struct VoteStatus {
 struct VoteMessageView {
   WallTime at;
   bool sent = false;
-  std::string peer;       // to whom, or who is said to have sent it; empty: to all
-  std::string_view kind;  // empty: it could not be read
+  std::string peer;  // to whom, or who is said to have sent it; empty: to all
+  std::string kind;  // empty: it could not be read
   uint64_t term = 0;
   uint64_t sequence = 0;
   std::string refused;  // why it counts for nothing; empty: it was listened to, or sent

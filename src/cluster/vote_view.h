@@ -3,10 +3,8 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "cluster/vote_status.h"
@@ -28,18 +26,27 @@ struct VoteView {
   };
   // Who puts the key of an admin together, or did last.
   struct Keys {
+    struct Refused {
+      std::string from;
+      std::string why;
+    };
     uint64_t term = 0;
     std::string admin;
     std::string stage;  // "collecting", "ready", "failed"
     std::size_t held = 0;
     std::size_t needed = 0;
-    std::map<std::string, std::string> refused;  // why, by the node that has sent it
+    std::vector<Refused> refused;
+  };
+  // A voter that this node does not hear.
+  struct Unheard {
+    std::string name;
+    Duration span;
   };
   std::string state;  // of this node: "idle", "reconstructing_keys" …
   std::optional<Keys> keys;
-  std::vector<std::pair<std::string, Duration>> unheard;  // voters, and for how long
-  bool in_minority = false;                               // without them, this node hears no majority
-  uint64_t term = 0;                                      // 0: there was none since this node was started
+  std::vector<Unheard> unheard;
+  bool in_minority = false;  // without them, this node hears no majority
+  uint64_t term = 0;         // 0: there was none since this node was started
   bool over = false;
   std::string trigger;
   std::string winner;  // empty: nobody

@@ -330,28 +330,30 @@ consteval Field field_if(uint32_t number) {
 }
 // An alternative of a member that is a variant: alternative<Ask, &JobMessage::body>(2, "ask").
 template <class T, auto Member>
-consteval Field alternative(uint32_t number, std::string_view name) {
+consteval Field alternative(uint32_t number, std::string_view name, Rule rule = {}) {
   using Owner = typename detail::MemberOf<Member>::Owner;
   Field out;
   out.number = number;
   out.name = name;
   out.alternative = true;
   out.type = &kType<T>;
+  out.rule = rule;
   out.locate = [](void* from) -> void* { return std::get_if<T>(&(static_cast<Owner*>(from)->*Member)); };
   out.emplace = [](void* from) -> void* { return &(static_cast<Owner*>(from)->*Member).template emplace<T>(); };
-  return out;
+  return detail::checked(out);
 }
 // An alternative of a message that is a variant itself.
 template <class T, class Variant>
-consteval Field alternative(uint32_t number, std::string_view name) {
+consteval Field alternative(uint32_t number, std::string_view name, Rule rule = {}) {
   Field out;
   out.number = number;
   out.name = name;
   out.alternative = true;
   out.type = &kType<T>;
+  out.rule = rule;
   out.locate = [](void* from) -> void* { return std::get_if<T>(static_cast<Variant*>(from)); };
   out.emplace = [](void* from) -> void* { return &static_cast<Variant*>(from)->template emplace<T>(); };
-  return out;
+  return detail::checked(out);
 }
 
 template <std::size_t N>

@@ -27,7 +27,7 @@ struct Tell {
   bool operator==(const Tell&) const = default;
 };
 struct Choice {
-  std::variant<Leaf, Ask> body;
+  std::variant<Leaf, Ask, std::string> body;
   bool operator==(const Choice&) const = default;
 };
 struct Place {
@@ -84,7 +84,8 @@ template <>
 constexpr auto kDescription<Tell> = describe<Tell>("a statement", field<&Tell::text>(1, cut(5)));
 template <>
 constexpr auto kDescription<Choice> =
-    describe<Choice>("a choice", alternative<Leaf, &Choice::body>(1, "leaf"), alternative<Ask, &Choice::body>(2, "ask"))
+    describe<Choice>("a choice", alternative<Leaf, &Choice::body>(1, "leaf"), alternative<Ask, &Choice::body>(2, "ask"),
+                     alternative<std::string, &Choice::body>(3, "word", text(8, "lower word", &is_lower, "abc")))
         .within(100);
 template <>
 constexpr auto kDescription<Tree> =
@@ -111,7 +112,10 @@ Tree good() {
   return tree;
 }
 
-TEST(Message, all_that_every_message_must_do) { expect_sound<Tree>(500); }
+TEST(Message, all_that_every_message_must_do) {
+  expect_sound<Tree>(500);
+  expect_sound<Choice>();
+}
 
 // Bytes that protoc's own code makes of the same values.
 TEST(Message, the_bytes_are_those_of_protocol_buffers) {
@@ -206,6 +210,14 @@ TEST(Message, an_alternative_that_says_nothing_has_nothing_but_zeros) {
   EXPECT_EQ(std::get<Leaf>(choice.body).depth, 5) << "as a new one has it";
   std::get<Leaf>(choice.body) = {"a", 0};
   EXPECT_EQ(std::get<Leaf>(decode<Choice>(encode(choice))->body).depth, 0);
+}
+
+TEST(Message, an_alternative_may_be_a_text_and_has_its_limit) {
+  EXPECT_EQ(encode(Choice{"ab"s}),
+            "\x1a\x02"
+            "ab");
+  EXPECT_EQ(decode<Choice>(encode(Choice{"AB"s})).error().message,
+            "a choice is refused: its word is 'AB', which is no lower word");
 }
 
 TEST(Message, what_a_newer_version_says_counts_as_told) {

@@ -46,10 +46,10 @@ void KeyKeeper::send(const std::string& to, const KeyShareMessage& message) {
 std::optional<VoteView::Keys> KeyKeeper::view() const {
   if (!seen_) return std::nullopt;
   const KeyProgress& progress = seen_->progress;
-  VoteView::Keys out{seen_->term.value(), seen_->admin,    std::string(to_string(progress.stage)),
-                     progress.held,       progress.needed, {}};
-  for (const KeyRefusal& one : progress.refused) out.refused[one.from] = one.why;
-  return out;
+  VoteView::Keys view{seen_->term.value(), seen_->admin,    std::string(to_string(progress.stage)),
+                      progress.held,       progress.needed, {}};
+  for (const KeyRefusal& one : progress.refused) view.refused.push_back({one.from, one.why});
+  return view;
 }
 
 // --- who keeps a key share -------------------------------------------------------------------------------------------

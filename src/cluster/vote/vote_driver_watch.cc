@@ -85,7 +85,7 @@ std::optional<VoteView> VoteDriver::last_vote() const {
   view.state = to_string(kernel_.state());
   if (keys_) view.keys = keys_->view();
   if (hearing_) {
-    view.unheard = hearing_->unheard(runtime_.boot_now());
+    for (const auto& [name, span] : hearing_->unheard(runtime_.boot_now())) view.unheard.push_back({name, span});
     view.in_minority = hearing_->in_minority(runtime_.boot_now());
   }
   const vote::Ballot* ballot = kernel_.ballot();

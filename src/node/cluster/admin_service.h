@@ -1,4 +1,4 @@
-// Answers operators (proto/admin.proto) from a node's desk. One thread, that of its runtime.
+// Answers operators (admin_messages.h) from a node's desk. One thread, that of its runtime.
 #pragma once
 
 #include <string>

@@ -31,6 +31,7 @@ struct LeaderView {
   Duration since;                     // known to this node
   std::optional<Duration> valid_for;  // only the leader itself knows
   std::string evidence;
+  std::string answered_by = {};
 };
 
 struct VoterView {

@@ -4,7 +4,6 @@
 #include "cluster/message_types.h"
 #include "node/cluster/dialling.h"
 #include "node/cluster/quiet_protobuf.h"
-#include "proto/admin.pb.h"
 #include "runtime/scope.h"
 #include "wire/busy.h"
 
@@ -37,17 +36,15 @@ Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, w
   return client;
 }
 
-task<Result<wire::AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, HostPort node,
-                                                    wire::AdminRequest request, Duration timeout) {
+task<Result<AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, HostPort node, AdminRequest request,
+                                              Duration timeout) {
   const std::string where = to_string(node);
   auto answer = co_await this->request(runtime, std::move(node), cluster::message_type::kAdmin,
-                                       request.SerializeAsString(), timeout);
+                                       message::encode(request), timeout);
   if (!answer) co_return tl::unexpected(answer.error());
-  wire::AdminAnswer parsed;
-  if (!parsed.ParseFromString(*answer)) {
-    co_return fail(Errc::kProtocol, where + " answered something that cannot be read");
-  }
-  co_return parsed;
+  auto read = message::decode<AdminAnswer>(*answer);
+  if (!read) co_return fail(Errc::kProtocol, where + " answered something that cannot be read");
+  co_return std::move(*read);
 }
 
 task<Result<std::string>> OperatorClient::request(runtime::Runtime& runtime, HostPort node, uint16_t type,

@@ -6,14 +6,10 @@
 #include <vector>
 
 #include "cluster/node_config.h"
+#include "node/cluster/admin_messages.h"
 #include "runtime/runtime.h"
 #include "wire/keyring.h"
 #include "wire/link/client.h"
-
-namespace bellwether::wire {
-class AdminAnswer;
-class AdminRequest;
-}  // namespace bellwether::wire
 
 namespace bellwether::node {
 
@@ -24,8 +20,8 @@ class OperatorClient {
   static Result<OperatorClient> make(const cluster::NodeConfig& config, wire::Keyring keyring, const std::string& by);
 
   // Errors say what the node said, or why it could not be asked.
-  runtime::task<Result<wire::AdminAnswer>> ask(runtime::Runtime& runtime, HostPort node, wire::AdminRequest request,
-                                               Duration timeout);
+  runtime::task<Result<AdminAnswer>> ask(runtime::Runtime& runtime, HostPort node, AdminRequest request,
+                                         Duration timeout);
   // The same of any type of message, as bytes (cluster/message_types.h). kExhausted: the node is busy.
   runtime::task<Result<std::string>> request(runtime::Runtime& runtime, HostPort node, uint16_t type, std::string body,
                                              Duration timeout);

@@ -4,7 +4,6 @@
 
 #include "node/cluster/operator_client.h"
 #include "node/cluster/secrets.h"
-#include "proto/admin.pb.h"
 
 namespace bellwether::local_cluster {
 namespace {
@@ -38,11 +37,12 @@ cluster::NodeConfig client_config(const Folder& folder, const Layout& layout) {
 
 using Client = node::OperatorClient;
 
-task<Result<wire::AdminAnswer>> ask(runtime::EpollRuntime& runtime, Client& client, const LocalNode& node,
-                                    wire::AdminRequest request) {
+template <class Answer>
+task<Result<Answer>> ask(runtime::EpollRuntime& runtime, Client& client, const LocalNode& node,
+                         node::AdminRequest request) {
   HostPort place{"127.0.0.1", node.port};
   auto answer = co_await client.ask(runtime, std::move(place), std::move(request), kAskMost);
-  co_return answer;
+  co_return node::only<Answer>(std::move(answer));
 }
 
 // Others believe in a leader for a moment after its end; only itself knows that it leads.
@@ -50,19 +50,15 @@ task<bool> leads(runtime::EpollRuntime& runtime, Client& client, const Sight& si
   for (std::size_t i = 0; i < sight.layout.nodes.size(); ++i) {
     const LocalNode& node = sight.layout.nodes[i];
     if (node.name != name || !sight.runs[i]) continue;
-    wire::AdminRequest request;
-    request.mutable_leader();
-    const auto answer = co_await ask(runtime, client, node, std::move(request));
-    co_return answer && answer->leader().name() == name && answer->leader().valid_for_ms() > 0;
+    const auto answer = co_await ask<node::LeaderView>(runtime, client, node, node::AskLeader());
+    co_return answer && answer->name == name && answer->valid_for > Duration();
   }
   co_return false;
 }
 
-std::vector<MemberSight> members_of(const wire::AdminAnswer& answer) {
+std::vector<MemberSight> members_of(const node::MembersAnswer& answer) {
   std::vector<MemberSight> members;
-  for (const auto& member : answer.members().members()) {
-    members.push_back({member.name(), member.state(), member.incarnation()});
-  }
+  for (const auto& member : answer.members) members.push_back({member.name, member.state, member.incarnation});
   return members;
 }
 
@@ -93,17 +89,15 @@ task<void> ask_members(runtime::EpollRuntime& runtime, const Folder& folder, Sig
   for (std::size_t i = 0; i < sight.layout.nodes.size() && sight.leader.empty(); ++i) {
     const LocalNode& node = sight.layout.nodes[i];
     if (node.role != wire::Role::kManager || !sight.runs[i]) continue;
-    wire::AdminRequest request;
-    request.mutable_members();
-    const auto answer = co_await ask(runtime, *client, node, std::move(request));
+    const auto answer = co_await ask<node::MembersAnswer>(runtime, *client, node, node::AskMembers());
     if (!answer) {
       sight.trouble += (sight.trouble.empty() ? "" : "; ") + answer.error().message;
       continue;
     }
     std::string leader;
     sight.members = members_of(*answer);
-    for (const auto& member : answer->members().members()) {
-      if (member.leads()) leader = member.name();
+    for (const auto& member : answer->members) {
+      if (member.leads) leader = member.name;
     }
     const bool so = co_await leads(runtime, *client, sight, leader);
     if (so) sight.leader = std::move(leader);
@@ -116,9 +110,7 @@ task<std::string> ask_started(runtime::EpollRuntime& runtime, const Folder& fold
   if (!client) co_return client.error().message;
   for (const std::size_t i : started) {
     const LocalNode& node = sight.layout.nodes[i];
-    wire::AdminRequest request;
-    request.mutable_members();
-    const auto answer = co_await ask(runtime, *client, node, std::move(request));
+    const auto answer = co_await ask<node::MembersAnswer>(runtime, *client, node, node::AskMembers());
     if (!answer) co_return "'" + node.name + "' does not answer yet";
     const std::vector<MemberSight> members = members_of(*answer);
     if (!has_all(members, sight.layout)) co_return "'" + node.name + "' does not see all of them yet";

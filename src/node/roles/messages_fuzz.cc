@@ -15,6 +15,7 @@
 #include "dispatch/codec/letters_codec.h"
 #include "message/description.h"
 #include "message/random.h"
+#include "node/cluster/admin_messages.h"
 #include "node/cluster/node_words.h"
 #include "node/share/share_codec.h"
 #include "register/codec.h"
@@ -41,6 +42,8 @@ constexpr const Message& (*kMessages[])() = {
     &message_of<cluster::ContextQuestion>,
     &message_of<cluster::ContextAnswer>,
     &message_of<cluster::ContextMessage>,
+    &message_of<node::AdminRequest>,
+    &message_of<node::AdminAnswer>,
     &message_of<node::PeerMeta>,
     &message_of<node::PeerState>,
     &message_of<account::AccountCopy>,
