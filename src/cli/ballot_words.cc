@@ -163,7 +163,7 @@ std::string ballot_text(const VotesAnswer& votes) {
   return text + vote_status_text(votes) + vote_messages_text(votes);
 }
 
-Json ballot_json(const VotesAnswer& votes) {
+std::string ballot_json(const VotesAnswer& votes) {
   Json nodes = Json::array();
   for (const auto& one : votes.view.nodes) {
     Json node = {{"name", one.name}, {"took_part", one.took_part}, {"stood", one.stood}};
@@ -212,7 +212,7 @@ Json ballot_json(const VotesAnswer& votes) {
   out["unheard"] = std::move(unheard);
   out["in_minority"] = votes.view.in_minority;
   out["key"] = votes.view.keys ? keys_json(*votes.view.keys) : Json();
-  return out;
+  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace bellwether::cli

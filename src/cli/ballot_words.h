@@ -1,7 +1,6 @@
 // What `bellwether cluster votes` prints, for people and as JSON.
 #pragma once
 
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 
 #include "node/cluster/admin_messages.h"
@@ -9,6 +8,6 @@
 namespace bellwether::cli {
 
 std::string ballot_text(const node::VotesAnswer& votes);
-nlohmann::ordered_json ballot_json(const node::VotesAnswer& votes);
+std::string ballot_json(const node::VotesAnswer& votes);
 
 }  // namespace bellwether::cli

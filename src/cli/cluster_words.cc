@@ -17,7 +17,7 @@ using Json = nlohmann::ordered_json;
 // Milliseconds of its lease; 0: only the leader itself knows.
 int64_t left_of(const node::LeaderView& leader) { return whole_ms(leader.valid_for.value_or(Duration())); }
 
-std::string text(const node::MembersAnswer& members) {
+std::string answer_text(const node::MembersAnswer& members) {
   Table table({"NAME", "STATE", "FOR", "ROLE", "DATACENTER", "ADDRESS", "INCARNATION", ""});
   for (const auto& one : members.members) {
     table.add({one.name, one.state, ms_text(one.since), one.role, one.datacenter, one.address,
@@ -27,7 +27,7 @@ std::string text(const node::MembersAnswer& members) {
   return table.text();
 }
 
-std::string text(const node::LeaderView& leader) {
+std::string answer_text(const node::LeaderView& leader) {
   if (leader.name.empty()) return "nobody leads, as " + leader.answered_by + " sees it: " + leader.evidence + "\n";
   std::string text = leader.name + " leads, term " + std::to_string(leader.term) + ", for " + ms_text(leader.since) +
                      " as " + leader.answered_by + " sees it: " + leader.evidence + "\n";
@@ -73,7 +73,7 @@ bool votes(const node::QuorumView& quorum) {
   return by.empty() || by == "quorum" || by == "vote";
 }
 
-std::string text(const node::QuorumView& quorum) {
+std::string answer_text(const node::QuorumView& quorum) {
   if (votes(quorum)) return votes_text(quorum);
   std::string text = store_text(quorum);
   if (!quorum.obstacle.empty()) text += "this node cannot take part: " + printable(quorum.obstacle) + "\n";
@@ -81,16 +81,16 @@ std::string text(const node::QuorumView& quorum) {
   return text;
 }
 
-std::string text(const node::SecretsAnswer& secrets) {
+std::string answer_text(const node::SecretsAnswer& secrets) {
   std::string out;
   for (const uint32_t id : secrets.ids) out += wire::key_name(id) + (out.empty() ? "  in use\n" : "  also opens\n");
   return out;
 }
 
-std::string text(const std::string& done) { return printable(done) + "\n"; }
-std::string text(const node::VotesAnswer& votes) { return ballot_text(votes); }
+std::string answer_text(const std::string& done) { return printable(done) + "\n"; }
+std::string answer_text(const node::VotesAnswer& votes) { return ballot_text(votes); }
 
-Json json(const node::MembersAnswer& members) {
+Json answer_json(const node::MembersAnswer& members) {
   Json list = Json::array();
   for (const auto& one : members.members) {
     list.push_back({{"name", one.name},
@@ -107,7 +107,7 @@ Json json(const node::MembersAnswer& members) {
   return {{"members", std::move(list)}, {"degradation", members.degradation}, {"health_score", members.health_score}};
 }
 
-Json json(const node::LeaderView& leader) {
+Json answer_json(const node::LeaderView& leader) {
   return {{"name", leader.name},
           {"term", leader.term},
           {"since_ms", whole_ms(leader.since)},
@@ -116,7 +116,7 @@ Json json(const node::LeaderView& leader) {
           {"answered_by", leader.answered_by}};
 }
 
-Json json(const node::QuorumView& quorum) {
+Json answer_json(const node::QuorumView& quorum) {
   Json voters = Json::array();
   for (const auto& one : quorum.voters) {
     voters.push_back({{"name", one.name},
@@ -144,14 +144,18 @@ Json json(const node::QuorumView& quorum) {
           {"state", quorum.state}};
 }
 
-Json json(const node::SecretsAnswer& secrets) {
+Json answer_json(const node::SecretsAnswer& secrets) {
   Json ids = Json::array();
   for (const uint32_t id : secrets.ids) ids.push_back(wire::key_name(id));
   return {{"keys", std::move(ids)}};
 }
 
-Json json(const std::string& done) { return {{"done", done}}; }
-Json json(const node::VotesAnswer& votes) { return ballot_json(votes); }
+Json answer_json(const std::string& done) { return {{"done", done}}; }
+
+std::string answer_json_text(const auto& answer) {
+  return answer_json(answer).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+std::string answer_json_text(const node::VotesAnswer& votes) { return ballot_json(votes); }
 
 }  // namespace
 
@@ -159,12 +163,11 @@ int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
 std::string ms_text(Duration span) { return format_duration(Duration::millis(whole_ms(span))); }
 
 std::string text_of(const AdminAnswer& answer) {
-  return std::visit([](const auto& one) { return text(one); }, answer);
+  return std::visit([](const auto& one) { return answer_text(one); }, answer);
 }
 
 std::string json_of(const AdminAnswer& answer) {
-  const Json out = std::visit([](const auto& one) { return json(one); }, answer);
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return std::visit([](const auto& one) { return answer_json_text(one); }, answer);
 }
 
 }  // namespace bellwether::cli

@@ -22,7 +22,7 @@ void take(const node::VotesAnswer& votes, NodeReport& into) {
   }
   into.unsigned_of = votes.unsigned_of;
   for (const auto& one : votes.view.status.followers) {
-    into.followers.push_back({one.name, one.lately, one.missed_lately});
+    into.followers.push_back({one.node, one.beats.lately, one.beats.missed_lately});
   }
 }
 
