@@ -23,7 +23,6 @@
 #include "cluster/joining.h"
 #include "cluster/membership_driver.h"
 #include "dispatch/codec/bundle_codec.h"
-#include "node/cluster/quiet_protobuf.h"
 #include "node/worker/worker_service.h"
 #include "plan/bundle.h"
 #include "runtime/epoll_runtime.h"
@@ -339,7 +338,6 @@ int usage() {
 
 int main(int argc, char** argv) {
   if (argc != 5) return usage();
-  node::quiet_protobuf();
   rlimit files{};
   ::getrlimit(RLIMIT_NOFILE, &files);
   files.rlim_cur = files.rlim_max;

@@ -67,11 +67,11 @@ ROOMS = [
     ("src/node/manager/*", "manager_node",
      f"cluster_register dispatch_codec dispatch account aggregate cluster scenario plan metrics {UP_TO_CLUSTER}",
      False),
-    ("src/node/local_cluster/*", "local_cluster", f"node_cluster proto cluster {UP_TO_CLUSTER}", False),
+    ("src/node/local_cluster/*", "local_cluster", f"node_cluster cluster {UP_TO_CLUSTER}", False),
     ("src/node/client/*", "client_node",
      f"node_cluster dispatch_codec account cluster lua native signature report aggregate scenario plan metrics "
      f"{UP_TO_CLUSTER}", False),
-    ("src/node/cluster/*", "node_cluster", f"proto signature secret cluster_vote cluster lead {UP_TO_CLUSTER}", False),
+    ("src/node/cluster/*", "node_cluster", f"signature secret cluster_vote cluster lead {UP_TO_CLUSTER}", False),
     ("src/node/roles/*", "node_roles",
      f"node_cluster manager_node worker_node share signature secret cluster_register cluster_vote cluster_context "
      f"dispatch_codec account cluster lead aggregate plan metrics {UP_TO_CLUSTER}", False),
@@ -81,7 +81,7 @@ ROOMS = [
      f"share signature dispatch_codec dispatch account cluster vuser scenario plan metrics {UP_TO_CLUSTER}", False),
     ("src/node/*", "node", "report aggregate script vuser plan metrics runtime base", False),
     ("src/sim/*", "sim", f"manager_node worker_node {UP_TO_NODES}", False),
-    ("src/cli/*", "cli", f"proto sim {UP_TO_NODES}", False),
+    ("src/cli/*", "cli", f"sim {UP_TO_NODES}", False),
     ("target/*", "target", "codec runtime base", False),
 ]
 

@@ -9,7 +9,6 @@
 #include "cluster/context/command_manager.h"
 #include "cluster/sqlite_kv.h"
 #include "node/cluster/local_supplies.h"
-#include "node/cluster/quiet_protobuf.h"
 #include "node/roles/context_role.h"
 #include "node/roles/key_role.h"
 #include "node/roles/manager_role.h"
@@ -104,7 +103,6 @@ task<int> live(node::ClusterNode& node, runtime::Signals& signals, Journal& jour
 }  // namespace
 
 int run_node(runtime::EpollRuntime& runtime, const node::NodeOptions& options, Journal& journal) {
-  node::quiet_protobuf();
   // A core dump would hold the cluster's secret and the keys made of it.
   const rlimit no_core{0, 0};
   ::setrlimit(RLIMIT_CORE, &no_core);

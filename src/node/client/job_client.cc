@@ -6,7 +6,6 @@
 #include "cluster/message_types.h"
 #include "dispatch/codec/letters_codec.h"
 #include "node/cluster/dialling.h"
-#include "node/cluster/quiet_protobuf.h"
 
 namespace bellwether::node {
 
@@ -50,7 +49,6 @@ Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachabl
 
 Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                    wire::Keyring keyring, Settings settings) {
-  quiet_protobuf();
   if (settings.managers.empty()) return fail(Errc::kInvalid, "no manager is named: --managers HOST:PORT,...");
   auto dialling = dialling_as(config, settings.name, settings.role);
   if (!dialling) return tl::unexpected(dialling.error());

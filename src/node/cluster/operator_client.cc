@@ -3,7 +3,6 @@
 #include "base/bytes.h"
 #include "cluster/message_types.h"
 #include "node/cluster/dialling.h"
-#include "node/cluster/quiet_protobuf.h"
 #include "runtime/scope.h"
 #include "wire/busy.h"
 
@@ -28,7 +27,6 @@ task<void> run(link::Connection* connection, runtime::Cancellation* cancel) {
 
 Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, wire::Keyring keyring,
                                             const std::string& by) {
-  quiet_protobuf();
   OperatorClient client(std::move(keyring));
   auto dialling = dialling_as(config, by, wire::Role::kOperator);
   if (!dialling) return tl::unexpected(dialling.error());

@@ -8,7 +8,6 @@
 #include "base/units.h"
 #include "node/cluster/local_supplies.h"
 #include "node/cluster/node_election.h"
-#include "node/cluster/quiet_protobuf.h"
 
 namespace bellwether::node {
 
@@ -187,7 +186,6 @@ void GroupCampaign::on_leader_changed(const std::string& leader, election::Term 
 }
 
 int run_group_leader(runtime::EpollRuntime& runtime, const lead::LeadOptions& options, const NodeOptions& node) {
-  quiet_protobuf();
   // A core dump would hold the group's secret. The command may have one, if it asks for it.
   rlimit core{};
   if (::getrlimit(RLIMIT_CORE, &core) == 0) {
