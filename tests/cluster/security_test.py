@@ -44,6 +44,23 @@ class Certificates(Certified, nodes.Test):
                     cluster.says("a", here)
         self.assertEqual((cluster.members("a"), cluster.agreed(["a"])), ({"a": "alive"}, leader))
 
+    def test_a_node_with_the_certificate_of_another_one_is_refused_under_either_name(self):
+        cluster = self.secured(3, workers=1).start("a", "b", "w1")
+        leader = cluster.agreed(["a", "b"])
+        stolen = self.certified(cluster, "c", "of-b", claim=self.claim("manager", "b"))
+        reason = "the certificate is that of 'b', and its node calls itself 'c'"
+        cluster.start("c", tls=stolen)
+        cluster.says("a", reason)
+        cluster.says("b", reason)
+        for name in ("a", "b"):
+            until(f"counted at {name}", lambda name=name: cluster.metric(
+                name, 'bellwether_refused_total{reason="name"}') > 0)
+        self.assertEqual(cluster.members("a"), {"a": "alive", "b": "alive", "w1": "alive"})
+        self.assertEqual(cluster.agreed(["a", "b"]), leader)
+        cluster.running["c"].kill()
+        cluster.start("c", tls=self.certified(cluster, "c"))
+        self.assertEqual(cluster.agreed(), leader)
+
     def test_operators_need_a_certificate_of_their_own_role(self):
         cluster = self.secured(1).start()
         cluster.agreed()
