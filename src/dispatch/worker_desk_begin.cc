@@ -35,6 +35,7 @@ WorkerDesk::Share* WorkerDesk::to_begin(Job& job, const std::string& id, ShareId
 void WorkerDesk::begin(Job& job, const desk_effect::Begin& begin, Share& share, DeskEffects& out) {
   share.phase = SharePhase::kRunning;
   share.has_begun = true;
+  share.order.base_second = begin.base;  // the order may have come before anybody knew it
   share.origin = begin.origin;
   share.begun = std::max(now_, begin.origin + begin.at.value_or(Duration::zero()));
   set_time(share, share.begun + share.order.execution_limit, kAskBefore);

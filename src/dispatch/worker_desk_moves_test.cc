@@ -66,6 +66,16 @@ TEST_F(DeskMoves, a_share_that_runs_hands_over_once_and_does_not_take_it_back) {
   EXPECT_EQ(adopted->shares.at(0).until, 4u) << "whoever owns the job then learns it";
 }
 
+TEST_F(DeskMoves, what_began_later_than_the_run_hands_over_by_the_clock_that_it_began_with) {
+  prepare(order(1));  // when nobody knew yet at which second it would begin
+  write(BeginLetter{"j1", JobFence(5), ShareId(1), Duration::zero(), false, 8});
+  hand_over(1, 12);
+  EXPECT_TRUE(noted());
+  const auto* over = first<desk_effect::HandOver>();
+  ASSERT_NE(over, nullptr);
+  EXPECT_EQ(over->at, Duration::seconds(4));
+}
+
 TEST_F(DeskMoves, whoever_hears_too_late_that_it_is_to_hand_over_goes_on) {
   run(order(1));
   pass(Duration::millis(3'950));
