@@ -183,8 +183,8 @@ class Context(contexts.Test):
         leader = self.context_leader(cluster)
         self.submit_many(cluster, 6, "0.2")
         target = next(name for name in cluster.voters if name != leader)
-        code, out, err = self.context(cluster, "a", "transfer", target)
-        self.assertEqual(code, 0, out + err)
+        # Refused until the leader has heard of a voter that it is well and has the state of the group.
+        until("a transfer", lambda: self.context(cluster, "a", "transfer", target)[0] == 0)
         cluster.running.pop(target).kill()
         self.context_leader(cluster, other_than=target)
         self.all_done(cluster)

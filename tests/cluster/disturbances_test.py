@@ -113,8 +113,8 @@ class Clocks(nodes.Test):
         cluster.running[gone].kill()
         rest = [name for name in cluster.names if name != gone]
         self.assertEqual(cluster.agreed(rest)[0], second)
-        code, text = cluster.operator(second, "transfer", "--to", leader)
-        self.assertEqual(code, 0, text)
+        # Refused until the other one is known to have the state of the group again.
+        until("a transfer", lambda: cluster.operator(second, "transfer", "--to", leader)[0] == 0)
         self.assertEqual(cluster.agreed(rest, other_than=second)[0], leader)
 
 
