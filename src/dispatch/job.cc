@@ -301,9 +301,10 @@ void Job::conclude(Instant now, JobEffects& out) {
     if (share.end) elapsed = std::max(elapsed, base + share.end->ran);
     elapsed = std::max(elapsed, share.lost_from);
   }
+  // What would have run longer than everything else is not missed. The clock of this owner may be behind what was run.
+  const Duration lasted = std::max(elapsed, this->elapsed(now));
   for (plan::Loss& loss : sheet_.losses) {
-    // What would have run longer than everything else is not missed.
-    loss.to = std::max(loss.from, std::min(loss.to, this->elapsed(now)));
+    loss.to = std::max(loss.from, std::min(loss.to, lasted));
     elapsed = std::max(elapsed, loss.to);
   }
   sheet_.elapsed = elapsed;

@@ -142,5 +142,42 @@ TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
   EXPECT_EQ(job.find(ShareId(2))->from, 30u);
 }
 
+// An owner whose clock is behind knows by what was measured that the run has lasted for longer.
+TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
+  const auto ended = [](uint32_t id, PartRange parts, uint64_t from) {
+    ShareSheet share;
+    share.id = ShareId(id);
+    share.worker = "w" + std::to_string(id);
+    share.life = 1;
+    share.parts = parts;
+    share.state = ShareState::kRunning;
+    share.streams = true;
+    share.from = from;
+    share.end = ShareEnd{ShareOutcome::kCompleted, {}, 10 - from, Duration::seconds(10)};
+    return share;
+  };
+  JobSheet sheet;
+  sheet.id = "job";
+  sheet.state = JobState::kRunning;
+  sheet.started = WallTime{1'000'000'000};
+  sheet.workflows.resize(1);
+  sheet.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = 2, .base_second = 0, .begun = true};
+  sheet.last_share = 3;
+  ShareSheet lost = ended(1, {0, 1, 2}, 0);
+  lost.state = ShareState::kGone;
+  lost.end.reset();
+  lost.lost_from = Duration::seconds(2);
+  sheet.shares = {lost, ended(2, {1, 1, 2}, 0), ended(3, {0, 1, 2}, 9)};
+  sheet.losses = {{Duration::seconds(2), Duration::millis(9'900), 0.5, "worker 'w1' was lost"}};
+  Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
+  JobEffects out;
+  job.adopt(Instant::from_ns(100'000'000'000), Duration::seconds(5),
+            {{ShareId(1), 2}, {ShareId(2), 10}, {ShareId(3), 1}}, out);
+  EXPECT_EQ(job.sheet().workflows[0].state, WorkflowState::kCompleted);
+  ASSERT_EQ(job.sheet().losses.size(), 1u);
+  EXPECT_EQ(job.sheet().losses[0].to, Duration::millis(9'900));
+  EXPECT_EQ(job.sheet().elapsed, Duration::seconds(10));
+}
+
 }  // namespace
 }  // namespace bellwether::dispatch
