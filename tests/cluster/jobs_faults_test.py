@@ -20,7 +20,7 @@ class Managers(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 720)
         self.assert_steady(result, 12)
-        self.assertEqual(jobs.kinds(result), ["owner_changed"])
+        self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         second = cluster.agreed([name for name in cluster.voters if name != leader], other_than=leader)[0]
         self.assertIn(cluster.status(client.job)["manager"], [name for name in cluster.voters if name != leader])
         # Who comes back knows the job and its result too.
@@ -45,7 +45,7 @@ class Managers(jobs.Test):
         self.assertEqual(code, jobs.PASS)
         self.assert_whole(result, 1200)
         self.assert_steady(result, 20)
-        self.assertEqual(jobs.kinds(result), ["owner_changed"])
+        self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         self.assertEqual(cluster.arrived(), 1200)
 
     def test_an_owner_that_gets_no_more_memory_loses_nothing(self):
