@@ -7,6 +7,35 @@
 namespace bellwether::dispatch {
 namespace {
 
+// Of one workflow, which runs.
+JobSheet running_sheet(uint32_t parts, std::vector<ShareSheet> shares) {
+  JobSheet sheet;
+  sheet.id = "job";
+  sheet.state = JobState::kRunning;
+  sheet.started = WallTime{1'000'000'000};
+  sheet.workflows.resize(1);
+  sheet.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = parts, .base_second = 0, .begun = true};
+  sheet.last_share = static_cast<uint32_t>(shares.size());
+  sheet.shares = std::move(shares);
+  return sheet;
+}
+ShareSheet share_of(uint32_t id, PartRange parts, ShareState state, bool streams = true) {
+  ShareSheet share;
+  share.id = ShareId(id);
+  share.worker = "w" + std::to_string(id);
+  share.life = 1;
+  share.parts = parts;
+  share.state = state;
+  share.streams = streams;
+  return share;
+}
+ShareSheet ended_share(uint32_t id, PartRange parts, uint64_t from = 0) {
+  ShareSheet share = share_of(id, parts, ShareState::kRunning);
+  share.from = from;
+  share.end = ShareEnd{ShareOutcome::kCompleted, {}, 10 - from, Duration::seconds(10)};
+  return share;
+}
+
 TEST(JobLastOwner, AStopIsNotSentBeforeAQuorumKnowsOfIt) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.add("w1", 2);
@@ -48,20 +77,7 @@ TEST(JobLastOwner, ACancellationThatDiedWithItsOwnerCostsNothing) {
 
 // The register has the end of a share and not yet that all of it is counted, which the account's copy has.
 TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
-  JobSheet sheet;
-  sheet.id = "job";
-  sheet.state = JobState::kRunning;
-  sheet.started = WallTime{1'000'000'000};
-  sheet.workflows.resize(1);
-  sheet.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = 1, .base_second = 0, .begun = true};
-  sheet.last_share = 1;
-  ShareSheet& share = sheet.shares.emplace_back();
-  share.id = ShareId(1);
-  share.worker = "w1";
-  share.life = 1;
-  share.state = ShareState::kRunning;
-  share.streams = true;
-  share.end = ShareEnd{ShareOutcome::kCompleted, {}, 10, Duration::seconds(10)};
+  const JobSheet sheet = running_sheet(1, {ended_share(1, {0, 1, 1})});
   Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
   JobEffects out;
   job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{ShareId(1), 10}}, out);
@@ -74,28 +90,8 @@ TEST(JobLastOwner, AShareThatHadAllButEndedWithItsOwnerIsNotAskedForAgain) {
 
 // The owner died before a quorum knew that it had begun on this worker, and then the worker died.
 TEST(JobLastOwner, WhatAShareOfWhichNoBeginIsKnownDidNotTellIsALoss) {
-  JobSheet sheet;
-  sheet.id = "job";
-  sheet.state = JobState::kRunning;
-  sheet.started = WallTime{1'000'000'000};
-  sheet.workflows.resize(1);
-  sheet.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = 2, .base_second = 0, .begun = true};
-  sheet.last_share = 2;
-  ShareSheet& ran = sheet.shares.emplace_back();
-  ran.id = ShareId(1);
-  ran.worker = "w1";
-  ran.life = 1;
-  ran.parts = {0, 1, 2};
-  ran.state = ShareState::kRunning;
-  ran.streams = true;
-  ran.end = ShareEnd{ShareOutcome::kCompleted, {}, 10, Duration::seconds(10)};
-  ShareSheet gone;
-  gone.id = ShareId(2);
-  gone.worker = "w2";
-  gone.life = 1;
-  gone.parts = {1, 1, 2};
-  gone.state = ShareState::kGone;
-  sheet.shares.push_back(gone);
+  const ShareSheet gone = share_of(2, {1, 1, 2}, ShareState::kGone, false);
+  const JobSheet sheet = running_sheet(2, {ended_share(1, {0, 1, 2}), gone});
   Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
   JobEffects out;
   job.adopt(Instant::from_ns(20'000'000'000), Duration::seconds(15), {{ShareId(1), 10}}, out);
@@ -108,26 +104,10 @@ TEST(JobLastOwner, WhatAShareOfWhichNoBeginIsKnownDidNotTellIsALoss) {
 
 // The wall clock of the new owner is behind, and nobody who runs is there to tell it better.
 TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
-  JobSheet sheet;
-  sheet.id = "job";
-  sheet.state = JobState::kRunning;
-  sheet.started = WallTime{1'000'000'000};
-  sheet.workflows.resize(1);
-  sheet.workflows[0] = {.state = WorkflowState::kAssigned, .why = {}, .parts = 1, .base_second = 0, .begun = true};
-  sheet.last_share = 2;
-  ShareSheet left;
-  left.id = ShareId(1);
-  left.worker = "w1";
-  left.life = 1;
-  left.state = ShareState::kGone;
-  left.streams = true;
+  ShareSheet left = share_of(1, {0, 1, 1}, ShareState::kGone);
   left.end = ShareEnd{ShareOutcome::kLeft, {}, 30, Duration::seconds(30)};
-  ShareSheet next;
-  next.id = ShareId(2);
-  next.worker = "w2";
-  next.life = 1;
-  next.state = ShareState::kReady;
-  sheet.shares = {left, next};
+  JobSheet sheet = running_sheet(1, {left, share_of(2, {0, 1, 1}, ShareState::kReady, false)});
+  sheet.workflows[0].state = WorkflowState::kAssigned;
   Job job({load_spec("browse", kMinute)}, JobRules(), sheet, Prng(1));
   const Instant adopted = Instant::from_ns(100'000'000'000);
   const auto begun_by = [&](Duration elapsed) {
@@ -144,30 +124,9 @@ TEST(JobLastOwner, NoSecondThatWasToldIsMeasuredAgainWhenAClockIsBehind) {
 
 // An owner whose clock is behind knows by what was measured that the run has lasted for longer.
 TEST(JobLastOwner, ALossIsNotCutShortWhenAClockIsBehind) {
-  const auto ended = [](uint32_t id, PartRange parts, uint64_t from) {
-    ShareSheet share;
-    share.id = ShareId(id);
-    share.worker = "w" + std::to_string(id);
-    share.life = 1;
-    share.parts = parts;
-    share.state = ShareState::kRunning;
-    share.streams = true;
-    share.from = from;
-    share.end = ShareEnd{ShareOutcome::kCompleted, {}, 10 - from, Duration::seconds(10)};
-    return share;
-  };
-  JobSheet sheet;
-  sheet.id = "job";
-  sheet.state = JobState::kRunning;
-  sheet.started = WallTime{1'000'000'000};
-  sheet.workflows.resize(1);
-  sheet.workflows[0] = {.state = WorkflowState::kRunning, .why = {}, .parts = 2, .base_second = 0, .begun = true};
-  sheet.last_share = 3;
-  ShareSheet lost = ended(1, {0, 1, 2}, 0);
-  lost.state = ShareState::kGone;
-  lost.end.reset();
+  ShareSheet lost = share_of(1, {0, 1, 2}, ShareState::kGone);
   lost.lost_from = Duration::seconds(2);
-  sheet.shares = {lost, ended(2, {1, 1, 2}, 0), ended(3, {0, 1, 2}, 9)};
+  JobSheet sheet = running_sheet(2, {lost, ended_share(2, {1, 1, 2}), ended_share(3, {0, 1, 2}, 9)});
   sheet.losses = {{Duration::seconds(2), Duration::millis(9'900), 0.5, "worker 'w1' was lost"}};
   Job job({load_spec("browse", Duration::seconds(10))}, JobRules(), sheet, Prng(1));
   JobEffects out;
