@@ -78,6 +78,16 @@ class Counters(jobs.Test):
             self.assertEqual([one["total"] for one in lines[-1:]], [{**total, "vus": 0}], manager)
             self.assertEqual(max(windows), max(self.contiguous([one for one in lines if "t" in one])), manager)
 
+        # One that was started again since has none, and does not look for them at itself.
+        owner = cluster.status(client.job)["manager"]
+        cluster.running[owner].kill()
+        cluster.start(owner, first=False)
+        cluster.all_alive()
+        client, file = self.watch_windows(cluster, client.job, "--managers", cluster.world[owner].ipv4)
+        self.assertEqual(client.finish()[0], jobs.PASS)
+        self.assertEqual(file.read_text(), "")
+        self.assertEqual([one for one in cluster.said(owner) if "is called" in one["text"]], [])
+
     def test_windows_begin_anew_with_the_manager_that_goes_on(self):
         cluster = self.cluster(3, workers=2)
         cluster.at_work()

@@ -94,7 +94,8 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
     }
     if (const auto* live = std::get_if<dispatch::WatchLive>(&letter)) {
       if (steward != nullptr) return steward->watch_live(*caller.connection, caller.id, *live);
-      if (const Ticket ticket = keep(caller)) scope_.spawn(show_last_windows(this, ticket, *live));
+      const std::string owner = caller.role == wire::Role::kManager ? std::string() : last_owner_of(job);
+      if (const Ticket ticket = keep(caller)) scope_.spawn(show_last_windows(this, ticket, owner, *live));
       return;
     }
     if (std::holds_alternative<dispatch::Cancel>(letter)) {
@@ -299,17 +300,16 @@ task<void> ManagerService::show_finished(ManagerService* self, Ticket ticket, di
 }
 
 // The last owner of the job may have windows that it could not tell before this manager knew of the end.
-task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket, dispatch::WatchLive letter) {
-  dispatch::Response out = dispatch::LiveNews();
-  std::get<dispatch::LiveNews>(out).final = true;
-  const auto caller = self->callers_.find(ticket);
-  const bool passes_on = caller != self->callers_.end() && caller->second.role != wire::Role::kManager;
-  const auto owner = self->parts_.surroundings.find(self->last_owner_of(letter.job));
-  if (passes_on && owner) {
-    auto answer = co_await ask(self->parts_.links, *owner, letter, kForwardMost, self->scope_.cancellation());
-    if (answer && std::holds_alternative<dispatch::LiveNews>(*answer)) out = std::move(*answer);
-  }
-  self->answer(ticket, out);
+task<void> ManagerService::show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
+                                             dispatch::WatchLive letter) {
+  dispatch::LiveNews nothing;
+  nothing.final = true;
+  const auto at = self->parts_.surroundings.find(owner);
+  if (!at || owner == self->parts_.surroundings.self()) co_return self->answer(ticket, nothing);
+  const auto answer =
+      co_await ask(self->parts_.links, *at, std::move(letter), kForwardMost, self->scope_.cancellation());
+  const auto* const news = answer ? std::get_if<dispatch::LiveNews>(&*answer) : nullptr;
+  self->answer(ticket, news != nullptr ? *news : nothing);
 }
 
 task<void> ManagerService::show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter) {

@@ -134,7 +134,8 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
   static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
   static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter);
-  static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, dispatch::WatchLive letter);
+  static runtime::task<void> show_last_windows(ManagerService* self, Ticket ticket, std::string owner,
+                                               dispatch::WatchLive letter);
   static runtime::task<void> show_bundle(ManagerService* self, Ticket ticket, dispatch::FetchBundle letter);
   dispatch::JobList list();
   std::string owner_of(const std::string& job);

@@ -172,7 +172,7 @@ dispatch::Watched Steward::view(const dispatch::Watch& letter) const {
   out.owner = parts_.surroundings.self();
   out.life = account_life_;
   out.final = job_->over();
-  if (!job_->over()) out.live = live_.sum(parts_.runtime.now());
+  if (!dispatch::is_final(out.sheet.state)) out.live = live_.sum(parts_.runtime.now());
   out.seconds = account_->seconds();
   const bool follows = letter.life == account_life_ && account_->has_news_since(letter.seconds);
   if (!follows) {
