@@ -4,6 +4,13 @@ set(BW_KERNELS base message yaml metrics secret wire membership election registe
                http1_codec)
 add_custom_target(kernel_tests)
 
+# What runs once a command, once a term or for people to read: where the preset says -O2, these rooms are compiled with
+# little inlining, and with lines but without the names of inlined functions in their debug information, which takes
+# half of the time. No figure of docs/performance.md knows the difference.
+set(BW_COLD bellwether lead store report results compare console plan scenario yaml web journal discovery election
+            cluster_context cluster_vote node_client node_local node_roles node_worker local_cluster sim sim_cluster
+            sim_datacenter sim_group sim_harness sim_leadership sim_membership sim_quorum sim_vote)
+
 # module(NAME base
 #        SOURCES a.cc …          the room's own sources (listed one by one; tests check that none is forgotten)
 #        TESTS   a_test.cc …     unit tests, one executable NAME_test
@@ -98,6 +105,10 @@ function(bw_compile target kind)
   target_compile_options(${target} PRIVATE -Xclang -fno-pch-timestamp)
   if(kind STREQUAL "test")
     target_compile_options(${target} PRIVATE -O0)
+  endif()
+  string(REGEX REPLACE "^bw_" "" room ${target})
+  if(room IN_LIST BW_COLD AND CMAKE_CXX_FLAGS MATCHES "-O2")
+    target_compile_options(${target} PRIVATE -O1 -gno-inline-line-tables "SHELL:-mllvm -inline-threshold=25")
   endif()
   set_target_properties(${target} PROPERTIES UNITY_BUILD ${BW_UNITY} UNITY_BUILD_BATCH_SIZE 12)
 endfunction()

@@ -49,7 +49,9 @@ void Membership::joined(Effects& out) {
 bool Membership::may_compare() const {
   const Figures& figures = config_.figures;
   if (state_ != State::kMember || now_ - last_sync_ < figures.sync_interval) return false;
-  return now_ - last_change_ >= figures.sync_settle || now_ - last_sync_ >= figures.sync_interval * 3;
+  // A small group does not wait as long as news of a large one takes.
+  const Duration settle = std::min(figures.sync_settle, spread(figures, table_.present()) * 2);
+  return now_ - last_change_ >= settle || now_ - last_sync_ >= figures.sync_interval * 3;
 }
 
 // A stranger knows a group that we do not: one that has lived on while all who knew it were away, or the other way

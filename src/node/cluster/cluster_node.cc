@@ -220,6 +220,7 @@ void ClusterNode::tell_state() {
   PeerState state;
   state.leads = election_->leads();
   state.term = state.leads ? election_->term().epoch.value() : election_->leader_term();
+  state.leader = election_->leader();
   state.ready = not_ready().empty();
   const cluster::Leadership* leadership = election_->leadership();
   state.electable = leadership != nullptr && leadership->electable();

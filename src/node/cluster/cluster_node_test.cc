@@ -12,6 +12,7 @@
 namespace bellwether::node {
 namespace {
 
+using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -196,6 +197,35 @@ TEST_F(ClusterNodeTest, when_the_leader_is_killed_another_leads_and_it_comes_bac
   dead.options.first_start = dead.options.found = false;
   dead.machine.restart();
   EXPECT_TRUE(until([&] { return dead.leader() == next.options.config.name && dead.node->members().joined(); }));
+}
+
+TEST_F(ClusterNodeTest, a_node_that_does_not_vote_hears_of_the_leader_from_another_one) {
+  start_all();
+  ASSERT_TRUE(elected());
+  const std::string leading = leader()->options.config.name;
+  Place worker(world_, "w1");
+  worker.options = places_[0]->options;
+  worker.options.first_start = worker.options.found = false;
+  worker.options.config.name = "w1";
+  worker.options.config.role = wire::Role::kWorker;
+  worker.options.config.listen.host = worker.machine.address().to_string();
+  world_.network().block_both_ways(worker.machine, leader()->machine);
+  start(worker);
+  EXPECT_TRUE(until([&] { return worker.leader() == leading; }));
+  EXPECT_THAT(worker.lines, Contains(AllOf(HasSubstr("leader: '" + leading + "' leads"), HasSubstr("says so"))));
+
+  // Of a term that it knows of, it believes the leader alone.
+  const uint64_t term = worker.node->election().leader_term();
+  NodeCore& told = *worker.node;
+  told.on_peer_state(leading, {.leads = false, .term = term});
+  EXPECT_EQ(worker.leader(), "");
+  told.on_peer_state("m9", {.term = term, .leader = leading});
+  EXPECT_EQ(worker.leader(), "");
+  told.on_peer_state("m9", {.term = term + 1, .leader = leading});
+  EXPECT_EQ(worker.leader(), leading);
+  told.on_peer_state("m9", {.term = term, .leader = "m9"});
+  EXPECT_EQ(worker.leader(), leading) << "old news";
+  worker.machine.kill();
 }
 
 TEST_F(ClusterNodeTest, a_leader_that_is_asked_to_leave_hands_over_and_ends) {

@@ -123,13 +123,20 @@ void NodeElection::on_member(const membership::MemberEvent& event) {
   }
 }
 
-// Who takes part hears of the leader from the election itself.
+// A node that takes part hears of the leader from the election itself. The others believe what the leader says of
+// itself, and what any node says of a later term: so all know of a new leader after a few rounds of probes, and not
+// only when each has probed the leader. Of a term that it knows of, the leader alone can say that it leads no more, or
+// does again.
 void NodeElection::on_peer_state(const std::string& name, const PeerState& state) {
   if (leadership_ != nullptr || state.term < leader_term_) return;
-  if (!state.leads) {
-    if (leader_ == name) on_leader_changed({}, election::Term(leader_term_), "it leads no more, as it says");
-  } else if (leader_ != name || leader_term_ != state.term) {
-    on_leader_changed(name, election::Term(state.term), "it says so itself");
+  if (state.leads) {
+    if (leader_ != name || leader_term_ != state.term) {
+      on_leader_changed(name, election::Term(state.term), "it says so itself");
+    }
+  } else if (leader_ == name) {
+    on_leader_changed({}, election::Term(leader_term_), "it leads no more, as it says");
+  } else if (state.term > leader_term_ && !state.leader.empty() && state.leader != name) {
+    on_leader_changed(state.leader, election::Term(state.term), "'" + name + "' says so");
   }
 }
 
@@ -180,6 +187,7 @@ void NodeElection::on_leader_changed(const std::string& leader, election::Term t
   leader_since_ = runtime_.now();
   leader_evidence_ = evidence;
   changed_.changed();
+  node_.on_standing_changed();
   // Who leads is all the state of a group that a node has to learn before it may lead itself.
   if (leadership_ != nullptr && !leader.empty()) leadership_->synced();
   if (!roles_.tell_of_terms()) {

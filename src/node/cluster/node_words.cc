@@ -38,7 +38,7 @@ constexpr auto kDescription<node::PeerState> =
                               field<&node::PeerState::health_score>(4, clamped(between(0, 8))),
                               field<&node::PeerState::degradation>(5), field<&node::PeerState::cpu_percent>(6),
                               field<&node::PeerState::memory_percent>(7), field<&node::PeerState::electable>(8),
-                              field<&node::PeerState::stuck>(9))
+                              field<&node::PeerState::stuck>(9), field<&node::PeerState::leader>(10, kPeerName))
         .within(kWordsMost);
 
 template <>

@@ -28,6 +28,7 @@ PeerMeta read_meta(std::string_view bytes);  // empty when it is something else
 struct PeerState {
   bool leads = false;
   uint64_t term = 0;
+  std::string leader;  // of this term, as far as the node knows; empty: nobody
   bool ready = false;
   bool electable = false;
   int health_score = 0;      // 0 good to 8 bad

@@ -22,8 +22,8 @@ TEST(NodeWords, the_bytes_are_those_of_older_versions) {
             "eu\x1a\x0e"
             "bellwether 0.1\x20\x00\x2a\x04"
             "etcd"s);
-  const PeerState state{true, 300, false, true, 3, 4, 90, 80, true};
-  EXPECT_EQ(write_state(state), "\x08\x01\x10\xac\x02\x20\x03\x28\x04\x30\x5a\x38\x50\x40\x01\x48\x01");
+  const PeerState state{true, 300, "m3", false, true, 3, 4, 90, 80, true};
+  EXPECT_EQ(write_state(state), "\x08\x01\x10\xac\x02\x20\x03\x28\x04\x30\x5a\x38\x50\x40\x01\x48\x01\x52\x02m3");
 }
 
 TEST(NodeWords, what_is_shown_to_people_is_as_it_should_be_or_left_out) {
