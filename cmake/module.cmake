@@ -4,6 +4,9 @@ set(BW_KERNELS base message yaml metrics secret wire membership election registe
                http1_codec)
 add_custom_target(kernel_tests)
 
+# Tests that compute yield to those of real processes, which wait for times to pass and must not wait for a processor.
+set(BW_YIELDING nice -n 5)
+
 # What runs once a command, once a term or for people to read: where the preset says -O2, these rooms are compiled with
 # little inlining, and with lines but without the names of inlined functions in their debug information, which takes
 # half of the time. No figure of docs/performance.md knows the difference.
@@ -50,7 +53,8 @@ function(module)
     target_link_libraries(${M_NAME}_test PRIVATE ${library} ${M_DEPS} ${M_LIBS} ${M_TEST_DEPS} GTest::gmock_main
                           ${RAPIDCHECK})
     bw_compile(${M_NAME}_test ${kind})
-    add_test(NAME unit.${M_NAME} COMMAND ${M_NAME}_test --gtest_brief=1 WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
+    add_test(NAME unit.${M_NAME} COMMAND ${BW_YIELDING} $<TARGET_FILE:${M_NAME}_test> --gtest_brief=1
+             WORKING_DIRECTORY ${CMAKE_SOURCE_DIR})
     set_tests_properties(unit.${M_NAME} PROPERTIES LABELS "unit${kernel}" TIMEOUT 300 PROCESSORS 2)
     if(BW_SANITIZE)
       # A sanitizer looks at each access, not at each case: a fifth of the cases of a property are enough for it.
@@ -71,7 +75,8 @@ function(module)
         add_library(bw_fuzz_replay OBJECT ${CMAKE_SOURCE_DIR}/tests/fuzz/replay_main.cc)
       endif()
       target_link_libraries(${name} PRIVATE bw_fuzz_replay)
-      add_test(NAME fuzz.${name} COMMAND ${name} ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
+      add_test(NAME fuzz.${name}
+               COMMAND ${BW_YIELDING} $<TARGET_FILE:${name}> ${CMAKE_SOURCE_DIR}/tests/fuzz/corpus/${name})
       set_tests_properties(fuzz.${name} PROPERTIES LABELS "fuzz${kernel}" TIMEOUT 120 PROCESSORS 2)
     endif()
     list(APPEND programs ${name})

@@ -25,6 +25,25 @@ TEST_P(ColdStart, gives_one_leader) {
 
 INSTANTIATE_TEST_SUITE_P(Of, ColdStart, testing::Values(std::size_t{1}, std::size_t{3}, std::size_t{5}));
 
+TEST(QuorumElector, elects_at_once_among_new_members_that_have_all_answered) {
+  Group group(3);
+  group.start_all();
+  EXPECT_TRUE(group.run_until(Duration::millis(300), [&] { return group.leader() != 0; }));
+
+  for (uint64_t id = 1; id <= 3; ++id) group.stop(id);
+  group.start_all();
+  EXPECT_FALSE(group.run_until(Duration::millis(500), [&] { return group.leader() != 0; })) << "they may have promised";
+  EXPECT_TRUE(group.run_until(Duration::millis(300), [&] { return group.leader() != 0; }));
+}
+
+TEST(QuorumElector, waits_among_new_members_for_one_that_has_not_answered) {
+  Group group(3);
+  group.start(1);
+  group.start(2);
+  EXPECT_FALSE(group.run_until(Duration::millis(500), [&] { return group.leader() != 0; }));
+  EXPECT_TRUE(group.run_until(Duration::millis(300), [&] { return group.leader() != 0; }));
+}
+
 TEST(QuorumElector, elects_again_in_a_later_term_after_all_have_restarted) {
   Group group(5);
   const uint64_t first = group.lead();
@@ -40,7 +59,7 @@ TEST(QuorumElector, elects_again_in_a_later_term_after_all_have_restarted) {
 TEST(QuorumElector, gives_a_vote_only_once_it_is_durable) {
   Group group(3);
   group.start_all();
-  group.run(Duration::millis(505));
+  group.run(Duration::millis(50));
   group.hanging_disks = {1, 2, 3};
   group.run(Duration::seconds(2));
   for (uint64_t id = 1; id <= 3; ++id) {

@@ -71,6 +71,12 @@ void QuorumElector::verify(Instant now, Effects& out) {
   }
   if (!everybody && now < quiet_until_) return;
   verified_ = true;
+  if (everybody && loaded_ == 0 && record_.members.has(config_.self)) {
+    // Nobody knows of an earlier life of this new member, so it has promised nothing to a leader that still acts: such
+    // a leader is among those who have answered.
+    quiet_until_ = now;
+    stand_at_ = now + config_.timing.pre_vote_timeout + turn();  // so that the others are as far
+  }
   if (!everybody) note(false, "begins to take part although not every member has answered", out);
 }
 

@@ -54,7 +54,7 @@ void expect_transcript(const std::string& name, const std::string& text) {
 TEST(QuorumTranscript, first_election) {
   Group group(3);
   Transcript transcript(group);
-  transcript.aside("Three members that were never there before. For the time of a lease each of them is quiet.");
+  transcript.aside("Three members that were never there before. Each of them is quiet until all have answered it.");
   group.start_all();
   ASSERT_TRUE(group.run_until(Duration::seconds(2), [&] { return group.leader() != 0; }));
   group.run(Duration::millis(20));
