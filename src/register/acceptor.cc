@@ -75,7 +75,7 @@ void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
   } else if (std::holds_alternative<Confirm>(ask.body)) {
     confirm(now, slot, asked.from, ask, out);
   } else {
-    release(now, slot, ask.claim, out);
+    release(now, slot, ask.claim, std::get<Release>(ask.body).write, out);
   }
 }
 
@@ -117,6 +117,7 @@ void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId f
     slot.record.promised = ask.claim;
     slot.record.accepted = place;
     slot.record.value = body.value;
+    slot.record.unsettled = true;
     slot.record.longest_lease = std::max(slot.record.longest_lease, ask.lease);
     keep(slot, out);
   }
@@ -138,8 +139,12 @@ void JobAcceptor::confirm(Instant now, Slot& slot, MemberId from, const Ask& ask
   grant(slot, from, answer(slot, ask, Verdict::kGranted), out);
 }
 
-void JobAcceptor::release(Instant now, Slot& slot, const Claim& claim, AcceptorEffects& out) {
+void JobAcceptor::release(Instant now, Slot& slot, const Claim& claim, uint64_t write, AcceptorEffects& out) {
   if (claim != slot.record.promised) return;
+  if (slot.record.unsettled && slot.record.accepted == Place{claim.fence, write}) {
+    slot.record.unsettled = false;
+    keep(slot, out);
+  }
   slot.leased_until = std::min(slot.leased_until, now);
   for (const MemberId one : slot.waiting) out.push_back(TellFreed{one, slot.record.key});
   slot.waiting.clear();

@@ -105,7 +105,7 @@ class JobAcceptor {
   void prepare(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out);
   void accept(Instant now, Slot& slot, const Accept& body, MemberId from, const Ask& ask, AcceptorEffects& out);
   void confirm(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out);
-  void release(Instant now, Slot& slot, const Claim& claim, AcceptorEffects& out);
+  void release(Instant now, Slot& slot, const Claim& claim, uint64_t write, AcceptorEffects& out);
   void lease(Instant now, Slot& slot, Duration span);
   void keep(Slot& slot, AcceptorEffects& out);
   void grant(Slot& slot, MemberId to, Answer answer, AcceptorEffects& out);

@@ -113,6 +113,29 @@ TEST_F(JobAcceptorTest, gives_a_released_job_to_the_next_at_once) {
   EXPECT_EQ(verdict(kB, claim(2, kB), Prepare{}), Verdict::kGranted);
 }
 
+TEST_F(JobAcceptorTest, what_it_has_accepted_is_settled_when_its_owner_has_said_that_a_majority_has_it) {
+  verdict(kA, claim(1, kA), Prepare{});
+  EXPECT_FALSE(kept_.unsettled) << "there is nothing yet";
+  verdict(kA, claim(1, kA), Accept{1, "state"});
+  verdict(kA, claim(1, kA), Accept{2, "end"});
+  EXPECT_TRUE(kept_.unsettled);
+  ask(kA, claim(1, kA), Release{1});
+  ask(kB, claim(1, kB), Release{2});
+  EXPECT_TRUE(acceptor_.find("job")->unsettled) << "of another write, and by somebody else";
+  ask(kA, claim(1, kA), Release{2});
+  EXPECT_FALSE(kept_.unsettled);
+  EXPECT_EQ(kept_.accepted, (Place{JobFence(1), 2}));
+  EXPECT_EQ(kept_.value, "end");
+
+  acceptor_ = JobAcceptor({});
+  acceptor_.step(now_, AcceptorStart{true, {kept_}}, effects_);
+  now_ += kLease * 2;
+  verdict(kB, claim(2, kB), Prepare{});
+  EXPECT_FALSE(acceptor_.find("job")->unsettled) << "a majority has it whoever comes next, and after a restart";
+  verdict(kB, claim(2, kB), Accept{1, "end"});
+  EXPECT_TRUE(acceptor_.find("job")->unsettled) << "it is another write";
+}
+
 TEST_F(JobAcceptorTest, grants_nothing_before_it_is_durable) {
   EXPECT_FALSE(ask(kA, claim(1, kA), Prepare{}, false).has_value());
   const auto* keep = std::get_if<KeepJob>(effects_.data());

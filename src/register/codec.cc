@@ -56,7 +56,7 @@ constexpr auto kDescription<Accept> =
 template <>
 constexpr auto kDescription<Confirm> = describe<Confirm>("a confirmation of a register");
 template <>
-constexpr auto kDescription<Release> = describe<Release>("a release of a register");
+constexpr auto kDescription<Release> = describe<Release>("a release of a register", field<&Release::write>(1));
 template <>
 constexpr auto kDescription<Ask> = describe<Ask, &wrong_ask>(
     "a question about a register", field<&Ask::key>(1, kKey), field<&Ask::number>(2),
@@ -89,10 +89,10 @@ constexpr auto kDescription<registers::Message> =
 
 template <>
 constexpr auto kDescription<JobRecord> =
-    describe<JobRecord, &wrong_record>("the record of a register", field<&JobRecord::key>(1, kKey),
-                                       field<&JobRecord::promised>(2), field<&JobRecord::accepted>(3),
-                                       field<&JobRecord::value>(4, kValue),
-                                       field<&JobRecord::longest_lease>(5, at_most(kLongestJobLease)))
+    describe<JobRecord, &wrong_record>(
+        "the record of a register", field<&JobRecord::key>(1, kKey), field<&JobRecord::promised>(2),
+        field<&JobRecord::accepted>(3), field<&JobRecord::value>(4, kValue),
+        field<&JobRecord::longest_lease>(5, at_most(kLongestJobLease)), field<&JobRecord::unsettled>(6))
         .within(kMostSmallBytes, Errc::kInvalid);
 
 // --- large values ----------------------------------------------------------------------------------------------------

@@ -86,10 +86,11 @@ void JobOwner::give_back(Instant now, OwnerEffects& out) {
     return;
   }
   const Claim claim = claim_;
+  const Release release{owning() ? newest_.write : 0};
   lose(now, quorum::kNobody, "given back", out);
   asking_ = false;
   for (const Peer& peer : peers_) {
-    out.push_back(SendAsk{peer.id, {config_.key, ++number_, config_.lease, claim, Release{}}});
+    out.push_back(SendAsk{peer.id, {config_.key, ++number_, config_.lease, claim, release}});
   }
 }
 

@@ -43,25 +43,26 @@ class JobOwnerTest : public testing::Test {
     }
   }
   void exchange() {
-    while (!asked_.empty()) {
-      const auto [from, sending] = asked_.front();
-      asked_.pop_front();
-      const uint64_t to = sending.to.value();
-      if (down_.contains(to)) continue;
-      AcceptorEffects effects;
-      acceptors_[to - 1].step(now_, Asked{from, sending.ask}, effects);
-      for (std::size_t i = 0; i < effects.size(); ++i) {
-        if (const auto* keep = std::get_if<KeepJob>(&effects[i])) {
-          const uint64_t number = keep->number;
-          acceptors_[to - 1].step(now_, JobKept{number, true}, effects);
-        }
+    while (!asked_.empty()) exchange_one();
+  }
+  void exchange_one() {
+    const auto [from, sending] = asked_.front();
+    asked_.pop_front();
+    const uint64_t to = sending.to.value();
+    if (down_.contains(to)) return;
+    AcceptorEffects effects;
+    acceptors_[to - 1].step(now_, Asked{from, sending.ask}, effects);
+    for (std::size_t i = 0; i < effects.size(); ++i) {
+      if (const auto* keep = std::get_if<KeepJob>(&effects[i])) {
+        const uint64_t number = keep->number;
+        acceptors_[to - 1].step(now_, JobKept{number, true}, effects);
       }
-      for (const AcceptorEffect& effect : effects) {
-        const auto* reply = std::get_if<Reply>(&effect);
-        if (reply != nullptr) tell(reply->to.value(), JobAnswered{sending.to, reply->answer});
-        const auto* freed = std::get_if<TellFreed>(&effect);
-        if (freed != nullptr) tell(freed->to.value(), JobFreed{});
-      }
+    }
+    for (const AcceptorEffect& effect : effects) {
+      const auto* reply = std::get_if<Reply>(&effect);
+      if (reply != nullptr) tell(reply->to.value(), JobAnswered{sending.to, reply->answer});
+      const auto* freed = std::get_if<TellFreed>(&effect);
+      if (freed != nullptr) tell(freed->to.value(), JobFreed{});
     }
   }
   // Who takes a job for the first time learns only from a refusal which fence comes next.
@@ -80,6 +81,7 @@ class JobOwnerTest : public testing::Test {
     }
     now_ = end;
   }
+  bool settled(uint64_t id) const { return !acceptors_[id - 1].find("job")->unsettled; }
   template <class Kind>
   const Kind* last(uint64_t id) {
     const Kind* found = nullptr;
@@ -203,6 +205,56 @@ TEST_F(JobOwnerTest, gives_a_job_back_to_be_taken_at_once) {
   take(2);
   EXPECT_NE(last<JobTaken>(2), nullptr);
   EXPECT_FALSE(owners_[0].owns(now_));
+}
+
+TEST_F(JobOwnerTest, who_gives_a_job_back_says_which_write_a_majority_has) {
+  take(1);
+  tell(1, WriteJob{1, "end"});
+  exchange();
+  EXPECT_FALSE(settled(1));
+  down_ = {3};
+  tell(1, GiveJobBack{});
+  exchange();
+  EXPECT_TRUE(settled(1) && settled(2));
+  EXPECT_FALSE(settled(3)) << "it has not heard it, and costs one more take-over";
+  down_ = {};
+  pass(3, Duration::seconds(31));
+  take(3);
+  tell(3, GiveJobBack{});
+  exchange();
+  EXPECT_TRUE(settled(1) && settled(2) && settled(3));
+  EXPECT_EQ(acceptors_[2].find("job")->value, "end");
+}
+
+TEST_F(JobOwnerTest, a_write_under_way_is_not_settled_when_its_job_is_given_back) {
+  take(1);
+  down_ = {2, 3};
+  tell(1, WriteJob{1, "an end that one peer has"});
+  exchange();
+  down_ = {};
+  tell(1, GiveJobBack{});
+  exchange();
+  EXPECT_FALSE(settled(1));
+  EXPECT_TRUE(settled(2) && settled(3)) << "the write before it is";
+}
+
+TEST_F(JobOwnerTest, who_gives_a_job_back_before_it_had_it_settles_nothing) {
+  take(1);
+  pass(3, Duration::seconds(31));
+  // One peer accepts what the next owner begins with.
+  tell(2, TakeJob{});
+  exchange();
+  now_ = owners_[1].wake();
+  tell(2, JobTick{});
+  while (!std::holds_alternative<Accept>(asked_.back().second.ask.body)) exchange_one();
+  down_ = {2, 3};
+  exchange();
+  down_ = {};
+  tell(2, GiveJobBack{});
+  exchange();
+  EXPECT_EQ(last<JobTaken>(2), nullptr);
+  EXPECT_EQ(acceptors_[0].find("job")->promised.owner, MemberId(2));
+  EXPECT_FALSE(settled(1));
 }
 
 TEST_F(JobOwnerTest, who_waits_for_a_lease_takes_the_job_as_soon_as_it_is_given_back) {

@@ -55,7 +55,9 @@ struct Accept {
 // Is the claim still the newest? Renews the lease, and makes what was written last certain to be the newest.
 struct Confirm {};
 // Gives the job back: others need not wait for the lease. Not answered.
-struct Release {};
+struct Release {
+  uint64_t write = 0;  // the last under the claim that a majority has accepted, for all times; 0: none is known
+};
 struct Ask {
   std::string key;
   uint64_t number = 0;  // of the question; the answer repeats it
@@ -107,6 +109,7 @@ struct JobRecord {
   Place accepted;
   std::string value;
   Duration longest_lease;  // that any owner was promised
+  bool unsettled = false;  // nobody has said here that a majority has accepted it, too
   bool operator==(const JobRecord&) const = default;
 };
 

@@ -13,6 +13,18 @@ using runtime::task;
 
 const std::string kRecords = "jobs/";
 
+// Also a simulated process that is killed stops to serve: handles that end after it give their jobs back.
+class Serving {
+ public:
+  Serving(registers::Lines& lines, registers::Lines::Keeper& keeper) : lines_(lines) { lines_.serve(&keeper); }
+  Serving(const Serving&) = delete;
+  Serving& operator=(const Serving&) = delete;
+  ~Serving() { lines_.serve(static_cast<registers::Lines::Keeper*>(nullptr)); }
+
+ private:
+  registers::Lines& lines_;
+};
+
 }  // namespace
 
 JobKeeper::JobKeeper(runtime::Runtime& runtime, cluster::Kv& kv, registers::Lines& lines, KeeperSettings settings,
@@ -32,9 +44,10 @@ task<void> JobKeeper::run(runtime::Cancellation* cancel) {
   disk_.begin(start ? Status() : tl::unexpected(start.error()), scope);
   scope_ = &scope;
   step(start ? std::move(*start) : registers::AcceptorStart{.readable = false, .records = {}});
-  lines_.serve(static_cast<registers::Lines::Keeper*>(this));
-  co_await sweep(scope.cancellation());
-  lines_.serve(static_cast<registers::Lines::Keeper*>(nullptr));
+  {
+    const Serving serving(lines_, *this);
+    co_await sweep(scope.cancellation());
+  }
   scope.cancel();
   co_await scope.join();
   scope_ = nullptr;

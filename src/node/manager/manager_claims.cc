@@ -31,6 +31,7 @@ const ManagerService::Known* ManagerService::known(const std::string& job) {
     return nullptr;
   }
   Known& one = known_[job];
+  one.settled = !record->unsettled;
   if (one.readable && one.place == record->accepted) return &one;
   one.place = record->accepted;
   one.readable = false;
@@ -61,7 +62,7 @@ uint32_t ManagerService::rank(const std::string& job) const {
 ManagerService::Due ManagerService::due(Instant now, const std::string& job, bool forgetting) {
   if (stewards_.contains(job) || busy_.contains(job)) return Due::kNothing;
   const Known* const one = known(job);
-  if (one == nullptr || (one->readable && dispatch::is_final(one->sheet.state))) {
+  if (one == nullptr || one->ended()) {
     unowned_since_.erase(job);
     if (!forgetting || one == nullptr) return Due::kNothing;
     const int64_t age = parts_.runtime.wall_now().unix_ns - one->sheet.ended.unix_ns;

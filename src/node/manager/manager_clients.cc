@@ -70,8 +70,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
   if (job.empty()) return now_answer(refusal(Refusal::Kind::kInvalid, "such a letter is not for managers"));
   Steward* const steward = owned(job);
   const Known* const sheet = known(job);
-  const bool finished =
-      steward == nullptr && sheet != nullptr && sheet->readable && dispatch::is_final(sheet->sheet.state);
+  const bool finished = steward == nullptr && sheet != nullptr && sheet->ended();
   if (auto* submitted = std::get_if<dispatch::Submit>(&letter)) {
     if (steward == nullptr && sheet == nullptr && !parts_.surroundings.leads()) {
       const std::string leader = parts_.surroundings.leader_name();
@@ -347,7 +346,14 @@ dispatch::JobList ManagerService::list() {
     const Steward* const steward = owned(job);
     const Known* const sheet = steward == nullptr ? known(job) : nullptr;
     if (steward == nullptr && (sheet == nullptr || !sheet->readable)) return;
-    out.jobs.push_back(line_of(steward != nullptr ? steward->shown_sheet() : sheet->sheet, last_owner_of(job)));
+    dispatch::JobLine line = line_of(steward != nullptr ? steward->shown_sheet() : sheet->sheet, last_owner_of(job));
+    const bool ended = steward != nullptr ? steward->over() : sheet->ended();
+    if (!ended && dispatch::is_final(line.state)) {
+      line.state = dispatch::JobState::kCompleting;
+      line.why.clear();
+      line.ended = {};
+    }
+    out.jobs.push_back(std::move(line));
   });
   std::sort(out.jobs.begin(), out.jobs.end(), [](const dispatch::JobLine& a, const dispatch::JobLine& b) {
     return std::pair(a.submitted.unix_ns, a.id) > std::pair(b.submitted.unix_ns, b.id);

@@ -184,7 +184,7 @@ dispatch::Response ManagerService::report(const std::string& worker, const dispa
   for (const auto& one : told.held) {
     // Of a job that has ended, and whose manager may have died before it could say so.
     const Known* sheet = parts_.surroundings.leads() && !stewards_.contains(one.job) ? known(one.job) : nullptr;
-    if (sheet == nullptr || !sheet->readable || !dispatch::is_final(sheet->sheet.state)) continue;
+    if (sheet == nullptr || !sheet->ended()) continue;
     const auto at = parts_.surroundings.find(worker);
     if (!at) continue;
     const dispatch::JobFence fence = std::max(one.fence, parts_.view.find(one.job)->promised.fence);

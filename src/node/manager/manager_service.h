@@ -97,6 +97,9 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
     dispatch::JobSheet sheet;
     bool readable = false;
     bool apart = false;  // `sheet` is a summary
+    bool settled = false;
+    // Until a majority is known to have it, the next owner may end the job with another sheet.
+    bool ended() const { return readable && settled && dispatch::is_final(sheet.state); }
   };
 
   void on_request(link::Connection& connection, const wire::Inbound& request) override;

@@ -440,5 +440,48 @@ TEST_F(ManagerServiceTest, a_register_that_missed_that_its_job_was_forgotten_is_
   EXPECT_EQ(service_->jobs(), 0u);
 }
 
+// Its owner died when one keeper had accepted the end: the next owner may end the job with another sheet.
+TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_it_is_not_shown_before_that_is_known) {
+  start({});
+  until([&] { return job_keeper_.has_read(); });
+  dispatch::JobSheet sheet;
+  sheet.id = "j1";
+  sheet.state = dispatch::JobState::kCompleted;
+  sheet.name = "buy";
+  sheet.by = "ann";
+  sheet.bundle = dispatch::bundle_hash(test_bundle());
+  sheet.workflows.push_back({dispatch::WorkflowState::kCompleted, "", 1, 1, 0, true});
+  sheet.revision = 9;
+  sheet.submitted = sheet.ended = runtime_.wall_now();
+  const auto bytes = dispatch::encode_sheet(sheet);
+  ASSERT_TRUE(bytes) << bytes.error().message;
+  const registers::Claim claim{jobs::JobFence(7), lines_.self_id(), 99};
+  const registers::Accept last{1, registers::bytes_of_value(bytes->value)};
+  lines_.send(lines_.self_id(), registers::Ask{"j1", 1, Duration::seconds(5), claim, last});
+  until([&] { return job_keeper_.find("j1") != nullptr; });
+
+  dispatch::Watch watch;
+  watch.job = "j1";
+  dispatch::Cancel cancel;
+  cancel.job = "j1";
+  const auto listed = [&] { return std::get<dispatch::JobList>(ask(c1_, dispatch::ListJobs{})).jobs.at(0); };
+  EXPECT_EQ(refusal_of(ask(c1_, watch)).kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_EQ(refusal_of(ask(c1_, cancel)).kind, dispatch::Refusal::Kind::kUnavailable);
+  EXPECT_EQ(listed().state, dispatch::JobState::kCompleting);
+  EXPECT_EQ(listed().ended, WallTime());
+
+  const auto takeovers = [&] { return std::count(said_.begin(), said_.end(), "job_not_taken"); };
+  until([&] { return takeovers() == 1; });
+  const auto shown = ask(c1_, watch);
+  const auto* const watched = std::get_if<dispatch::Watched>(&shown);
+  ASSERT_NE(watched, nullptr) << refusal_of(shown).why;
+  EXPECT_TRUE(watched->final);
+  EXPECT_EQ(watched->sheet, sheet);
+  EXPECT_EQ(refusal_of(ask(c1_, cancel)).kind, dispatch::Refusal::Kind::kConflict);
+  EXPECT_EQ(listed().state, dispatch::JobState::kCompleted);
+  machine_.run_for(Duration::minutes(2));
+  EXPECT_EQ(takeovers(), 1) << "once is enough";
+}
+
 }  // namespace
 }  // namespace bellwether::node

@@ -1,6 +1,7 @@
 #include "sim/quorum/register_world.h"
 
 #include <map>
+#include <set>
 #include <variant>
 
 #include "base/check.h"
@@ -25,6 +26,7 @@ constexpr auto kRegisterMistakes = std::to_array<Mistake>({
     {"lease-forgotten", "after a restart the job is given to anybody at once"},
     {"reads-unconfirmed", "who owned the job once reads what it knows of it without asking anybody"},
     {"newest-not-learnt", "an owner begins with what it knew itself"},
+    {"settles-unfinished", "who gives the job back says of the write under way that a majority has it"},
 });
 
 std::string show_place(Place place) { return std::to_string(place.fence.value()) + "." + std::to_string(place.write); }
@@ -63,8 +65,14 @@ class RegisterChecker {
       world_.fail(what + " gives the value of " + show_place(origin) + " although that of " + show_place(from.origin) +
                   " was done before it was asked for");
     }
+    done_.insert(place);
     floor_.place = std::max(floor_.place, place);
     floor_.origin = std::max(floor_.origin, origin);
+  }
+  // Somebody holds this write for one that every later owner sees.
+  void settled(Place place) {
+    if (place == Place() || done_.contains(place)) return;
+    world_.fail("the write at " + show_place(place) + " counts as settled, and is not done");
   }
   // I1: a fence has one owner.
   void taken(uint32_t who, registers::JobFence fence) {
@@ -77,6 +85,7 @@ class RegisterChecker {
   std::map<Place, std::string> values_;
   std::map<std::string, Place> origins_;
   std::map<uint64_t, uint32_t> fences_;
+  std::set<Place> done_;
   Floor floor_;
 };
 
@@ -188,7 +197,10 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
     if (const auto* accept = std::get_if<registers::Accept>(&sending.ask.body)) {
       checker_.attempted({sending.ask.claim.fence, accept->write}, accept->value);
     }
-    send(from, *of(sending.to), registers::AcceptorEvent(registers::Asked{from.id, sending.ask}));
+    registers::Ask ask = sending.ask;
+    auto* const release = std::get_if<registers::Release>(&ask.body);
+    if (release != nullptr && is("settles-unfinished")) ++release->write;
+    send(from, *of(sending.to), registers::AcceptorEvent(registers::Asked{from.id, std::move(ask)}));
   }
   void on(RegisterNode& n, const registers::JobTaken& taken) {
     if (tracing()) {
@@ -271,6 +283,7 @@ struct RegisterWorld final : KernelWorld<RegisterKernel> {
   }
   void on(RegisterNode&, const registers::DropJob&) { check(false, "nobody drops the job"); }
   void on(RegisterNode& n, const registers::KeepJob& wanted) {
+    if (!wanted.record.unsettled) checker_.settled(wanted.record.accepted);
     if (is("answer-before-durable")) {
       after(Duration::micros(1), [this, &n, life = n.life, number = wanted.number] {
         if (n.life == life) deliver(n, registers::AcceptorEvent(registers::JobKept{number, true}));
