@@ -142,13 +142,17 @@ struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
       for (const std::string& job : keys_of(keeper)) {
         const registers::JobRecord* record = keeper.find(job);
         auto& looked_at = looked_at_[{i, job}];
-        if (record == nullptr || record->accepted == looked_at) continue;
-        looked_at = record->accepted;
+        if (record == nullptr || looked_at == std::pair(record->accepted, record->unsettled)) continue;
+        looked_at = {record->accepted, record->unsettled};
         const auto content = registers::parse_content(record->value);
         if (!content || !content->value) continue;
         const auto sheet = dispatch::read_sheet(*content->value);
         if (!sheet) return fail("the register of job '" + job + "' cannot be read: " + sheet.error().message);
         if (std::string wrong = fault_of(*sheet); !wrong.empty()) return fail(wrong);
+        if (record->unsettled || !dispatch::is_final(sheet->state)) continue;
+        if (ends_.try_emplace(job, *sheet).first->second != *sheet) {
+          return fail("managers show two ends of job '" + job + "'");
+        }
       }
     }
   }
@@ -340,8 +344,9 @@ struct DatacenterWorld : MachineWorld, NodePlace::Watcher {
   std::vector<std::unique_ptr<DatacenterPlace>> places_;  // managers, workers, the client
   std::size_t managers_ = 0;
   std::size_t workers_ = 0;
-  bool gentle_ = false;                                                        // only managers break
-  std::map<std::pair<std::size_t, std::string>, registers::Place> looked_at_;  // by manager and job
+  bool gentle_ = false;                                                                         // only managers break
+  std::map<std::pair<std::size_t, std::string>, std::pair<registers::Place, bool>> looked_at_;  // by manager and job
+  std::map<std::string, dispatch::JobSheet> ends_;  // of jobs, as managers may show them
   uint64_t seconds_ = 0;
   uint64_t lost_ = 0;
 };
