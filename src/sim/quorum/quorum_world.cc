@@ -114,8 +114,10 @@ struct QuorumWorld final : ElectedGroup<QuorumKernel> {
                               MemberId leader_before) {
     const auto* received = std::get_if<quorum::Received>(&event);
     if (received == nullptr || received->message.term >= before) return;
-    // Who grants a pre-vote may know an earlier term than who asked.
+    // Who grants a pre-vote may know an earlier term than who asked, and that another process has taken over an id is
+    // true in any term.
     if (std::holds_alternative<quorum::PreVoteAnswer>(received->message.body)) return;
+    if (std::holds_alternative<quorum::Superseded>(received->message.body)) return;
     if (elector.term() != before || elector.leader() != leader_before) {
       fail("I7: a message of an earlier term changes something");
     }
