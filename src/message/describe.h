@@ -10,8 +10,9 @@
 //
 // On the wire it is a message of protocol buffers, so that fields which are not known are skipped. Fields are only
 // ever added: a number that was used is never used for something else. Members may be numbers, enumerations, strong
-// ids, spans and times, texts, arrays of bytes, described structs, and std::optional and std::vector of these; a
-// variant is described by its alternatives. What has no limit does not compile.
+// ids, spans and times (ours, and those of <chrono> that count nanoseconds), texts, arrays of bytes, described structs,
+// and std::optional and std::vector of these; a variant is described by its alternatives. What has no limit does not
+// compile.
 #pragma once
 
 #include <array>
@@ -30,6 +31,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
+#include "base/wall_text.h"
 #include "message/description.h"
 #include "message/limits.h"
 #include "message/message.h"
@@ -63,6 +65,15 @@ concept StrongIdLike = requires(T id) {
   { id.value() } -> std::unsigned_integral;
   T(id.value());
 };
+template <class T>
+concept SpanLike = T::period::den == 1'000'000'000 && requires(T span) { span.count(); };
+template <class T>
+concept MomentLike = SpanLike<typename T::duration> && requires(T at) { at.time_since_epoch(); };
+// Has a name for people, or another form for them.
+template <class T>
+concept Worded = requires(const T& value) {
+  { to_string(value) } -> std::convertible_to<std::string_view>;
+};
 // Not kept as the bytes that it travels as: how it becomes them and comes from them is told beside it.
 template <class T>
 concept BytesLike = requires(const T& value, T& to, std::string_view bytes, Prng& prng) {
@@ -85,6 +96,12 @@ consteval Type number(Kind kind, Load, Store) {
   }
   return type;
 }
+
+template <class T>
+std::string word_of(const void* from) {
+  return std::string(to_string(*static_cast<const T*>(from)));
+}
+inline std::string time_text(int64_t unix_ns) { return unix_ns == 0 ? "-" : format_wall(WallTime{unix_ns}); }
 
 template <class T>
 consteval Type type_of_number();
@@ -111,6 +128,7 @@ consteval Type type_of_number() {
         Kind::kUnsigned, [](T value) { return static_cast<uint64_t>(value); },
         [](uint64_t bits) { return static_cast<T>(bits); });
     type.most = std::numeric_limits<std::underlying_type_t<T>>::max();
+    if constexpr (Worded<T>) type.word = &word_of<T>;
     return type;
   } else if constexpr (std::is_integral_v<T>) {
     Type type = number<T>(
@@ -130,6 +148,13 @@ consteval Type type_of_number() {
     Type type = number<T>(
         Kind::kSigned, [](Duration value) { return static_cast<uint64_t>(value.ns()); },
         [](uint64_t bits) { return Duration::nanos(static_cast<int64_t>(bits)); });
+    type.span = true;
+    return type;
+  } else if constexpr (SpanLike<T>) {
+    Type type = number<T>(
+        Kind::kSigned, [](T value) { return static_cast<uint64_t>(value.count()); },
+        [](uint64_t bits) { return T(static_cast<int64_t>(bits)); });
+    type.span = true;
     return type;
   } else if constexpr (std::is_same_v<T, Instant>) {
     return number<T>(
@@ -139,6 +164,13 @@ consteval Type type_of_number() {
     Type type = number<T>(
         Kind::kSigned, [](WallTime value) { return static_cast<uint64_t>(value.unix_ns); },
         [](uint64_t bits) { return WallTime{static_cast<int64_t>(bits)}; });
+    type.word = [](const void* from) { return time_text(static_cast<const WallTime*>(from)->unix_ns); };
+    return type;
+  } else if constexpr (MomentLike<T>) {
+    Type type = number<T>(
+        Kind::kSigned, [](T at) { return static_cast<uint64_t>(at.time_since_epoch().count()); },
+        [](uint64_t bits) { return T(typename T::duration(static_cast<int64_t>(bits))); });
+    type.word = [](const void* from) { return time_text(static_cast<const T*>(from)->time_since_epoch().count()); };
     return type;
   } else {
     Type type = number<T>(
@@ -178,6 +210,7 @@ consteval Type type_of_text() {
     type.take = [](void* to, std::string_view bytes) { return from_wire_bytes(bytes, *static_cast<T*>(to)); };
     type.good = [](const void* from) { return is_good_value(*static_cast<const T*>(from)); };
     type.draw = [](Prng& prng, void* to) { draw_value(prng, *static_cast<T*>(to)); };
+    if constexpr (Worded<T>) type.word = &word_of<T>;
   }
   return type;
 }
@@ -208,7 +241,8 @@ consteval Type make_type() {
   } else if constexpr (std::is_same_v<T, std::string> || kIsBytes<T> || BytesLike<T>) {
     return type_of_text<T>();
   } else if constexpr (Counted<T> || std::is_same_v<T, double> || std::is_same_v<T, Duration> ||
-                       std::is_same_v<T, Instant> || std::is_same_v<T, WallTime> || StrongIdLike<T>) {
+                       std::is_same_v<T, Instant> || std::is_same_v<T, WallTime> || StrongIdLike<T> || SpanLike<T> ||
+                       MomentLike<T>) {
     return type_of_number<T>();
   } else {
     Type type;

@@ -40,6 +40,9 @@ struct Type {
   void* (*add)(void*) = nullptr;
   void (*clear)(void*) = nullptr;
   const Message& (*message)() = nullptr;
+  // For people (to_json.h).
+  bool span = false;                           // a number of nanoseconds, which are shown as milliseconds
+  std::string (*word)(const void*) = nullptr;  // of one that is shown neither as its number nor as its bytes
 };
 
 // How a value is written, and within which limits.
@@ -77,6 +80,12 @@ struct Field {
   uint8_t urgency = 0;
   uint8_t operation = 0;
 
+  // How people are told of it, where its member is called otherwise. Of "parts.uptime", `parts` is an object of JSON.
+  constexpr Field as(std::string_view called) const {
+    Field out = *this;
+    out.name = called;
+    return out;
+  }
   template <class Urgency, class Operation>
   constexpr Field sent_by(uint32_t roles, Urgency how_urgent, Operation counts_as) const {
     Field out = *this;
