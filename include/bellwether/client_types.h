@@ -160,8 +160,9 @@ struct Live {
   uint64_t failed = 0;
   uint64_t iterations = 0;
   uint64_t dropped = 0;
-  int64_t vus = 0;
-  Span age{};
+  int64_t vus = 0;  // of those that run
+  Span age{};       // of the oldest news of those that run
+  bool operator==(const Live&) const = default;
 };
 
 // What the shares did in a tenth of a second, all together, as their workers told for screens. Letters may be lost, and
@@ -317,10 +318,12 @@ struct JobLine {
   Moment started{};
   Moment ended{};
   std::string manager;
+  bool operator==(const JobLine&) const = default;
 };
 struct JobList {
   std::vector<JobLine> jobs;  // the newest first
   bool cut = false;           // there are more
+  bool operator==(const JobList&) const = default;
 };
 
 struct Datacenter {
@@ -331,6 +334,7 @@ struct Datacenter {
   uint32_t free = 0;   // of healthy workers
   std::string health;  // "healthy", "busy", "degraded", "unhealthy"
   std::string reason;  // why it is not healthy
+  bool operator==(const Datacenter&) const = default;
 };
 
 struct Worker {
@@ -343,6 +347,7 @@ struct Worker {
   // Of what its schedule lets it do, what it does: "idle", "normal", "slow", "degraded", "stuck". Waiting for the
   // target is none of these.
   std::string progress;
+  bool operator==(const Worker&) const = default;
 };
 
 }  // namespace bellwether::client

@@ -1,5 +1,6 @@
 // What workers, managers and clients of a cluster say to each other about jobs. Every letter but one is a request, and
-// has an answer: the one named beside it, or a Refusal. Plain values; dispatch/codec makes bytes of them.
+// has an answer: the one named beside it, or a Refusal. Plain values; dispatch/codec makes bytes of them. Where a
+// client is told a struct of bellwether/client_types.h, that struct itself is sent.
 #pragma once
 
 #include <cstddef>
@@ -9,6 +10,7 @@
 #include <variant>
 #include <vector>
 
+#include "bellwether/client_types.h"
 #include "dispatch/job_sheet.h"
 #include "dispatch/share.h"
 #include "resilience/backpressure.h"
@@ -240,15 +242,7 @@ struct SecondOver {
   bool operator==(const SecondOver&) const = default;
 };
 // What the shares of a job have done since their begin, as their workers told last (LiveLetter). For screens only.
-struct LiveSum {
-  uint64_t requests = 0;
-  uint64_t failed = 0;
-  uint64_t iterations = 0;
-  uint64_t dropped = 0;
-  int64_t vus = 0;  // of those that run
-  Duration age;     // of the oldest news of those that run
-  bool operator==(const LiveSum&) const = default;
-};
+using LiveSum = client::Live;
 struct Watched {
   JobSheet sheet;
   uint32_t position = 0;  // in the queue
@@ -291,24 +285,8 @@ struct LiveNews {
 struct ListJobs {
   bool operator==(const ListJobs&) const = default;
 };
-struct JobLine {
-  std::string id;
-  std::string name;
-  std::string by;
-  JobState state = JobState::kSubmitted;
-  std::string why;
-  WallTime submitted;
-  WallTime started;
-  WallTime ended;
-  std::string owner;
-  uint32_t position = 0;
-  bool operator==(const JobLine&) const = default;
-};
-struct JobList {
-  std::vector<JobLine> jobs;
-  bool cut = false;  // there are more
-  bool operator==(const JobList&) const = default;
-};
+using client::JobLine;
+using client::JobList;
 
 // Answered by Noted when it is recorded that the job is to end.
 struct Cancel {
@@ -331,16 +309,7 @@ struct FetchBundle {
 struct ListWorkers {
   bool operator==(const ListWorkers&) const = default;
 };
-struct WorkerLine {
-  std::string name;
-  uint32_t cores = 0;
-  uint32_t free = 0;
-  std::string state;
-  std::string reason;
-  uint32_t shares = 0;
-  std::string progress;  // "idle", "normal", "slow", "degraded", "stuck"
-  bool operator==(const WorkerLine&) const = default;
-};
+using WorkerLine = client::Worker;
 struct WorkerList {
   std::vector<WorkerLine> workers;
   bool operator==(const WorkerList&) const = default;
@@ -350,16 +319,7 @@ struct WorkerList {
 struct ListDatacenters {
   bool operator==(const ListDatacenters&) const = default;
 };
-struct DatacenterLine {
-  std::string name;
-  uint32_t managers = 0;  // that are alive
-  uint32_t workers = 0;
-  uint32_t cores = 0;
-  uint32_t free = 0;   // of healthy workers
-  std::string health;  // "healthy", "busy", "degraded", "unhealthy"
-  std::string reason;  // why it is not healthy
-  bool operator==(const DatacenterLine&) const = default;
-};
+using DatacenterLine = client::Datacenter;
 struct DatacenterList {
   std::vector<DatacenterLine> datacenters;
   bool operator==(const DatacenterList&) const = default;

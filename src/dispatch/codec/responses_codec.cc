@@ -95,10 +95,10 @@ constexpr auto kDescription<Watched> = describe<Watched>(
 
 template <>
 constexpr auto kDescription<JobLine> = describe<JobLine>(
-    "a job", field<&JobLine::id>(1, kJob), field<&JobLine::name>(2, kText), field<&JobLine::by>(3, kText),
+    "a job", field<&JobLine::id>(1, kJob).as("job"), field<&JobLine::name>(2, kText), field<&JobLine::by>(3, kText),
     field<&JobLine::state>(4, one_of(kJobStates)), field<&JobLine::why>(5, kText), field<&JobLine::submitted>(6, kTime),
-    field<&JobLine::started>(7, kTime), field<&JobLine::ended>(8, kTime), field<&JobLine::owner>(9, or_empty(kNode)),
-    field<&JobLine::position>(10));
+    field<&JobLine::started>(7, kTime), field<&JobLine::ended>(8, kTime),
+    field<&JobLine::manager>(9, or_empty(kNode)));  // 10 is used up
 
 template <>
 constexpr auto kDescription<JobList> =
@@ -106,9 +106,9 @@ constexpr auto kDescription<JobList> =
 
 template <>
 constexpr auto kDescription<WorkerLine> = describe<WorkerLine, &wrong_cores<WorkerLine>>(
-    "a worker", field<&WorkerLine::name>(1, kNode), field<&WorkerLine::cores>(2, kCores), field<&WorkerLine::free>(3),
-    field<&WorkerLine::state>(4, kText), field<&WorkerLine::reason>(5, kText), field<&WorkerLine::shares>(6),
-    field<&WorkerLine::progress>(7, kText));
+    "a worker", field<&WorkerLine::name>(1, kNode).as("worker"), field<&WorkerLine::cores>(2, kCores),
+    field<&WorkerLine::free>(3), field<&WorkerLine::state>(4, kText), field<&WorkerLine::reason>(5, kText).as("why"),
+    field<&WorkerLine::shares>(6), field<&WorkerLine::progress>(7, kText));
 
 template <>
 constexpr auto kDescription<WorkerList> =
@@ -116,9 +116,9 @@ constexpr auto kDescription<WorkerList> =
 
 template <>
 constexpr auto kDescription<DatacenterLine> = describe<DatacenterLine, &wrong_cores<DatacenterLine>>(
-    "a datacenter", field<&DatacenterLine::name>(1, kText), field<&DatacenterLine::managers>(2),
+    "a datacenter", field<&DatacenterLine::name>(1, kText).as("datacenter"), field<&DatacenterLine::managers>(2),
     field<&DatacenterLine::workers>(3), field<&DatacenterLine::cores>(4), field<&DatacenterLine::free>(5),
-    field<&DatacenterLine::health>(6, kText), field<&DatacenterLine::reason>(7, kText));
+    field<&DatacenterLine::health>(6, kText), field<&DatacenterLine::reason>(7, kText).as("why"));
 
 template <>
 constexpr auto kDescription<DatacenterList> = describe<DatacenterList>(

@@ -187,33 +187,18 @@ Outcome<Done> Client::cancel(const std::string& job, const Cancellation& cancell
   return cancel_job(*engine_, job, cancellation);
 }
 
-Outcome<JobList> Client::jobs() {
-  const auto list = ask<dispatch::JobList>(*engine_, dispatch::ListJobs{}, engine_->patience());
-  if (!list) return list.error();
-  JobList out;
-  out.cut = list->cut;
-  for (const dispatch::JobLine& one : list->jobs) out.jobs.push_back(detail::line_of(one));
-  return out;
-}
+Outcome<JobList> Client::jobs() { return ask<dispatch::JobList>(*engine_, dispatch::ListJobs{}, engine_->patience()); }
 
 Outcome<std::vector<Worker>> Client::workers() {
   const auto list = ask<dispatch::WorkerList>(*engine_, dispatch::ListWorkers{}, engine_->patience());
   if (!list) return list.error();
-  std::vector<Worker> out;
-  for (const dispatch::WorkerLine& one : list->workers) {
-    out.push_back({one.name, one.cores, one.free, one.state, one.reason, one.shares, one.progress});
-  }
-  return out;
+  return list->workers;
 }
 
 Outcome<std::vector<Datacenter>> Client::datacenters() {
   const auto list = ask<dispatch::DatacenterList>(*engine_, dispatch::ListDatacenters{}, engine_->patience());
   if (!list) return list.error();
-  std::vector<Datacenter> out;
-  for (const dispatch::DatacenterLine& one : list->datacenters) {
-    out.push_back({one.name, one.managers, one.workers, one.cores, one.free, one.health, one.reason});
-  }
-  return out;
+  return list->datacenters;
 }
 
 std::string Client::answered_by() const { return engine_->answered_by(); }

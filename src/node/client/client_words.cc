@@ -141,29 +141,10 @@ Status status_of(const dispatch::JobSheet& sheet, uint32_t position, const std::
   return out;
 }
 
-Live live_of(const dispatch::LiveSum& live) {
-  return {live.requests, live.failed, live.iterations, live.dropped, live.vus, span_of(live.age)};
-}
-
 Status status_of(const dispatch::Watched& watched, const plan::Plan* plan) {
   Status out = status_of(watched.sheet, watched.position, watched.owner, plan);
-  const dispatch::LiveSum& live = watched.live;
-  if (live != dispatch::LiveSum()) {
-    out.live = live_of(live);
-  }
+  if (watched.live != Live()) out.live = watched.live;
   return out;
-}
-
-JobLine line_of(const dispatch::JobLine& line) {
-  return {line.id,
-          line.name,
-          line.by,
-          line.state,
-          line.why,
-          moment_of(line.submitted),
-          moment_of(line.started),
-          moment_of(line.ended),
-          line.owner};
 }
 
 Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Duration covered) {

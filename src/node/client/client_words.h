@@ -21,11 +21,9 @@ Span span_of(Duration duration);
 Duration duration_of(Span span);
 
 // `plan`: for the names of workflows; nullptr: none are known.
-Live live_of(const dispatch::LiveSum& live);
 Status status_of(const dispatch::Watched& watched, const plan::Plan* plan);
 Status status_of(const dispatch::JobSheet& sheet, uint32_t position, const std::string& owner, const plan::Plan* plan);
 std::vector<Loss> losses_of(const std::vector<plan::Loss>& losses);
-JobLine line_of(const dispatch::JobLine& line);
 
 // REQUIRES a window of the plan's shape.
 Figures figures_of(const plan::Plan& plan, const metrics::Window& window, Duration covered);

@@ -30,9 +30,9 @@ std::optional<LiveNews> LiveFollower::take(Instant now, const dispatch::LiveNews
   next_ = is_first ? news.windows.back().number + 1 : std::max(next_, news.windows.back().number + 1);
   for (const dispatch::LiveWindow& one : news.windows) {
     const auto number = static_cast<int64_t>(std::min(one.number, kMostNumber));
-    out.windows.push_back({span_of(kLength * number), one.revision, one.told, live_of(one.done)});
+    out.windows.push_back({span_of(kLength * number), one.revision, one.told, one.done});
   }
-  out.total = live_of(news.total);
+  out.total = news.total;
   calls_.take(now);
   return out;
 }

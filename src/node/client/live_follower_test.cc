@@ -16,8 +16,8 @@ dispatch::LiveWindow window(uint64_t number, uint64_t requests, uint32_t revisio
 TEST(LiveFollower, asks_for_what_comes_after_what_it_has) {
   LiveFollower live("j1");
   EXPECT_EQ(live.question(Duration::seconds(1)), (dispatch::WatchLive{"j1", 0, 0, Duration::seconds(1)}));
-  const auto told =
-      live.take(at_ms(0), {7, 12, {window(4, 10), window(5, 20)}, {30, 1, 2, 3, 4, Duration::millis(5)}, false});
+  const auto told = live.take(
+      at_ms(0), {7, 12, {window(4, 10), window(5, 20)}, {30, 1, 2, 3, 4, std::chrono::milliseconds(5)}, false});
   ASSERT_TRUE(told);
   EXPECT_FALSE(told->anew);
   EXPECT_EQ(told->skipped, 0u) << "what was before it came is not missed";

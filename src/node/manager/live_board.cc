@@ -55,7 +55,7 @@ void LiveBoard::finish(Instant now) {
 dispatch::LiveSum LiveBoard::sum(Instant now) const {
   dispatch::LiveSum out = sum_;
   for (const auto& [share, told] : told_) {
-    if (!told.over && told.number) out.age = std::max(out.age, now - told.at);
+    if (!told.over && told.number) out.age = std::max(out.age, client::Span((now - told.at).ns()));
   }
   return out;
 }

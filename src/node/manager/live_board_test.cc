@@ -21,7 +21,7 @@ TEST(LiveBoard, TheSumIsOfWhatEachShareToldLast) {
   EXPECT_TRUE(board.heard(at(0), at(0), 1, told(1, 100, 3)));
   EXPECT_TRUE(board.heard(at(0), at(0), 1, told(2, 1'000, 4)));
   EXPECT_TRUE(board.heard(at(0), at(0), 2, told(1, 150, 5)));
-  EXPECT_EQ(board.sum(at(0)), (LiveSum{1'150, 115, 575, 230, 9, Duration::zero()}));
+  EXPECT_EQ(board.sum(at(0)), (LiveSum{1'150, 115, 575, 230, 9, {}}));
 }
 
 TEST(LiveBoard, WhatIsOlderThanWhatIsKnownChangesNothing) {
@@ -67,11 +67,11 @@ TEST(LiveBoard, TheAgeIsThatOfTheOldestNewsOfWhatRuns) {
   EXPECT_EQ(board.sum(at(500)), LiveSum());
   ASSERT_TRUE(board.heard(at(0), at(0), 1, told(1, 100)));
   ASSERT_TRUE(board.heard(at(200), at(200), 1, told(2, 100)));
-  EXPECT_EQ(board.sum(at(300)).age, Duration::millis(300));
+  EXPECT_EQ(board.sum(at(300)).age, std::chrono::milliseconds(300));
   ASSERT_TRUE(board.heard(at(310), at(310), 2, told(1, 120)));
-  EXPECT_EQ(board.sum(at(350)).age, Duration::millis(150));
+  EXPECT_EQ(board.sum(at(350)).age, std::chrono::milliseconds(150));
   board.ended(at(0), ShareId(2));
-  EXPECT_EQ(board.sum(at(350)).age, Duration::millis(40));
+  EXPECT_EQ(board.sum(at(350)).age, std::chrono::milliseconds(40));
 }
 
 std::vector<std::pair<uint64_t, uint64_t>> requests(const dispatch::LiveNews& news) {

@@ -37,18 +37,18 @@ struct JobOf {
   }
 };
 
+client::Moment moment_of(WallTime at) { return client::Moment(std::chrono::nanoseconds(at.unix_ns)); }
+
 dispatch::JobLine line_of(const dispatch::JobSheet& sheet, std::string owner) {
-  dispatch::JobLine line;
-  line.id = sheet.id;
-  line.name = sheet.name;
-  line.by = sheet.by;
-  line.state = sheet.state;
-  line.why = sheet.why;
-  line.submitted = sheet.submitted;
-  line.started = sheet.started;
-  line.ended = sheet.ended;
-  line.owner = std::move(owner);
-  return line;
+  return {sheet.id,
+          sheet.name,
+          sheet.by,
+          sheet.state,
+          sheet.why,
+          moment_of(sheet.submitted),
+          moment_of(sheet.started),
+          moment_of(sheet.ended),
+          std::move(owner)};
 }
 
 }  // namespace
@@ -356,7 +356,7 @@ dispatch::JobList ManagerService::list() {
     out.jobs.push_back(std::move(line));
   });
   std::sort(out.jobs.begin(), out.jobs.end(), [](const dispatch::JobLine& a, const dispatch::JobLine& b) {
-    return std::pair(a.submitted.unix_ns, a.id) > std::pair(b.submitted.unix_ns, b.id);
+    return std::pair(a.submitted, a.id) > std::pair(b.submitted, b.id);
   });
   out.cut = out.jobs.size() > kListMost;
   if (out.cut) out.jobs.resize(kListMost);
