@@ -1,13 +1,13 @@
 #include "cli/ballot_words.h"
 
-#include <cstdio>
+#include <array>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
-#include "base/wall_text.h"
 #include "cli/cluster_words.h"
 #include "cli/table.h"
 #include "cli/vote_words.h"
+#include "message/to_json.h"
 
 namespace bellwether::cli {
 namespace {
@@ -15,7 +15,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 using node::VotesAnswer;
 
-constexpr std::size_t kFitness = 5;  // of the weights
+constexpr std::array kParts{"uptime", "capability", "resources", "network", "experience", "context"};  // of the weights
+constexpr std::size_t kFitness = 5;
 
 double weight(const VotesAnswer& votes, std::size_t at) { return at < votes.weights.size() ? votes.weights[at] : 0; }
 
@@ -52,46 +53,6 @@ std::string reason(const VotesAnswer& votes) {
   return text + (winner->claim.score == second->claim.score ? ": equal, so that the lower id counts\n" : "\n");
 }
 
-Json message_json(const cluster::VoteMessageView& one) {
-  Json out{{"at", format_wall(one.at)},
-           {"direction", one.sent ? "sent" : "heard"},
-           {"peer", one.sent && one.peer.empty() ? "all" : one.peer},
-           {"accepted", one.refused.empty()},
-           {"refused", one.refused}};
-  // Whoever says it may say anything.
-  Json said = Json::parse(one.json, nullptr, false);
-  out["message"] = said.is_discarded() ? Json(nullptr) : std::move(said);
-  return out;
-}
-
-void put_vote_status(const VotesAnswer& votes, Json& out) {
-  out["heartbeat"] = nullptr;
-  if (const auto& beat = votes.view.status.heartbeat) {
-    out["heartbeat"] = {{"direction", beat->sent ? "sent" : "heard"},
-                        {"age_ms", whole_ms(beat->age)},
-                        {"term", beat->term},
-                        {"round", beat->round},
-                        {"sequence", beat->sequence}};
-  }
-  out["promises"] = Json::array();
-  for (const auto& one : votes.view.status.promises) {
-    out["promises"].push_back({{"by", one.by}, {"to", one.to}, {"ends_in_ms", whole_ms(one.ends_in)}});
-  }
-  out["followers"] = Json::array();
-  for (const auto& one : votes.view.status.followers) {
-    out["followers"].push_back({{"name", one.node}, {"answered", one.beats.answered}, {"missed", one.beats.missed}});
-  }
-  out["heartbeats_heard"] = votes.view.status.counts.beats_heard;
-  out["heartbeats_lost"] = votes.view.status.counts.beats_lost;
-  out["refused"] = Json::object();
-  for (const auto& one : votes.refused) out["refused"][one.reason] = one.count;
-  out["elections_last_hour"] = {{"all", votes.view.status.elections_last_hour},
-                                {"without_winner", votes.view.status.failed_last_hour}};
-  if (votes.messages.empty()) return;
-  out["messages"] = Json::array();
-  for (const auto& one : votes.messages) out["messages"].push_back(message_json(one));
-}
-
 std::string keys_text(const cluster::VoteView::Keys& keys) {
   std::string text = "the key of the admin, term " + std::to_string(keys.term) + ": " + printable(keys.admin);
   if (keys.stage == "ready") {
@@ -104,13 +65,6 @@ std::string keys_text(const cluster::VoteView::Keys& keys) {
     text += "  that of " + printable(one.from) + " was refused: " + printable(one.why) + "\n";
   }
   return text;
-}
-
-Json keys_json(const cluster::VoteView::Keys& keys) {
-  Json refused = Json::object();
-  for (const auto& one : keys.refused) refused[one.from] = one.why;
-  return {{"term", keys.term}, {"admin", keys.admin},   {"stage", keys.stage},
-          {"held", keys.held}, {"needed", keys.needed}, {"refused", std::move(refused)}};
 }
 
 // What may be so whether there was an election or not.
@@ -164,55 +118,16 @@ std::string ballot_text(const VotesAnswer& votes) {
 }
 
 std::string ballot_json(const VotesAnswer& votes) {
-  Json nodes = Json::array();
-  for (const auto& one : votes.view.nodes) {
-    Json node = {{"name", one.name}, {"took_part", one.took_part}, {"stood", one.stood}};
-    if (one.stood) {
-      node["score"] = one.claim.score;
-      node["capabilities"] = one.claim.capabilities;
-      node["uptime"] = ms_text(one.claim.uptime);
-      node["experience"] = ms_text(one.claim.experience);
-      node["resources"] = {{"cpu_usage", one.claim.resources.cpu_used},
-                           {"memory_usage", one.claim.resources.memory_used},
-                           {"disk_usage", one.claim.resources.disk_used},
-                           {"network_quality", one.claim.resources.network_quality}};
-      node["parts"] = {{"uptime", one.parts.uptime},
-                       {"capability", one.parts.capability},
-                       {"resources", one.parts.resources},
-                       {"network", one.parts.network},
-                       {"experience", one.parts.experience}};
-      if (one.claim.fitness) node["parts"]["context"] = *one.claim.fitness;
-    }
-    node["doubt"] = one.doubt;
-    node["penalty"] = one.penalty;
-    node["voted_for"] = one.voted_for;
-    node["votes"] = one.votes;
-    nodes.push_back(std::move(node));
+  Json out = Json::parse(message::to_json(node::AdminAnswer(votes))).front();
+  Json weights;
+  for (std::size_t i = 0; i < kParts.size(); ++i) weights[kParts[i]] = weight(votes, i);
+  out["weights"] = std::move(weights);
+  for (Json& one : out["messages"]) {
+    // Whoever says it may say anything.
+    Json said = Json::parse(one["message"].get_ref<const std::string&>(), nullptr, false);
+    one["message"] = said.is_discarded() ? Json() : std::move(said);
   }
-  Json out = {{"term", votes.view.term},
-              {"over", votes.view.over},
-              {"trigger", votes.view.trigger},
-              {"winner", votes.view.winner},
-              {"why", votes.view.why},
-              {"rule", votes.view.rule},
-              {"needed", votes.view.needed},
-              {"answered_by", votes.answered_by},
-              {"weights",
-               {{"uptime", weight(votes, 0)},
-                {"capability", weight(votes, 1)},
-                {"resources", weight(votes, 2)},
-                {"network", weight(votes, 3)},
-                {"experience", weight(votes, 4)},
-                {"context", weight(votes, kFitness)}}},
-              {"nodes", std::move(nodes)}};
-  put_vote_status(votes, out);
-  Json unheard = Json::array();
-  for (const auto& one : votes.view.unheard) unheard.push_back({{"name", one.name}, {"for_ms", whole_ms(one.span)}});
-  out["state"] = votes.view.state;
-  out["unheard"] = std::move(unheard);
-  out["in_minority"] = votes.view.in_minority;
-  out["key"] = votes.view.keys ? keys_json(*votes.view.keys) : Json();
-  return out.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return out.dump(2) + "\n";
 }
 
 }  // namespace bellwether::cli

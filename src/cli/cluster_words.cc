@@ -6,6 +6,7 @@
 #include "base/units.h"
 #include "cli/ballot_words.h"
 #include "cli/table.h"
+#include "message/to_json.h"
 #include "wire/keyring.h"
 
 namespace bellwether::cli {
@@ -13,9 +14,6 @@ namespace {
 
 using node::AdminAnswer;
 using Json = nlohmann::ordered_json;
-
-// Milliseconds of its lease; 0: only the leader itself knows.
-int64_t left_of(const node::LeaderView& leader) { return whole_ms(leader.valid_for.value_or(Duration())); }
 
 std::string answer_text(const node::MembersAnswer& members) {
   Table table({"NAME", "STATE", "FOR", "ROLE", "DATACENTER", "ADDRESS", "INCARNATION", ""});
@@ -31,7 +29,8 @@ std::string answer_text(const node::LeaderView& leader) {
   if (leader.name.empty()) return "nobody leads, as " + leader.answered_by + " sees it: " + leader.evidence + "\n";
   std::string text = leader.name + " leads, term " + std::to_string(leader.term) + ", for " + ms_text(leader.since) +
                      " as " + leader.answered_by + " sees it: " + leader.evidence + "\n";
-  if (left_of(leader) > 0) text += "its lease runs " + ms_text(*leader.valid_for) + " more, and is renewed\n";
+  if (whole_ms(leader.valid_for.value_or(Duration())) > 0)
+    text += "its lease runs " + ms_text(*leader.valid_for) + " more, and is renewed\n";
   return text;
 }
 
@@ -90,73 +89,6 @@ std::string answer_text(const node::SecretsAnswer& secrets) {
 std::string answer_text(const std::string& done) { return printable(done) + "\n"; }
 std::string answer_text(const node::VotesAnswer& votes) { return ballot_text(votes); }
 
-Json answer_json(const node::MembersAnswer& members) {
-  Json list = Json::array();
-  for (const auto& one : members.members) {
-    list.push_back({{"name", one.name},
-                    {"state", one.state},
-                    {"since_ms", whole_ms(one.since)},
-                    {"role", one.role},
-                    {"datacenter", one.datacenter},
-                    {"address", one.address},
-                    {"incarnation", one.incarnation},
-                    {"software", one.software},
-                    {"leads", one.leads},
-                    {"self", one.self}});
-  }
-  return {{"members", std::move(list)}, {"degradation", members.degradation}, {"health_score", members.health_score}};
-}
-
-Json answer_json(const node::LeaderView& leader) {
-  return {{"name", leader.name},
-          {"term", leader.term},
-          {"since_ms", whole_ms(leader.since)},
-          {"valid_for_ms", left_of(leader)},
-          {"evidence", leader.evidence},
-          {"answered_by", leader.answered_by}};
-}
-
-Json answer_json(const node::QuorumView& quorum) {
-  Json voters = Json::array();
-  for (const auto& one : quorum.voters) {
-    voters.push_back({{"name", one.name},
-                      {"alive", one.alive},
-                      {"leads", one.leads},
-                      {"self", one.self},
-                      {"joining", one.joining},
-                      {"leaving", one.leaving}});
-  }
-  return {{"voters", std::move(voters)},
-          {"needed", quorum.needed},
-          {"alive", quorum.alive},
-          {"role", quorum.role},
-          {"term", quorum.term},
-          {"active", quorum.active},
-          {"follows_only", quorum.follows_only},
-          {"has_quorum", quorum.has_quorum},
-          {"changing", quorum.changing},
-          {"jobs", quorum.jobs},
-          {"jobs_unable", quorum.jobs_unable},
-          {"decided_by", quorum.decided_by.empty() ? "quorum" : quorum.decided_by},
-          {"obstacle", quorum.obstacle},
-          {"stands_back", quorum.stands_back},
-          {"submissions", quorum.submissions},
-          {"state", quorum.state}};
-}
-
-Json answer_json(const node::SecretsAnswer& secrets) {
-  Json ids = Json::array();
-  for (const uint32_t id : secrets.ids) ids.push_back(wire::key_name(id));
-  return {{"keys", std::move(ids)}};
-}
-
-Json answer_json(const std::string& done) { return {{"done", done}}; }
-
-std::string answer_json_text(const auto& answer) {
-  return answer_json(answer).dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-std::string answer_json_text(const node::VotesAnswer& votes) { return ballot_json(votes); }
-
 }  // namespace
 
 int64_t whole_ms(Duration span) { return span.ns() / 1'000'000; }
@@ -167,7 +99,15 @@ std::string text_of(const AdminAnswer& answer) {
 }
 
 std::string json_of(const AdminAnswer& answer) {
-  return std::visit([](const auto& one) { return answer_json_text(one); }, answer);
+  if (const auto* votes = std::get_if<node::VotesAnswer>(&answer)) return ballot_json(*votes);
+  Json out = Json::parse(message::to_json(answer));
+  if (const auto* secrets = std::get_if<node::SecretsAnswer>(&answer)) {
+    out = {{"keys", Json::array()}};
+    for (const uint32_t id : secrets->ids) out["keys"].push_back(wire::key_name(id));
+  } else if (!std::holds_alternative<std::string>(answer)) {
+    out = Json(out.front());
+  }
+  return out.dump(2) + "\n";
 }
 
 }  // namespace bellwether::cli

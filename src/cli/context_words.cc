@@ -1,12 +1,12 @@
 #include "cli/context_words.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include "base/printable.h"
 #include "base/units.h"
 #include "cli/table.h"
+#include "message/to_json.h"
 
 namespace bellwether::cli {
 namespace {
@@ -14,8 +14,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 using cluster::ContextView;
 using cluster::OutcomeAnswer;
-
-double milliseconds(Duration span) { return static_cast<double>(span.ns()) / 1e6; }
 
 std::string of_all(const std::vector<std::string>& texts) {
   std::string out;
@@ -38,14 +36,7 @@ const ContextView::Node* health_of(const ContextView& view, const std::string& n
   return found == view.nodes.end() ? nullptr : &*found;
 }
 
-Json failover_json(const ContextView::Failover& failover) {
-  Json steps = Json::array();
-  for (const auto& one : failover.steps) steps.push_back({{"at_unix_ns", one.at.unix_ns}, {"step", one.text}});
-  return {{"from", failover.from}, {"to", failover.to},   {"took_ms", milliseconds(failover.took)},
-          {"ok", failover.ok},     {"why", failover.why}, {"steps", std::move(steps)}};
-}
-
-std::string dumped(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+Json shown(const cluster::ContextAnswer& answer) { return Json::parse(message::to_json(answer)).front(); }
 
 }  // namespace
 
@@ -98,36 +89,13 @@ std::string context_json(const ContextView& view, const std::vector<ContextView>
   for (const ContextView* one : all_of(view, others)) {
     Json node = {{"name", one->answered_by}, {"manager", one->manager}};
     if (const auto* health = health_of(view, one->answered_by)) node["health"] = health->health;
-    if (one->fitness) {
-      node["score"] = one->fitness->score;
-      node["disqualified"] = one->fitness->disqualified;
-      node["lacks_preferred"] = one->fitness->lacks_preferred;
-    }
+    if (one->fitness) node.update(shown(*one)["fitness"]);
     nodes.push_back(std::move(node));
   }
-  Json jobs = Json::array();
-  for (const auto& one : view.jobs) {
-    jobs.push_back({{"id", to_string(one.id)}, {"attempt", one.attempt}, {"runs_for_ms", milliseconds(one.runs_for)}});
-  }
-  Json out = {{"answered_by", view.answered_by},
-              {"leader", view.leader},
-              {"epoch", view.epoch},
-              {"terms", view.terms},
-              {"state", view.duty},
-              {"why", view.why},
-              {"manager", view.manager},
-              {"leads_for_ms", milliseconds(view.leads_for)},
-              {"queued", view.queued},
-              {"active", view.active},
-              {"completed", view.completed},
-              {"failed", view.failed},
-              {"oldest_waiting_ms", milliseconds(view.oldest_waiting)},
-              {"health", view.checked ? Json(view.health) : Json()},
-              {"nodes", std::move(nodes)},
-              {"jobs", std::move(jobs)},
-              {"failovers", view.failovers}};
-  if (view.failover) out["last_failover"] = failover_json(*view.failover);
-  return dumped(out);
+  Json out = shown(view);
+  if (!view.checked) out["health"] = nullptr;
+  out["nodes"] = std::move(nodes);
+  return out.dump(2) + "\n";
 }
 
 std::string outcome_text(const std::string& id, const OutcomeAnswer& outcome) {
@@ -141,13 +109,9 @@ std::string outcome_text(const std::string& id, const OutcomeAnswer& outcome) {
 }
 
 std::string outcome_json(const std::string& id, const OutcomeAnswer& outcome) {
-  return dumped({{"id", id},
-                 {"state", to_string(outcome.standing)},
-                 {"attempt", outcome.attempts},
-                 {"epoch", outcome.epoch},
-                 {"reason", outcome.reason},
-                 {"result", outcome.result},
-                 {"result_gone", outcome.result_gone}});
+  Json out = {{"id", id}};
+  out.update(shown(outcome));
+  return out.dump(2) + "\n";
 }
 
 }  // namespace bellwether::cli

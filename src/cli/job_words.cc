@@ -7,6 +7,8 @@
 #include "base/units.h"
 #include "base/wall_text.h"
 #include "cli/table.h"
+#include "dispatch/codec/letters_codec.h"
+#include "message/to_json.h"
 
 namespace bellwether::cli {
 namespace {
@@ -23,6 +25,11 @@ double seconds(client::Span span) { return Duration::nanos(span.count()).seconds
 std::string word(client::JobState state) { return std::string(to_string(state)); }
 
 std::string text_of(const Json& json) { return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n"; }
+
+// The list of that name in an answer.
+std::string lines_of(const char* name, const dispatch::Response& answer) {
+  return text_of(Json::parse(message::to_json(answer)).front()[name]);
+}
 
 std::string words_of(const client::Live& live) {
   std::string out = format_count(live.requests, "request") + ", " + format_count(live.failed) + " failed, ";
@@ -223,21 +230,7 @@ std::string text_of(const client::Status& status, const Detail& detail) {
   return out;
 }
 
-std::string json_of(const client::JobList& list) {
-  Json out = Json::array();
-  for (const client::JobLine& one : list.jobs) {
-    out.push_back({{"job", one.id},
-                   {"state", to_string(one.state)},
-                   {"name", one.name},
-                   {"by", one.by},
-                   {"submitted", moment(one.submitted)},
-                   {"started", moment(one.started)},
-                   {"ended", moment(one.ended)},
-                   {"manager", one.manager},
-                   {"why", one.why}});
-  }
-  return text_of(out);
-}
+std::string json_of(const client::JobList& list) { return lines_of("jobs", list); }
 
 std::string text_of(const client::JobList& list) {
   Table table({"JOB", "STATE", "SCENARIO", "BY", "SUBMITTED", "MANAGER", "WHY"});
@@ -248,17 +241,7 @@ std::string text_of(const client::JobList& list) {
 }
 
 std::string json_of(const std::vector<client::Worker>& workers) {
-  Json out = Json::array();
-  for (const client::Worker& one : workers) {
-    out.push_back({{"worker", one.name},
-                   {"cores", one.cores},
-                   {"free", one.free},
-                   {"state", one.state},
-                   {"progress", one.progress},
-                   {"shares", one.shares},
-                   {"why", one.reason}});
-  }
-  return text_of(out);
+  return lines_of("workers", dispatch::WorkerList{workers});
 }
 
 std::string text_of(const std::vector<client::Worker>& workers) {
@@ -271,17 +254,7 @@ std::string text_of(const std::vector<client::Worker>& workers) {
 }
 
 std::string json_of(const std::vector<client::Datacenter>& datacenters) {
-  Json out = Json::array();
-  for (const client::Datacenter& one : datacenters) {
-    out.push_back({{"datacenter", one.name},
-                   {"managers", one.managers},
-                   {"workers", one.workers},
-                   {"cores", one.cores},
-                   {"free", one.free},
-                   {"health", one.health},
-                   {"why", one.reason}});
-  }
-  return text_of(out);
+  return lines_of("datacenters", dispatch::DatacenterList{datacenters});
 }
 
 std::string text_of(const std::vector<client::Datacenter>& datacenters) {

@@ -15,7 +15,7 @@ class Ten(voting.Test):
         count = 0
         for name in cluster.voters:
             told = [one["message"] for one in cluster.ask(name, "votes", "--messages")["messages"]
-                    if one["direction"] == "sent" and one["message"]["term"] == term]
+                    if one["sent"] and one["message"]["term"] == term]
             count += sum(one["type"] in ("election_started", "candidacy", "vote", "winner") for one in told)
             # The answers to the winner's word, and not those to the heartbeats that follow.
             count += sum(one["type"] == "heartbeat_answer" and one["round"] == 1 for one in told)

@@ -89,17 +89,19 @@ constexpr auto kDescription<ContextDone> = describe<ContextDone>("what was done"
 
 template <>
 constexpr auto kDescription<OutcomeAnswer> = describe<OutcomeAnswer>(
-    "an outcome", field<&OutcomeAnswer::standing>(1, at_most(static_cast<unsigned>(OutcomeAnswer::Standing::kFailed))),
-    field<&OutcomeAnswer::attempts>(2), field<&OutcomeAnswer::epoch>(3), field<&OutcomeAnswer::reason>(4, kWhy),
-    field<&OutcomeAnswer::result>(5, text(kMostResultBytes)), field<&OutcomeAnswer::result_gone>(6));
+    "an outcome",
+    field<&OutcomeAnswer::standing>(1, at_most(static_cast<unsigned>(OutcomeAnswer::Standing::kFailed))).as("state"),
+    field<&OutcomeAnswer::attempts>(2).as("attempt"), field<&OutcomeAnswer::epoch>(3),
+    field<&OutcomeAnswer::reason>(4, kWhy), field<&OutcomeAnswer::result>(5, text(kMostResultBytes)),
+    field<&OutcomeAnswer::result_gone>(6));
 
 template <>
 constexpr auto kDescription<ContextView::Node> = describe<ContextView::Node>(
     "a node", field<&ContextView::Node::name>(1, kName), field<&ContextView::Node::health>(2, kShare));
 
 template <>
-constexpr auto kDescription<ContextView::Step> =
-    describe<ContextView::Step>("a step", field<&ContextView::Step::text>(1, kWhy), field<&ContextView::Step::at>(2));
+constexpr auto kDescription<ContextView::Step> = describe<ContextView::Step>(
+    "a step", field<&ContextView::Step::text>(1, kWhy).as("step"), field<&ContextView::Step::at>(2));
 
 template <>
 constexpr auto kDescription<ContextView::Failover> = describe<ContextView::Failover>(
@@ -120,12 +122,12 @@ constexpr auto kDescription<ContextFitness> = describe<ContextFitness>(
 template <>
 constexpr auto kDescription<ContextView> = describe<ContextView>(
     "a status of contexts", field<&ContextView::answered_by>(1, kName), field<&ContextView::leader>(2, kName),
-    field<&ContextView::epoch>(3), field<&ContextView::terms>(4), field<&ContextView::duty>(5, kName),
+    field<&ContextView::epoch>(3), field<&ContextView::terms>(4), field<&ContextView::duty>(5, kName).as("state"),
     field<&ContextView::why>(6, kWhy), field<&ContextView::manager>(7, kBy), field<&ContextView::queued>(8),
     field<&ContextView::active>(9), field<&ContextView::completed>(10), field<&ContextView::failed>(11),
     field<&ContextView::oldest_waiting>(12, kSpan), field<&ContextView::leads_for>(13, kSpan),
     field<&ContextView::health>(14, kShare), field<&ContextView::nodes>(15, list(1'000)),
-    field<&ContextView::failover>(16), field<&ContextView::jobs>(17, list(kMostRequests)),
+    field<&ContextView::failover>(16).as("last_failover"), field<&ContextView::jobs>(17, list(kMostRequests)),
     field<&ContextView::fitness>(18), field<&ContextView::failovers>(19), field<&ContextView::checked>(20));
 
 template <>

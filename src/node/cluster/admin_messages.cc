@@ -120,17 +120,20 @@ constexpr auto kDescription<Candidate> = describe<Candidate>(
         4, list(vote::kMostCapabilities, text(vote::kMostCapabilityBytes))),
     field<&Candidate::claim, &vote::Claim::uptime>(5, kSince),
     field<&Candidate::claim, &vote::Claim::experience>(6, kSince),
-    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::cpu_used>(7),
-    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::memory_used>(8),
-    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::disk_used>(9),
-    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::network_quality>(10),
-    field<&Candidate::claim, &vote::Claim::score>(11), field<&Candidate::parts, &vote::ScoreParts::uptime>(12),
-    field<&Candidate::parts, &vote::ScoreParts::capability>(13),
-    field<&Candidate::parts, &vote::ScoreParts::resources>(14),
-    field<&Candidate::parts, &vote::ScoreParts::network>(15),
-    field<&Candidate::parts, &vote::ScoreParts::experience>(16), field<&Candidate::doubt>(17, kWords),
-    field<&Candidate::voted_for>(18, kWords), field<&Candidate::votes>(19, kNumber), field<&Candidate::penalty>(20),
-    field<&Candidate::claim, &vote::Claim::fitness>(21));
+    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::cpu_used>(7).as("resources.cpu_usage"),
+    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::memory_used>(8).as("resources.memory_usage"),
+    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::disk_used>(9).as("resources.disk_usage"),
+    field<&Candidate::claim, &vote::Claim::resources, &vote::Resources::network_quality>(10).as(
+        "resources.network_quality"),
+    field<&Candidate::claim, &vote::Claim::score>(11),
+    field<&Candidate::parts, &vote::ScoreParts::uptime>(12).as("parts.uptime"),
+    field<&Candidate::parts, &vote::ScoreParts::capability>(13).as("parts.capability"),
+    field<&Candidate::parts, &vote::ScoreParts::resources>(14).as("parts.resources"),
+    field<&Candidate::parts, &vote::ScoreParts::network>(15).as("parts.network"),
+    field<&Candidate::parts, &vote::ScoreParts::experience>(16).as("parts.experience"),
+    field<&Candidate::doubt>(17, kWords), field<&Candidate::voted_for>(18, kWords),
+    field<&Candidate::votes>(19, kNumber), field<&Candidate::penalty>(20),
+    field<&Candidate::claim, &vote::Claim::fitness>(21).as("parts.context"));
 
 using Beat = VoteStatus::Heartbeat;
 template <>
@@ -146,7 +149,8 @@ constexpr auto kDescription<Promise> = describe<Promise>("a promise", field<&Pro
 using Follower = VoteStatus::Follower;
 template <>
 constexpr auto kDescription<Follower> = describe<Follower>(
-    "a follower", field<&Follower::node>(1, kWords), field<&Follower::beats, &cluster::BeatCounts::answered>(2),
+    "a follower", field<&Follower::node>(1, kWords).as("name"),
+    field<&Follower::beats, &cluster::BeatCounts::answered>(2),
     field<&Follower::beats, &cluster::BeatCounts::missed>(3), field<&Follower::beats, &cluster::BeatCounts::lately>(4),
     field<&Follower::beats, &cluster::BeatCounts::missed_lately>(5));
 
@@ -159,7 +163,7 @@ constexpr auto kDescription<VoteMessageView> = describe<VoteMessageView>(
     "a message of a vote", field<&VoteMessageView::at>(1, clamped(at_least(WallTime{}))),
     field<&VoteMessageView::sent>(2), field<&VoteMessageView::peer>(3, kWords),
     field<&VoteMessageView::kind>(4, kWords), field<&VoteMessageView::term>(5), field<&VoteMessageView::sequence>(6),
-    field<&VoteMessageView::refused>(7, kWords), field<&VoteMessageView::json>(8, cut(kVoteJsonMost)));
+    field<&VoteMessageView::refused>(7, kWords), field<&VoteMessageView::json>(8, cut(kVoteJsonMost)).as("message"));
 
 using KeyRefused = VoteView::Keys::Refused;
 template <>
@@ -174,7 +178,7 @@ constexpr auto kDescription<VoteView::Keys> = describe<VoteView::Keys>(
 template <>
 constexpr auto kDescription<VoteView::Unheard> =
     describe<VoteView::Unheard>("a voter that is not heard", field<&VoteView::Unheard::name>(1, kWords),
-                                field<&VoteView::Unheard::span>(2, kSince));
+                                field<&VoteView::Unheard::span>(2, kSince).as("for"));
 
 template <>
 constexpr auto kDescription<VotesAnswer> = describe<VotesAnswer>(
@@ -188,12 +192,16 @@ constexpr auto kDescription<VotesAnswer> = describe<VotesAnswer>(
     field<&VotesAnswer::view, &VoteView::status, &VoteStatus::promises>(12, list(kVotersMost)),
     field<&VotesAnswer::view, &VoteView::status, &VoteStatus::followers>(13, list(kVotersMost)),
     field<&VotesAnswer::refused>(14, list(64)), field<&VotesAnswer::unsigned_of>(15, list(kVotersMost, kWords)),
-    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::elections_last_hour>(16, kNumber),
-    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::failed_last_hour>(17, kNumber),
-    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::counts, &cluster::VoteCounts::beats_heard>(18),
-    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::counts, &cluster::VoteCounts::beats_lost>(19),
+    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::elections_last_hour>(16, kNumber)
+        .as("elections_last_hour.all"),
+    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::failed_last_hour>(17, kNumber)
+        .as("elections_last_hour.without_winner"),
+    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::counts, &cluster::VoteCounts::beats_heard>(18).as(
+        "heartbeats_heard"),
+    field<&VotesAnswer::view, &VoteView::status, &VoteStatus::counts, &cluster::VoteCounts::beats_lost>(19).as(
+        "heartbeats_lost"),
     field<&VotesAnswer::messages>(20, list(kVoteMessagesMost)), field<&VotesAnswer::view, &VoteView::state>(30, kWords),
-    field<&VotesAnswer::view, &VoteView::keys>(31),
+    field<&VotesAnswer::view, &VoteView::keys>(31).as("key"),
     field<&VotesAnswer::view, &VoteView::unheard>(32, list(kVotersMost)),
     field<&VotesAnswer::view, &VoteView::in_minority>(33));
 

@@ -160,7 +160,7 @@ class Cluster:
     def leads_now(self, name):
         """The term in which a node says that it may act now; None when it may not."""
         answer = self.ask(name, "leader")
-        return answer["term"] if answer and answer["name"] == name and answer["valid_for_ms"] > 0 else None
+        return answer["term"] if answer and answer["name"] == name and (answer["valid_for_ms"] or 0) > 0 else None
 
     def changes(self, name):
         """How often a node has seen the leader change."""
