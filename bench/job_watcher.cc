@@ -2,6 +2,7 @@
 // and how far the closed seconds were behind the run.
 //   job_watcher SECRET_FILE MANAGER,MANAGER,... JOB
 
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <string>
@@ -25,7 +26,7 @@ void print(const node::JobFollower& job, WallTime now) {
       "\"age_s\": %.3f}\n",
       std::string(to_string(job.sheet().state)).c_str(), static_cast<double>(since) / 1e9,
       job.totals().elapsed().seconds_f(), static_cast<unsigned long long>(job.live().requests),
-      static_cast<long long>(job.live().vus), job.live().age.seconds_f());
+      static_cast<long long>(job.live().vus), std::chrono::duration<double>(job.live().age).count());
   std::fflush(stdout);
 }
 

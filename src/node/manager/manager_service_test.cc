@@ -468,7 +468,7 @@ TEST_F(ManagerServiceTest, an_end_of_which_nobody_knows_whether_a_majority_has_i
   EXPECT_EQ(refusal_of(ask(c1_, watch)).kind, dispatch::Refusal::Kind::kUnavailable);
   EXPECT_EQ(refusal_of(ask(c1_, cancel)).kind, dispatch::Refusal::Kind::kUnavailable);
   EXPECT_EQ(listed().state, dispatch::JobState::kCompleting);
-  EXPECT_EQ(listed().ended, WallTime());
+  EXPECT_EQ(listed().ended, client::Moment());
 
   const auto takeovers = [&] { return std::count(said_.begin(), said_.end(), "job_not_taken"); };
   until([&] { return takeovers() == 1; });
