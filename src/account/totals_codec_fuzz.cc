@@ -1,7 +1,6 @@
 // Bytes as the statistics of a run: whatever is accepted survives being encoded and decoded again, and goes on.
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "account/totals_codec.h"
 #include "base/check.h"

@@ -1,6 +1,5 @@
 #include "account/totals_codec.h"
 
-#include <cmath>
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 

@@ -1,6 +1,5 @@
 #include "account/window_codec.h"
 
-#include <cmath>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

@@ -14,7 +14,6 @@ namespace {
 using resilience::LoadState;
 using resilience::Operation;
 using resilience::Urgency;
-using testing::HasSubstr;
 using wire::Role;
 
 wire::Identity who(std::string name, Role role) { return {.node = std::move(name), .role = role}; }

@@ -4,7 +4,6 @@
 
 #include <fstream>
 #include <gmock/gmock.h>
-#include <map>
 #include <regex>
 #include <set>
 

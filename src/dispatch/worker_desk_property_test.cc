@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
-#include <optional>
 #include <rapidcheck/gtest.h>
 #include <set>
 #include <vector>

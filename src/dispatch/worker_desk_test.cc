@@ -6,7 +6,6 @@ namespace bellwether::dispatch {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using Kind = Refusal::Kind;
 
 using Desk = WorkerDeskTest;

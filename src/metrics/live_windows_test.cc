@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 #include <map>
-#include <numeric>
 #include <rapidcheck/gtest.h>
 
 #include "base/prng.h"

@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <sstream>
 
 #include "plan/load_testing.h"
 

@@ -1,7 +1,6 @@
 // Text as a result file: whatever is accepted can be made into every report.
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "base/check.h"
 #include "report/csv.h"

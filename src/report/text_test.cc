@@ -1,6 +1,5 @@
 #include "report/text.h"
 
-#include <cmath>
 #include <gtest/gtest.h>
 
 namespace bellwether::report {

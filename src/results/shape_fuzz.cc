@@ -1,7 +1,6 @@
 // Text as the outline of a plan: whatever is accepted survives being encoded and decoded again.
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "base/check.h"
 #include "results/shape.h"

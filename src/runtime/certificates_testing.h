@@ -5,7 +5,6 @@
 #include <openssl/pem.h>
 #include <openssl/x509v3.h>
 #include <string>
-#include <vector>
 
 #include "base/check.h"
 #include "runtime/temporary_testing.h"

@@ -1,7 +1,6 @@
 // What the tests of children have in common: shell scripts, started and waited for on a loop.
 #pragma once
 
-#include <csignal>
 #include <gtest/gtest.h>
 #include <memory>
 #include <string>

@@ -1,9 +1,7 @@
 #include "runtime/epoll_runtime.h"
 
-#include <atomic>
 #include <gmock/gmock.h>
 #include <sys/resource.h>
-#include <thread>
 
 #include "runtime/full_queue_testing.h"
 #include "runtime/scope.h"
@@ -12,7 +10,6 @@
 namespace bellwether::runtime {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 const Endpoint kAnyPort{IpAddress::loopback(), 0};

@@ -1,5 +1,4 @@
 // The loop itself: posts, sleeping, yielding, clocks.
-#include <atomic>
 #include <gmock/gmock.h>
 #include <thread>
 

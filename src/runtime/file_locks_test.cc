@@ -1,4 +1,3 @@
-#include <array>
 #include <gmock/gmock.h>
 #include <sys/file.h>
 

@@ -1,10 +1,7 @@
 // What the simulator's tests have in common: small processes, and whole messages over streams.
 #pragma once
 
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <string_view>
 
 #include "base/bytes.h"
 #include "runtime/runtime.h"

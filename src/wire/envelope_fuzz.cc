@@ -2,7 +2,6 @@
 // the guard against replays answers the same twice, and takes a message once at most.
 //
 // The input: a byte whose lowest bit says whether the rest is sealed first, a byte to flip a bit with, the rest.
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>

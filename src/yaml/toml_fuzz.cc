@@ -1,7 +1,6 @@
 // Bytes as TOML: either a map within the limits, whose marks are places in a file, or an error that says something.
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 
 #include "base/check.h"
 #include "yaml/toml.h"

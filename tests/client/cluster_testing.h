@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <condition_variable>
-#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>

@@ -1,5 +1,4 @@
 // Following jobs of a real cluster: what is told, in which order, to whom, and that it is all.
-#include <atomic>
 
 #include "cluster_testing.h"
 

@@ -4,7 +4,6 @@
 
 namespace bellwether::store {
 
-using election::LeaseRecord;
 using election::Observation;
 using election::WriteOutcome;
 

@@ -13,7 +13,6 @@
 #include <fstream>
 #include <iterator>
 #include <random>
-#include <string>
 #include <string_view>
 #include <unistd.h>
 #include <vector>

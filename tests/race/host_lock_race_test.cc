@@ -8,7 +8,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>
-#include <memory>
 #include <new>
 #include <pthread.h>
 #include <string>

@@ -2,8 +2,6 @@
 // and for how long is drawn from the world's seed.
 #pragma once
 
-#include <vector>
-
 #include "sim/world.h"
 
 namespace bellwether::sim {

@@ -1,6 +1,5 @@
 #include "cluster/discovery/selection.h"
 
-#include <cmath>
 #include <gmock/gmock.h>
 #include <map>
 #include <rapidcheck/gtest.h>

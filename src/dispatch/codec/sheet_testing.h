@@ -3,8 +3,6 @@
 
 #include <algorithm>
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "base/prng.h"
 #include "dispatch/letters.h"

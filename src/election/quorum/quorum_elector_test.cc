@@ -9,7 +9,6 @@ namespace bellwether::quorum {
 namespace {
 
 using election::EndReason;
-using testing::HasSubstr;
 
 class ColdStart : public testing::TestWithParam<std::size_t> {};
 

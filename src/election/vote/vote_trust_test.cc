@@ -7,8 +7,6 @@
 namespace bellwether::vote {
 namespace {
 
-using testing::HasSubstr;
-
 // Nodes 2 and 3 have been told of node 1, which has the best score, before they hear of its candidacy.
 class VoteTrust : public testing::Test {
  protected:

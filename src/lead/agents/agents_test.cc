@@ -8,7 +8,6 @@ namespace bellwether::lead {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 constexpr AgentAges kAges{.stale_after = Duration::seconds(120), .dead_after = Duration::seconds(600)};

@@ -7,7 +7,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 std::string joined(const std::vector<yaml::Diagnostic>& list) {
   std::string out;

@@ -1,9 +1,6 @@
 // What the tests of shares have in common. Their shares are run by the test program itself, which is started again.
 #pragma once
 
-#include <deque>
-#include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <utility>

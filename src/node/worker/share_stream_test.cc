@@ -10,7 +10,6 @@ namespace bellwether::node {
 namespace {
 
 using account::kShape;
-using testing::HasSubstr;
 
 class ShareStreamTest : public testing::Test {
  protected:

@@ -1,7 +1,6 @@
 // For tests: a source that is compiled in a folder of its own.
 #pragma once
 
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>

@@ -1,7 +1,6 @@
 #include "store/disk/disk_watch.h"
 
 #include <cstdio>
-#include <fstream>
 #include <gtest/gtest.h>
 #include <poll.h>
 #include <signal.h>

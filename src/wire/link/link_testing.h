@@ -1,7 +1,6 @@
 // Two nodes and their link, for tests.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <utility>
 #include <vector>

@@ -14,7 +14,6 @@ namespace {
 using runtime::Endpoint;
 using runtime::IpAddress;
 using runtime::Runtime;
-using runtime::Stream;
 using runtime::task;
 using wire::Refusal;
 using wire::Role;

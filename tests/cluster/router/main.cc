@@ -2,7 +2,6 @@
 // line on standard input (script.h) and answers each line on standard output with what there is to show and then "ok",
 // or with "error: …". It ends with its input.
 #include <cerrno>
-#include <cstdio>
 #include <ctime>
 #include <iostream>
 #include <string>

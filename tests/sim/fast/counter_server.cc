@@ -10,7 +10,6 @@ namespace {
 
 using runtime::Event;
 using runtime::File;
-using runtime::Listener;
 using runtime::Runtime;
 using runtime::Scope;
 using runtime::Stream;

@@ -12,7 +12,6 @@ namespace bellwether::sim {
 
 using runtime::Runtime;
 using runtime::task;
-using vuser::Tally;
 
 plan::Plan plan_of(const std::string& yaml) {
   plan::TestSources sources(yaml);
