@@ -25,10 +25,13 @@ std::string second(Prng& prng, uint64_t number) { return encode_window(random_wi
 
 std::string totals_of(const RunAccount& account) { return encode_totals(account.totals().save()).value(); }
 
-TEST(RunAccount, ASecondCountsWhenAllOpenStreamsHaveToldIt) {
+struct RunAccountTest : testing::Test {
   const plan::Plan plan = small_plan();
-  RunAccount account(plan);
-  Prng prng(1);
+  RunAccount account{plan};
+  Prng prng{1};
+};
+
+TEST_F(RunAccountTest, ASecondCountsWhenAllOpenStreamsHaveToldIt) {
   ASSERT_TRUE(account.open(StreamId(1), 0));
   ASSERT_TRUE(account.open(StreamId(2), 0));
   ASSERT_TRUE(account.hear(at(0), StreamId(1), 1, 1, second(prng, 0)));
@@ -39,10 +42,7 @@ TEST(RunAccount, ASecondCountsWhenAllOpenStreamsHaveToldIt) {
   EXPECT_EQ(account.totals().elapsed(), Duration::seconds(1));
 }
 
-TEST(RunAccount, TheLastSecondIsAsLongAsTheLoadLivedThroughIt) {
-  const plan::Plan plan = small_plan();
-  RunAccount account(plan);
-  Prng prng(1);
+TEST_F(RunAccountTest, TheLastSecondIsAsLongAsTheLoadLivedThroughIt) {
   ASSERT_TRUE(account.open(StreamId(1), 0));
   ASSERT_TRUE(account.hear(at(0), StreamId(1), 1, 1, second(prng, 0)));
   metrics::Window last = random_window(prng, 1);
@@ -53,10 +53,7 @@ TEST(RunAccount, TheLastSecondIsAsLongAsTheLoadLivedThroughIt) {
   EXPECT_EQ(account.totals().elapsed(), Duration::millis(1250));
 }
 
-TEST(RunAccount, WhatAClosedStreamTellsIsExcess) {
-  const plan::Plan plan = small_plan();
-  RunAccount account(plan);
-  Prng prng(1);
+TEST_F(RunAccountTest, WhatAClosedStreamTellsIsExcess) {
   ASSERT_TRUE(account.open(StreamId(1), 0));
   const std::string first = second(prng, 0);
   ASSERT_EQ(account.hear(at(0), StreamId(1), 1, 1, first), RunAccount::Heard::kCounted);
@@ -68,9 +65,7 @@ TEST(RunAccount, WhatAClosedStreamTellsIsExcess) {
   EXPECT_EQ(account.applied(StreamId(1)), 1u);
 }
 
-TEST(RunAccount, AFollowerThatAddsTheNewsHasTheSameTotals) {
-  const plan::Plan plan = small_plan();
-  RunAccount account(plan);
+TEST_F(RunAccountTest, AFollowerThatAddsTheNewsHasTheSameTotals) {
   aggregate::Totals follower(plan);
   Prng prng(3);
   uint64_t followed = 0;

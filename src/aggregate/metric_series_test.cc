@@ -39,9 +39,12 @@ metrics::Window prices(const plan::Plan& plan, uint64_t second, std::initializer
   return window;
 }
 
-TEST(MetricSeries, a_point_has_the_figures_of_all_steps_together) {
+struct MetricSeriesTest : testing::Test {
   const plan::Plan plan = shop();
-  Totals totals(plan);
+  Totals totals{plan};
+};
+
+TEST_F(MetricSeriesTest, a_point_has_the_figures_of_all_steps_together) {
   metrics::Window window = second_of(plan, 0);
   window.series[kOrdersOfBuy].add(2);
   window.series[kOrdersOfPay].add(0.5);
@@ -73,9 +76,7 @@ TEST(MetricSeries, a_point_has_the_figures_of_all_steps_together) {
   EXPECT_TRUE(totals.series_of(kNever).empty());
 }
 
-TEST(MetricSeries, one_that_begins_late_and_pauses_has_points_only_where_it_was_recorded) {
-  const plan::Plan plan = shop();
-  Totals totals(plan);
+TEST_F(MetricSeriesTest, one_that_begins_late_and_pauses_has_points_only_where_it_was_recorded) {
   for (uint64_t second = 0; second < 20; ++second) {
     metrics::Window window = second_of(plan, second);
     window.series[kOrdersOfBuy].add(1);
@@ -125,9 +126,7 @@ TEST(MetricSeries, the_figures_of_every_stretch_are_those_of_its_values_merged) 
   EXPECT_GE(lengths[60], 70u);
 }
 
-TEST(MetricSeries, more_than_a_day_is_bounded_and_loses_no_value) {
-  const plan::Plan plan = shop();
-  Totals totals(plan);
+TEST_F(MetricSeriesTest, more_than_a_day_is_bounded_and_loses_no_value) {
   constexpr uint64_t kRun = 95'007;
   for (uint64_t second = 0; second < kRun; ++second) {
     metrics::Window window = prices(plan, second, {second == 130 ? 900.0 : 5.0});
@@ -158,9 +157,7 @@ TEST(MetricSeries, more_than_a_day_is_bounded_and_loses_no_value) {
   EXPECT_NEAR(price[0].figure.p95, 5, 0.01) << "one of 60 values is above";
 }
 
-TEST(MetricSeries, what_comes_late_adds_to_its_point_and_changes_no_last_value) {
-  const plan::Plan plan = shop();
-  Totals totals(plan);
+TEST_F(MetricSeriesTest, what_comes_late_adds_to_its_point_and_changes_no_last_value) {
   for (uint64_t second = 0; second < 4; ++second) {
     metrics::Window window = prices(plan, second, {10, 10, 10});
     window.series[kDepthOfBuy].set(5, Duration::seconds(static_cast<int64_t>(second)));

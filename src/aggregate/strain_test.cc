@@ -52,8 +52,11 @@ Finding finding(Strain strain, int from, int to, double worst, bool over) {
   return {strain, Duration::seconds(from), Duration::seconds(to), worst, over};
 }
 
-TEST(StrainWatch, three_bad_seconds_begin_a_finding_and_three_good_ones_end_it) {
+struct StrainWatchTest : testing::Test {
   Course course;
+};
+
+TEST_F(StrainWatchTest, three_bad_seconds_begin_a_finding_and_three_good_ones_end_it) {
   course.calm();
   EXPECT_TRUE(course.load({.covered = Duration::seconds(1), .cpu_share = 0.95}).empty());
   EXPECT_TRUE(course.load({.covered = Duration::seconds(1), .cpu_share = 0.99}).empty());
@@ -67,8 +70,7 @@ TEST(StrainWatch, three_bad_seconds_begin_a_finding_and_three_good_ones_end_it) 
   EXPECT_EQ(course.watch.findings(), std::vector<Finding>{finding(Strain::kCpu, 1, 5, 1.0, true)});
 }
 
-TEST(StrainWatch, a_good_second_between_bad_ones_begins_anew) {
-  Course course;
+TEST_F(StrainWatchTest, a_good_second_between_bad_ones_begins_anew) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(course.memory(0.95).empty());
     EXPECT_TRUE(course.memory(0.95).empty());
@@ -77,16 +79,14 @@ TEST(StrainWatch, a_good_second_between_bad_ones_begins_anew) {
   EXPECT_TRUE(course.watch.findings().empty());
 }
 
-TEST(StrainWatch, one_request_without_a_port_is_enough) {
-  Course course;
+TEST_F(StrainWatchTest, one_request_without_a_port_is_enough) {
   EXPECT_EQ(course.load({.covered = Duration::seconds(1), .exhausted = 1}),
             StrainWatch::Changes{finding(Strain::kExhausted, 0, 1, 1, false)});
   EXPECT_TRUE(course.load({.covered = Duration::seconds(1), .exhausted = 7}).empty());
   EXPECT_EQ(course.watch.findings().front().worst, 7);
 }
 
-TEST(StrainWatch, lag_of_the_loop) {
-  Course course;
+TEST_F(StrainWatchTest, lag_of_the_loop) {
   for (int i = 0; i < 5; ++i) {
     EXPECT_TRUE(course.load({.covered = Duration::seconds(1), .loop_lag_p99 = Duration::millis(50)}).empty());
   }
@@ -98,8 +98,7 @@ TEST(StrainWatch, lag_of_the_loop) {
   EXPECT_EQ(text_of(changes[0]), "its event loop lagged by 80.0ms");
 }
 
-TEST(StrainWatch, descriptors_and_memory_by_their_share) {
-  Course course;
+TEST_F(StrainWatchTest, descriptors_and_memory_by_their_share) {
   MachineReading reading;
   reading.descriptor_share = 0.94;
   reading.memory_share = 0.90;
@@ -113,8 +112,7 @@ TEST(StrainWatch, descriptors_and_memory_by_their_share) {
 }
 
 // Counters since the boot say nothing of a run: only how they grow counts.
-TEST(StrainWatch, a_quota_of_the_control_group_by_the_periods_it_was_held_up_in) {
-  Course course;
+TEST_F(StrainWatchTest, a_quota_of_the_control_group_by_the_periods_it_was_held_up_in) {
   course.throttled(0);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(course.throttled(0).empty());
   course.throttled(1);
@@ -124,8 +122,7 @@ TEST(StrainWatch, a_quota_of_the_control_group_by_the_periods_it_was_held_up_in)
             "its control group held it up in 80 % of its periods, for its processor quota was used");
 }
 
-TEST(StrainWatch, what_the_hypervisor_took_of_what_was_wanted) {
-  Course course;
+TEST_F(StrainWatchTest, what_the_hypervisor_took_of_what_was_wanted) {
   course.stolen(0, 100);
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(course.stolen(3, 3).empty()) << "of an idle machine little is much";
   for (int i = 0; i < 5; ++i) EXPECT_TRUE(course.stolen(9, 91).empty());
@@ -134,8 +131,7 @@ TEST(StrainWatch, what_the_hypervisor_took_of_what_was_wanted) {
   EXPECT_EQ(course.stolen(20, 180), StrainWatch::Changes{finding(Strain::kStolen, 11, 14, 0.5, false)});
 }
 
-TEST(StrainWatch, counters_that_begin_anew_or_stand_still_say_nothing) {
-  Course course;
+TEST_F(StrainWatchTest, counters_that_begin_anew_or_stand_still_say_nothing) {
   MachineReading reading;
   reading.quota = {100, 50};
   reading.processors = {100, 200, 400};
@@ -146,16 +142,14 @@ TEST(StrainWatch, counters_that_begin_anew_or_stand_still_say_nothing) {
   EXPECT_TRUE(course.watch.findings().empty());
 }
 
-TEST(StrainWatch, the_end_of_the_run_ends_what_goes_on) {
-  Course course;
+TEST_F(StrainWatchTest, the_end_of_the_run_ends_what_goes_on) {
   for (int i = 0; i < 3; ++i) course.memory(0.97);
   course.watch.end(Duration::millis(2900));
   const Finding ended{Strain::kMemory, Duration::zero(), Duration::millis(2900), 0.97, true};
   EXPECT_EQ(course.watch.findings(), std::vector<Finding>{ended});
 }
 
-TEST(StrainWatch, a_strain_that_comes_and_goes_for_ever_goes_on_with_its_last_finding) {
-  Course course;
+TEST_F(StrainWatchTest, a_strain_that_comes_and_goes_for_ever_goes_on_with_its_last_finding) {
   std::size_t told = 0;
   for (int i = 0; i < 500; ++i) {
     told += course.load({.covered = Duration::seconds(1), .exhausted = 1}).size();

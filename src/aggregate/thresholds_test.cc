@@ -59,9 +59,12 @@ std::optional<double> value(const Totals& totals, std::string_view metric, Aggre
   return seen ? value_of(*seen, aggregation, percentile) : std::nullopt;
 }
 
-TEST(Metric, counters_have_a_count_and_a_rate_per_second) {
+struct MetricTest : testing::Test {
   const plan::Plan plan = thresholds_shop();
-  const Totals totals = filled(plan);
+  Totals totals = filled(plan);
+};
+
+TEST_F(MetricTest, counters_have_a_count_and_a_rate_per_second) {
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount), 600) << "actions do not count";
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kRate), 60);
   EXPECT_EQ(value(totals, "data_sent", Aggregation::kCount), 60);
@@ -71,9 +74,7 @@ TEST(Metric, counters_have_a_count_and_a_rate_per_second) {
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kAvg), std::nullopt);
 }
 
-TEST(Metric, rates_are_shares_of_what_was_observed) {
-  const plan::Plan plan = thresholds_shop();
-  const Totals totals = filled(plan);
+TEST_F(MetricTest, rates_are_shares_of_what_was_observed) {
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_failed", Aggregation::kRate), 0.01);
   EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate), 0.7);
   EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate, {.check = 0}), 0.9);
@@ -81,9 +82,7 @@ TEST(Metric, rates_are_shares_of_what_was_observed) {
   EXPECT_DOUBLE_EQ(*value(totals, "checks", Aggregation::kRate, {.workflow = 0}), 0.9);
 }
 
-TEST(Metric, gauges_have_their_last_and_highest_value) {
-  const plan::Plan plan = thresholds_shop();
-  Totals totals = filled(plan);
+TEST_F(MetricTest, gauges_have_their_last_and_highest_value) {
   EXPECT_EQ(value(totals, "vus_max", Aggregation::kValue), 110);
   totals.add(metrics::Window({4, 2, 2}));
   EXPECT_EQ(value(totals, "vus", Aggregation::kValue), 0);
@@ -91,9 +90,7 @@ TEST(Metric, gauges_have_their_last_and_highest_value) {
   EXPECT_EQ(value(totals, "vus", Aggregation::kMax, {.workflow = 1}), 6);
 }
 
-TEST(Metric, trends_are_milliseconds_of_merged_samples) {
-  const plan::Plan plan = thresholds_shop();
-  const Totals totals = filled(plan);
+TEST_F(MetricTest, trends_are_milliseconds_of_merged_samples) {
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_service", Aggregation::kAvg), 2);
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_response", Aggregation::kMax), 30);
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_duration", Aggregation::kMin), 3) << "service time of the closed step";
@@ -110,9 +107,7 @@ TEST(Metric, trends_are_milliseconds_of_merged_samples) {
   EXPECT_DOUBLE_EQ(*value(totals, "http_req_receiving", Aggregation::kMax), 600);
 }
 
-TEST(Metric, filters_narrow_and_impossible_ones_select_nothing) {
-  const plan::Plan plan = thresholds_shop();
-  const Totals totals = filled(plan);
+TEST_F(MetricTest, filters_narrow_and_impossible_ones_select_nothing) {
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.step = 1}), 200);
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.workflow = 0}), 300);
   EXPECT_EQ(value(totals, "http_reqs", Aggregation::kCount, {.step = 1, .workflow = 1}), 0);

@@ -36,9 +36,12 @@ metrics::Window one_request(const plan::Plan& plan, uint64_t second, Duration la
   return window;
 }
 
-TEST(Totals, counts_are_sums_over_measured_steps_and_can_be_of_one_workflow) {
+struct TotalsTest : testing::Test {
   const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+  Totals totals{plan};
+};
+
+TEST_F(TotalsTest, counts_are_sums_over_measured_steps_and_can_be_of_one_workflow) {
   metrics::Window window = totals_second_of(plan, 0);
   window.steps[0].count = 10;
   window.steps[0].failed = 1;
@@ -74,9 +77,7 @@ TEST(Totals, counts_are_sums_over_measured_steps_and_can_be_of_one_workflow) {
   EXPECT_EQ(totals.elapsed(), Duration::seconds(2));
 }
 
-TEST(Totals, gauges_are_those_of_the_last_second_with_the_peak_beside) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, gauges_are_those_of_the_last_second_with_the_peak_beside) {
   for (const int64_t active : {3, 7, 2}) {
     metrics::Window window = totals_second_of(plan, 0);
     window.workflows[0].vus_active = active;
@@ -93,9 +94,7 @@ TEST(Totals, gauges_are_those_of_the_last_second_with_the_peak_beside) {
   EXPECT_EQ(totals.last().vus, 3);
 }
 
-TEST(Totals, a_point_of_the_series_is_one_second_over_all_steps) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, a_point_of_the_series_is_one_second_over_all_steps) {
   metrics::Window window = one_request(plan, 0, Duration::micros(100));
   window.steps[0].count = 3;
   window.steps[0].failed = 2;
@@ -115,18 +114,14 @@ TEST(Totals, a_point_of_the_series_is_one_second_over_all_steps) {
   EXPECT_NEAR(point.response.p99.millis_f(), 0.9, 0.0009);
 }
 
-TEST(Totals, a_second_forgets_the_latencies_of_the_one_before) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, a_second_forgets_the_latencies_of_the_one_before) {
   totals.add(one_request(plan, 0, Duration::seconds(5)));
   totals.add(one_request(plan, 1, Duration::millis(1)));
   EXPECT_LT(totals.series()[1].service.p99, Duration::millis(2));
   EXPECT_EQ(totals.sum().steps[2].service.count(), 2u);
 }
 
-TEST(Totals, the_series_of_more_than_a_day_is_bounded_and_loses_no_count) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, the_series_of_more_than_a_day_is_bounded_and_loses_no_count) {
   const uint64_t seconds = 95'007;
   for (uint64_t s = 0; s < seconds; ++s) {
     totals.add(one_request(plan, s, s == 50'001 ? Duration::seconds(1) : Duration::millis(1)));
@@ -186,17 +181,13 @@ TEST(Totals, the_points_of_the_series_add_up_to_the_run) {
   }));
 }
 
-TEST(Totals, gaps_between_seconds_are_kept_as_gaps) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, gaps_between_seconds_are_kept_as_gaps) {
   for (const uint64_t s : {0, 5, 900}) totals.add(one_request(plan, s, Duration::millis(1)));
   ASSERT_EQ(totals.series().size(), 3u);
   EXPECT_EQ(totals.series()[2].second, 900u);
 }
 
-TEST(Totals, what_comes_late_amends_its_second_and_no_gauge) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, what_comes_late_amends_its_second_and_no_gauge) {
   for (const uint64_t s : {0, 1, 3}) totals.add(one_request(plan, s, Duration::millis(1)));
   totals.amend(one_request(plan, 1, Duration::millis(9)));
   ASSERT_EQ(totals.series().size(), 3u);
@@ -217,9 +208,7 @@ TEST(Totals, what_comes_late_amends_its_second_and_no_gauge) {
   EXPECT_EQ(totals.last().second, 3u);
 }
 
-TEST(Totals, the_series_stays_within_its_limit_when_seconds_are_amended) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, the_series_stays_within_its_limit_when_seconds_are_amended) {
   const uint64_t seconds = 2 * Totals::kSeriesMax;
   for (uint64_t s = 0; s < seconds; s += 2) totals.add(one_request(plan, s, Duration::millis(1)));
   for (uint64_t s = 1; s < seconds; s += 2) totals.amend(one_request(plan, s, Duration::millis(1)));
@@ -229,9 +218,7 @@ TEST(Totals, the_series_stays_within_its_limit_when_seconds_are_amended) {
   EXPECT_EQ(requests, seconds);
 }
 
-TEST(Totals, that_are_restored_know_which_of_their_points_are_stretches) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, that_are_restored_know_which_of_their_points_are_stretches) {
   for (uint64_t s = 0; s < 2'000; ++s) {
     if (s % 10 != 3) totals.add(one_request(plan, s, Duration::millis(1)));
   }
@@ -241,9 +228,7 @@ TEST(Totals, that_are_restored_know_which_of_their_points_are_stretches) {
   EXPECT_EQ(restored.elapsed(), totals.elapsed());
 }
 
-TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, that_are_restored_go_on_as_those_that_were_saved) {
   metrics::Window busy = one_request(plan, 0, Duration::millis(1));
   busy.workflows[1].vus_active = 9;
   totals.add(busy);
@@ -265,9 +250,7 @@ TEST(Totals, that_are_restored_go_on_as_those_that_were_saved) {
   EXPECT_TRUE(restored.sum().steps[2].service == totals.sum().steps[2].service);
 }
 
-TEST(Totals, the_duration_of_a_step_is_response_time_in_an_open_model_only) {
-  const plan::Plan plan = two_workflows();
-  Totals totals(plan);
+TEST_F(TotalsTest, the_duration_of_a_step_is_response_time_in_an_open_model_only) {
   metrics::Window window = totals_second_of(plan, 0);
   for (const std::size_t s : {0, 2}) {
     window.steps[s].service.record(Duration::millis(1));

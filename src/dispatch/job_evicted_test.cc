@@ -30,16 +30,14 @@ void step_for(JobWorld& world, Duration span) {
 TEST(JobEvicts, a_share_goes_on_elsewhere_and_the_others_are_left_alone) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   for (const char* name : {"w1", "w2", "w3", "w4"}) world.add(name, 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   step_for(world, Duration::seconds(10));
   world.worker("w2").silent = true;  // nothing is counted of it from now on
   step_for(world, Duration::seconds(10));
   const ShareId stuck = live_on(world, "w2");
   evict(world, stuck);
   EXPECT_EQ(world.job().find(stuck)->state, ShareState::kGone);
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
 
   double lost = 0;
   for (const plan::Loss& loss : world.sheet().losses) {
@@ -62,8 +60,7 @@ TEST(JobEvicts, the_process_is_told_to_stop_at_once_and_others_begin_when_a_quor
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.add("w1", 1);
   world.add("w2", 1);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   step_for(world, Duration::seconds(5));
   const ShareId stuck = live_on(world, "w1");
   world.register_stands = false;

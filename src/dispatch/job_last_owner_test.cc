@@ -39,8 +39,7 @@ ShareSheet ended_share(uint32_t id, PartRange parts, uint64_t from = 0) {
 TEST(JobLastOwner, AStopIsNotSentBeforeAQuorumKnowsOfIt) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   world.step(Duration::seconds(5));
   const auto running = [&] { return world.worker("w1").shares.begin()->second.phase == SharePhase::kRunning; };
   world.register_stands = false;
@@ -51,24 +50,21 @@ TEST(JobLastOwner, AStopIsNotSentBeforeAQuorumKnowsOfIt) {
   world.register_stands = true;
   world.step(Duration::millis(100));
   EXPECT_FALSE(running());
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().state, JobState::kCancelled);
+  expect_end(world, kMinute, JobState::kCancelled);
 }
 
 TEST(JobLastOwner, ACancellationThatDiedWithItsOwnerCostsNothing) {
   JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
   world.add("w1", 2);
   world.add("w2", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
   world.register_stands = false;
   world.cancel({});
   world.step(Duration::millis(100));
   world.register_stands = true;
   world.replace_owner();
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   EXPECT_TRUE(world.sheet().losses.empty());
   for (uint16_t workflow = 0; workflow < 2; ++workflow) {
     for (const auto& part : world.measured(workflow)) EXPECT_EQ(part.seconds, 60u);

@@ -16,13 +16,14 @@ JobSpec two_layers() {
   return spec;
 }
 
-JobWorld world_of_two(uint64_t seed = 1) {
-  JobWorld world(two_layers(), seed);
-  world.add("w1", 2);
-  world.add("w2", 2);
-  world.begin();
-  return world;
-}
+struct LayersOfTwo : testing::Test {
+  LayersOfTwo() {
+    world.add("w1", 2);
+    world.add("w2", 2);
+    world.begin();
+  }
+  JobWorld world{two_layers(), 1};
+};
 
 // Until no share of the first workflow runs any more.
 void run_first_layer(JobWorld& world) {
@@ -70,18 +71,15 @@ TEST(JobContext, of_one_user_and_moment_the_later_share_wins) {
   EXPECT_EQ(*one.find(0, 0), "b");
 }
 
-TEST(JobLayers, values_are_given_to_whoever_uses_them) {
-  JobWorld world = world_of_two();
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+TEST_F(LayersOfTwo, values_are_given_to_whoever_uses_them) {
+  expect_end(world, Duration::minutes(1));
   const auto given = given_to_browse(world);
   ASSERT_EQ(given.size(), 2u);
   EXPECT_THAT(given[0], HasSubstr("token of part "));
   EXPECT_EQ(given[0], given[1]) << "everybody begins with the same";
 }
 
-TEST(JobLayers, nothing_begins_before_a_quorum_has_the_values) {
-  JobWorld world = world_of_two();
+TEST_F(LayersOfTwo, nothing_begins_before_a_quorum_has_the_values) {
   ASSERT_TRUE(world.run_until_begun());
   for (int i = 0; i < 95; ++i) world.step(Duration::millis(100));
   world.register_stands = false;
@@ -90,20 +88,17 @@ TEST(JobLayers, nothing_begins_before_a_quorum_has_the_values) {
   EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kPending);
   EXPECT_TRUE(given_to_browse(world).empty());
   world.register_stands = true;
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, Duration::minutes(1));
   EXPECT_EQ(given_to_browse(world).size(), 2u);
 }
 
-TEST(JobLayers, without_a_quorum_for_long_the_rest_is_skipped) {
-  JobWorld world = world_of_two();
+TEST_F(LayersOfTwo, without_a_quorum_for_long_the_rest_is_skipped) {
   ASSERT_TRUE(world.run_until_begun());
   for (int i = 0; i < 95; ++i) world.step(Duration::millis(100));
   world.register_stands = false;
   for (int i = 0; i < 400; ++i) world.step(Duration::millis(100));
   world.register_stands = true;
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kPartial);
+  expect_end(world, Duration::minutes(1), JobState::kPartial);
   EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kSkipped);
   EXPECT_THAT(world.sheet().workflows[1].why, HasSubstr("no quorum"));
   EXPECT_EQ(world.sheet().events.back().kind, "layer_sync_failed");
@@ -113,18 +108,15 @@ TEST(JobLayers, without_a_quorum_for_long_the_rest_is_skipped) {
   EXPECT_EQ(world.sheet().losses[0].cause, "never begun, workflow 'browse'");
 }
 
-TEST(JobLayers, another_owner_has_the_values_of_the_last_one) {
-  JobWorld world = world_of_two();
+TEST_F(LayersOfTwo, another_owner_has_the_values_of_the_last_one) {
   run_first_layer(world);
   world.step(Duration::millis(10));
   world.replace_owner();
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, Duration::minutes(1));
   EXPECT_FALSE(given_to_browse(world).empty());
 }
 
-TEST(JobLayers, another_owner_asks_for_values_that_no_quorum_had) {
-  JobWorld world = world_of_two();
+TEST_F(LayersOfTwo, another_owner_asks_for_values_that_no_quorum_had) {
   ASSERT_TRUE(world.run_until_begun());
   for (int i = 0; i < 95; ++i) world.step(Duration::millis(100));
   // The sheets are written, the values are not: as when the owner dies between the two.
@@ -133,14 +125,12 @@ TEST(JobLayers, another_owner_asks_for_values_that_no_quorum_had) {
   ASSERT_EQ(world.sheet().workflows[0].state, WorkflowState::kCompleted);
   world.loses_context = false;
   world.replace_owner();
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, Duration::minutes(1));
   ASSERT_FALSE(given_to_browse(world).empty());
   EXPECT_THAT(given_to_browse(world)[0], HasSubstr("token of part "));
 }
 
-TEST(JobLayers, another_owner_that_comes_late_to_a_border_ends_the_job) {
-  JobWorld world = world_of_two();
+TEST_F(LayersOfTwo, another_owner_that_comes_late_to_a_border_ends_the_job) {
   ASSERT_TRUE(world.run_until_begun());
   for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
   world.register_stands = false;
@@ -148,15 +138,12 @@ TEST(JobLayers, another_owner_that_comes_late_to_a_border_ends_the_job) {
   for (int i = 0; i < 500; ++i) world.step(Duration::millis(100));
   world.register_stands = true;
   world.replace_owner();
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kPartial);
+  expect_end(world, Duration::minutes(1), JobState::kPartial);
 }
 
-TEST(JobLayers, a_missing_value_is_told_and_the_rest_goes_on) {
-  JobWorld world = world_of_two();
+TEST_F(LayersOfTwo, a_missing_value_is_told_and_the_rest_goes_on) {
   world.provides = false;
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, Duration::minutes(1));
   const auto& events = world.sheet().events;
   EXPECT_TRUE(std::any_of(events.begin(), events.end(), [](const JobEvent& one) {
     return one.kind == "value_missing" && one.detail.find("'auth' provided no 'token' for 'browse'") == 9;
@@ -164,14 +151,18 @@ TEST(JobLayers, a_missing_value_is_told_and_the_rest_goes_on) {
 }
 
 // "auth" leaves a token of each user for "browse".
-JobWorld world_of_lists(uint64_t seed = 1) {
+JobWorld world_of_lists() {
   JobSpec spec = two_layers();
   spec[0].lists = {0};
-  JobWorld world(spec, seed);
+  JobWorld world(spec, 1);
   for (const char* name : {"w1", "w2", "w3"}) world.add(name, 2);
   world.begin();
   return world;
 }
+
+struct LayersOfLists : testing::Test {
+  JobWorld world = world_of_lists();
+};
 
 std::vector<std::string> token_of_parts(std::size_t count) {
   std::vector<std::string> out;
@@ -205,10 +196,8 @@ TEST(JobContext, a_list_has_one_value_of_each_user_whoever_told_it) {
   EXPECT_FALSE(one.given(3, 1, 0));
 }
 
-TEST(JobLayers, a_list_has_the_values_of_all_shares) {
-  JobWorld world = world_of_lists();
-  EXPECT_TRUE(world.run(Duration::minutes(1)));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+TEST_F(LayersOfLists, a_list_has_the_values_of_all_shares) {
+  expect_end(world, Duration::minutes(1));
   const auto lists = lists_given(world);
   ASSERT_EQ(lists.size(), 3u);
   for (const auto& list : lists) EXPECT_EQ(list, token_of_parts(6));
@@ -216,8 +205,7 @@ TEST(JobLayers, a_list_has_the_values_of_all_shares) {
   EXPECT_FALSE(told_of(world, "value_missing"));
 }
 
-TEST(JobLayers, a_list_has_the_values_of_those_who_went_on_for_a_dead_worker) {
-  JobWorld world = world_of_lists();
+TEST_F(LayersOfLists, a_list_has_the_values_of_those_who_went_on_for_a_dead_worker) {
   ASSERT_TRUE(world.run_until_begun());
   for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
   world.die("w2");
@@ -237,23 +225,20 @@ TEST(JobLayers, another_owner_has_the_list_of_the_last_one_or_asks_for_it) {
     ASSERT_EQ(world.sheet().workflows[0].state, WorkflowState::kCompleted);
     world.loses_context = false;
     world.replace_owner();
-    EXPECT_TRUE(world.run(Duration::minutes(1)));
-    EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+    expect_end(world, Duration::minutes(1));
     const auto lists = lists_given(world);
     ASSERT_FALSE(lists.empty());
     for (const auto& list : lists) EXPECT_EQ(list, token_of_parts(6));
   }
 }
 
-TEST(JobLayers, a_list_of_nobody_is_missing) {
-  JobWorld world = world_of_lists();
+TEST_F(LayersOfLists, a_list_of_nobody_is_missing) {
   world.provides = false;
   EXPECT_TRUE(world.run(Duration::minutes(1)));
   EXPECT_TRUE(told_of(world, "value_missing"));
 }
 
-TEST(JobLayers, what_scripts_say_is_told_once_and_bounded) {
-  JobWorld world = world_of_lists();
+TEST_F(LayersOfLists, what_scripts_say_is_told_once_and_bounded) {
   ASSERT_TRUE(world.run_until_begun());
   std::vector<ShareId> shares;
   for (const ShareSheet& share : world.sheet().shares) shares.push_back(share.id);
@@ -278,8 +263,7 @@ TEST(JobLayers, what_scripts_say_is_told_once_and_bounded) {
   EXPECT_EQ(notes()[2], "another 0");
 }
 
-TEST(JobLayers, what_a_generator_found_out_about_itself_is_an_event_of_its_own_with_its_worker) {
-  JobWorld world = world_of_lists();
+TEST_F(LayersOfLists, what_a_generator_found_out_about_itself_is_an_event_of_its_own_with_its_worker) {
   ASSERT_TRUE(world.run_until_begun());
   const ShareSheet& share = world.sheet().shares.front();
   const std::string worker = share.worker;
@@ -325,8 +309,7 @@ TEST(JobLayers, what_a_generator_found_out_has_the_clock_of_the_run) {
 }
 
 // A share says that its list ends before user 4.
-TEST(JobLayers, a_list_that_was_cut_is_told_when_it_is_used) {
-  JobWorld world = world_of_lists();
+TEST_F(LayersOfLists, a_list_that_was_cut_is_told_when_it_is_used) {
   ASSERT_TRUE(world.run_until_begun());
   JobEffects out;
   const ShareId first = world.sheet().shares.front().id;

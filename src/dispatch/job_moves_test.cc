@@ -18,8 +18,7 @@ class Moves : public ::testing::Test {
   Moves() : world_({load_spec("browse", kMinute)}, 7) {
     world_.add("w1", 2);
     world_.add("w2", 2);
-    world_.begin();
-    EXPECT_TRUE(world_.run_until_begun());
+    EXPECT_TRUE(world_.begins());
     world_.add("w3", 2);
     pass(Duration::seconds(10));
   }
@@ -46,9 +45,12 @@ class Moves : public ::testing::Test {
                        [&](const ShareSheet& share) { return share.worker == worker; });
   }
   bool settled() const { return of("w2").until != 0; }
+  void leave_and_settle() {
+    leave("w2");
+    pass_until([&] { return settled(); });
+  }
   void finish() {
-    EXPECT_TRUE(world_.run(kMinute * 2));
-    EXPECT_EQ(world_.sheet().state, JobState::kCompleted);
+    expect_end(world_, kMinute * 2);
     EXPECT_TRUE(world_.all_cores_free());
     for (const auto& part : world_.measured(0)) EXPECT_EQ(part.twice, 0u);
   }
@@ -163,8 +165,7 @@ TEST_F(Moves, ALostAnswerOfWhoTakesOverIsAskedForAgain) {
 TEST_F(Moves, ALostAnswerOfWhoHandsOverIsAskedForAgainAndNothingIsCountedMeanwhile) {
   bool lost = true;
   world_.hand_over_fate = [&](ShareId) { return lost ? Fate::kAnswerIsLost : Fate::kArrives; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   const uint64_t until = of("w2").until;
   pass(Duration::seconds(2));
   EXPECT_FALSE(of("w2").handed_over && world_.measured(0)[of("w2").parts.first].by_second.contains(until + 5));
@@ -174,8 +175,7 @@ TEST_F(Moves, ALostAnswerOfWhoHandsOverIsAskedForAgainAndNothingIsCountedMeanwhi
 
 // Iterations that ran at its second are finished by the old one, and measured in seconds after it.
 TEST_F(Moves, WhatAShareTellsAfterItHasHandedOverCounts) {
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   const ShareSheet before = of("w2");
   using Hearing = Job::Hearing;
   EXPECT_EQ(world_.job().hearing(before.id, before.until - 1), Hearing::kCounts);
@@ -189,8 +189,7 @@ TEST_F(Moves, WhatAShareTellsAfterItHasHandedOverCounts) {
 TEST_F(Moves, WhatIsToldByOneThatWasToFollowAndDoesNotIsExtra) {
   bool lost = true;
   world_.hand_over_fate = [&](ShareId) { return lost ? Fate::kIsLost : Fate::kArrives; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   const ShareId heir = of("w3").id;
   const uint64_t until = of("w2").until;
   world_.worker("w2").leaves = false;
@@ -204,8 +203,7 @@ TEST_F(Moves, WhatIsToldByOneThatWasToFollowAndDoesNotIsExtra) {
 // A second between 1.5 and 2.5 s from when all are ready: time enough for every letter.
 TEST_F(Moves, TheSecondIsFarEnoughAheadForEveryLetter) {
   const Instant zero = *world_.job().zero();
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   const Duration ahead = zero + Duration::seconds(static_cast<int64_t>(of("w2").until)) - world_.now();
   EXPECT_GE(ahead, Duration::millis(1400));
   EXPECT_LE(ahead, Duration::millis(2500));
@@ -213,8 +211,7 @@ TEST_F(Moves, TheSecondIsFarEnoughAheadForEveryLetter) {
 
 TEST_F(Moves, OnesThatDoNotSaySoInTimeAreCalledOffBeforeTheSecondAndNotAfter) {
   world_.take_over_fate = [](ShareId) { return Fate::kIsLost; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   const Instant at = *world_.job().zero() + Duration::seconds(static_cast<int64_t>(of("w2").until));
   world_.worker("w2").leaves = false;
   pass_until([&] { return !settled(); });
@@ -237,8 +234,7 @@ TEST_F(Moves, WhoCannotBeEmptiedIsToldOnce) {
 TEST_F(Moves, WhoIsToldTooLateToHandOverGoesOnAndTheExtraLoadIsNotCounted) {
   bool lost = true;
   world_.hand_over_fate = [&](ShareId) { return lost ? Fate::kIsLost : Fate::kArrives; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   const ShareSheet before = of("w2");
   world_.worker("w2").leaves = false;
   pass(Duration::seconds(5));
@@ -255,8 +251,7 @@ TEST_F(Moves, WhoIsToldTooLateToHandOverGoesOnAndTheExtraLoadIsNotCounted) {
 
 TEST_F(Moves, WhoDiesBeforeItHasSaidThatItHandsOverIsFollowedFromThenOn) {
   world_.hand_over_fate = [](ShareId) { return Fate::kIsLost; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   pass(Duration::millis(300));
   world_.die("w2");
   finish();
@@ -294,8 +289,7 @@ TEST_F(Moves, AnotherOwnerGoesOnWhereverTheLastOneWas) {
     JobWorld world({load_spec("browse", kMinute)}, 7);
     world.add("w1", 2);
     world.add("w2", 2);
-    world.begin();
-    ASSERT_TRUE(world.run_until_begun());
+    ASSERT_TRUE(world.begins());
     world.add("w3", 2);
     for (int i = 0; i < 100; ++i) world.step(kStep);
     world.worker("w2").leaves = true;
@@ -314,8 +308,7 @@ TEST_F(Moves, AnotherOwnerGoesOnWhereverTheLastOneWas) {
 
 TEST_F(Moves, AnotherOwnerLearnsFromTheWorkerThatItHasHandedOver) {
   world_.hand_over_fate = [](ShareId) { return Fate::kAnswerIsLost; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   pass(Duration::millis(300));
   ASSERT_FALSE(of("w2").handed_over);
   world_.replace_owner();
@@ -326,8 +319,7 @@ TEST_F(Moves, AnotherOwnerLearnsFromTheWorkerThatItHasHandedOver) {
 
 TEST_F(Moves, AnotherOwnerThatComesTooLateKeepsTheShareWhereItIs) {
   world_.hand_over_fate = [](ShareId) { return Fate::kIsLost; };
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   world_.worker("w2").leaves = false;
   pass(Duration::seconds(4));
   world_.hand_over_fate = nullptr;
@@ -339,11 +331,9 @@ TEST_F(Moves, AnotherOwnerThatComesTooLateKeepsTheShareWhereItIs) {
 }
 
 TEST_F(Moves, ACancellationEndsBothSides) {
-  leave("w2");
-  pass_until([&] { return settled(); });
+  leave_and_settle();
   world_.cancel({});
-  EXPECT_TRUE(world_.run(kMinute));
-  EXPECT_EQ(world_.sheet().state, JobState::kCancelled);
+  expect_end(world_, kMinute, JobState::kCancelled);
   EXPECT_TRUE(world_.all_cores_free());
 }
 

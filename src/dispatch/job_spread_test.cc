@@ -18,8 +18,7 @@ class Spreading : public ::testing::Test {
   }
   Spreading() : world_({spec()}, 3) {
     world_.add("w1", 4);
-    world_.begin();
-    EXPECT_TRUE(world_.run_until_begun());
+    EXPECT_TRUE(world_.begins());
     pass(Duration::seconds(5));
   }
   void pass(Duration span) {
@@ -121,8 +120,7 @@ TEST_F(Spreading, NotInTheLastSecondsOfAWorkflow) {
 TEST(Job, NothingIsSpreadThatDoesNotAskForIt) {
   JobWorld world({load_spec("browse", kMinute)}, 3);
   world.add("w1", 4);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   world.add("w2", 4);
   EXPECT_TRUE(world.run(kMinute * 2));
   EXPECT_EQ(world.sheet().shares.size(), 1u);
@@ -140,8 +138,7 @@ TEST(Job, AccountsForEverySecondWhateverHappensWhileSharesMove) {
     };
     world.take_over_fate = world.hand_over_fate = fate;
     world.add("w0", 3);
-    world.begin();
-    ASSERT_TRUE(world.run_until_begun());
+    ASSERT_TRUE(world.begins());
     for (int i = 1; i < 4; ++i) world.add("w" + std::to_string(i), 1 + static_cast<uint32_t>(prng.below(3)));
     for (int i = 0; i < 20'000 && !world.job().over(); ++i) {
       world.step(kStep);

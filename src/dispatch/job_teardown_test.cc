@@ -103,8 +103,23 @@ class JobTeardown : public testing::Test {
   std::unique_ptr<JobWorld> world_;
 };
 
-TEST_F(JobTeardown, follows_what_was_cancelled_with_what_the_setup_left) {
-  start_load();
+class JobTeardownOfLoad : public JobTeardown {
+ protected:
+  void SetUp() override { start_load(); }
+};
+
+// Cancelled, the load has ended, and the teardown runs until it is told to end.
+class JobTeardownRuns : public JobTeardownOfLoad {
+ protected:
+  void SetUp() override {
+    start_load();
+    keep_the_teardown_running();
+    cancel(7);
+    ASSERT_TRUE(until([&] { return runs(kTeardown); }));
+  }
+};
+
+TEST_F(JobTeardownOfLoad, follows_what_was_cancelled_with_what_the_setup_left) {
   cancel(7);
   EXPECT_EQ(world_->sheet().state, JobState::kCancelling);
   ASSERT_TRUE(over());
@@ -130,8 +145,7 @@ TEST_F(JobTeardown, follows_what_was_aborted_and_the_reason_stays) {
   }
 }
 
-TEST_F(JobTeardown, follows_a_load_that_failed) {
-  start_load();
+TEST_F(JobTeardownOfLoad, follows_a_load_that_failed) {
   const std::vector<ShareSheet> shares = world_->sheet().shares;
   for (const ShareSheet& share : shares) {
     if (share.workflow == kLoad) world_->crash(share.id);
@@ -142,8 +156,7 @@ TEST_F(JobTeardown, follows_a_load_that_failed) {
   EXPECT_EQ(state(kTeardown), WorkflowState::kCompleted);
 }
 
-TEST_F(JobTeardown, does_not_begin_while_something_still_runs_of_what_failed) {
-  start_load();
+TEST_F(JobTeardownOfLoad, does_not_begin_while_something_still_runs_of_what_failed) {
   const auto of_load = [](const ShareSheet& share) { return share.workflow == kLoad; };
   const auto& shares = world_->sheet().shares;
   const ShareSheet first = *std::find_if(shares.begin(), shares.end(), of_load);
@@ -180,11 +193,7 @@ TEST_F(JobTeardown, follows_without_a_value_that_nobody_has_left_and_says_so) {
   EXPECT_EQ(event("value_missing"), "workflow 'setup' provided no 'token' for 'teardown'");
 }
 
-TEST_F(JobTeardown, a_second_cancellation_ends_it_at_once_and_the_same_again_does_not) {
-  start_load();
-  keep_the_teardown_running();
-  cancel(7);
-  ASSERT_TRUE(until([&] { return runs(kTeardown); }));
+TEST_F(JobTeardownRuns, a_second_cancellation_ends_it_at_once_and_the_same_again_does_not) {
   cancel(7);
   steps(50);
   EXPECT_TRUE(runs(kTeardown));
@@ -200,8 +209,7 @@ TEST_F(JobTeardown, a_second_cancellation_ends_it_at_once_and_the_same_again_doe
   EXPECT_EQ(event("teardown_stopped"), "enough, by 'ann'; 1 share on 1 worker");
 }
 
-TEST_F(JobTeardown, a_graceful_cancellation_and_one_at_once_are_two) {
-  start_load();
+TEST_F(JobTeardownOfLoad, a_graceful_cancellation_and_one_at_once_are_two) {
   cancel(0, StopHow::kGraceful);
   cancel(0);
   ASSERT_TRUE(over());
@@ -209,8 +217,7 @@ TEST_F(JobTeardown, a_graceful_cancellation_and_one_at_once_are_two) {
   EXPECT_THAT(kinds(world_->sheet()), Not(Contains("teardown_follows")));
 }
 
-TEST_F(JobTeardown, a_cancellation_of_what_was_aborted_ends_it_at_once) {
-  start_load();
+TEST_F(JobTeardownOfLoad, a_cancellation_of_what_was_aborted_ends_it_at_once) {
   keep_the_teardown_running();
   stop(JobStop::Cause::kThreshold, StopHow::kGraceful, 0, "too slow");
   ASSERT_TRUE(until([&] { return runs(kTeardown); }));
@@ -252,11 +259,7 @@ TEST_F(JobTeardown, the_timeout_of_the_job_ends_it_and_it_follows_no_timeout) {
   EXPECT_EQ(state(kTeardown), WorkflowState::kSkipped);
 }
 
-TEST_F(JobTeardown, is_waited_for_so_long_and_no_longer) {
-  start_load();
-  keep_the_teardown_running();
-  cancel(7);
-  ASSERT_TRUE(until([&] { return runs(kTeardown); }));
+TEST_F(JobTeardownRuns, is_waited_for_so_long_and_no_longer) {
   steps(5900);
   EXPECT_TRUE(runs(kTeardown));
   ASSERT_TRUE(until([&] { return world_->job().over(); }, 200));
@@ -266,11 +269,7 @@ TEST_F(JobTeardown, is_waited_for_so_long_and_no_longer) {
   EXPECT_THAT(event("teardown_stopped"), HasSubstr("waits 600.0 s for its teardown"));
 }
 
-TEST_F(JobTeardown, another_owner_waits_no_longer) {
-  start_load();
-  keep_the_teardown_running();
-  cancel(7);
-  ASSERT_TRUE(until([&] { return runs(kTeardown); }));
+TEST_F(JobTeardownRuns, another_owner_waits_no_longer) {
   steps(3000);
   world_->replace_owner();
   steps(2900);
@@ -279,11 +278,7 @@ TEST_F(JobTeardown, another_owner_waits_no_longer) {
   EXPECT_EQ(state(kTeardown), WorkflowState::kTimedOut);
 }
 
-TEST_F(JobTeardown, another_owner_goes_on_with_the_one_that_runs) {
-  start_load();
-  keep_the_teardown_running();
-  cancel(7);
-  ASSERT_TRUE(until([&] { return runs(kTeardown); }));
+TEST_F(JobTeardownRuns, another_owner_goes_on_with_the_one_that_runs) {
   const std::size_t shares = world_->sheet().shares.size();
   steps(5);
   world_->forget_owner();
@@ -298,11 +293,7 @@ TEST_F(JobTeardown, another_owner_goes_on_with_the_one_that_runs) {
   EXPECT_EQ(world_->sheet().shares.size(), shares);
 }
 
-TEST_F(JobTeardown, goes_on_elsewhere_when_its_worker_dies) {
-  start_load();
-  keep_the_teardown_running();
-  cancel(7);
-  ASSERT_TRUE(until([&] { return runs(kTeardown); }));
+TEST_F(JobTeardownRuns, goes_on_elsewhere_when_its_worker_dies) {
   const std::string first = where(kTeardown);
   world_->die(first);
   ASSERT_TRUE(until([&] { return runs(kTeardown) && where(kTeardown) != first; }));
@@ -313,8 +304,7 @@ TEST_F(JobTeardown, goes_on_elsewhere_when_its_worker_dies) {
   EXPECT_EQ(world_->sheet().workflows[kTeardown].retries, 1u);
 }
 
-TEST_F(JobTeardown, without_any_worker_the_job_ends_all_the_same) {
-  start_load();
+TEST_F(JobTeardownOfLoad, without_any_worker_the_job_ends_all_the_same) {
   cancel(7);
   world_->die("w1");
   world_->die("w2");
@@ -336,8 +326,7 @@ TEST_F(JobTeardown, follows_a_setup_after_which_nothing_could_be_handed_out) {
   EXPECT_EQ(state(kTeardown), WorkflowState::kCompleted);
 }
 
-TEST_F(JobTeardown, that_fails_is_not_why_the_job_was_cancelled) {
-  start_load();
+TEST_F(JobTeardownOfLoad, that_fails_is_not_why_the_job_was_cancelled) {
   world_->register_stands = false;
   ASSERT_TRUE(until([&] { return state(kLoad) == WorkflowState::kCompleted; }));
   cancel(7);

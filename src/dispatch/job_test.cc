@@ -11,27 +11,27 @@ using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-TEST(Job, SpreadsAWorkflowOverAllCores) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
+// A workflow of a minute, and a worker of two cores.
+struct JobOfAMinute : testing::Test {
+  JobOfAMinute() { world.add("w1", 2); }
+  JobWorld world{{load_spec("browse", kMinute)}, 1};
+};
+
+TEST_F(JobOfAMinute, SpreadsAWorkflowOverAllCores) {
   world.add("w2", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   ASSERT_EQ(world.sheet().shares.size(), 2u);
   EXPECT_EQ(world.sheet().shares[0].parts.count, 2u);
   EXPECT_EQ(world.sheet().shares[1].parts.count, 2u);
   EXPECT_NE(world.sheet().shares[0].worker, world.sheet().shares[1].worker);
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.2);
   EXPECT_EQ(seconds_of(world, 0), 240u);
   EXPECT_TRUE(world.sheet().losses.empty());
   EXPECT_TRUE(world.retired());
 }
 
-TEST(Job, NothingIsSentBeforeAQuorumKnowsOfIt) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
+TEST_F(JobOfAMinute, NothingIsSentBeforeAQuorumKnowsOfIt) {
   world.register_stands = false;
   world.begin();
   for (int i = 0; i < 50; ++i) world.step(Duration::millis(100));
@@ -44,8 +44,7 @@ TEST(Job, NothingIsSentBeforeAQuorumKnowsOfIt) {
 TEST(Job, AllSharesBeginAtOneInstant) {
   JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
   for (int i = 0; i < 6; ++i) world.add("w" + std::to_string(i), 3);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   std::set<Instant> clocks;
   for (const auto& [name, worker] : world.workers()) {
     for (const auto& [id, share] : worker.shares) clocks.insert(share.clock);
@@ -77,8 +76,7 @@ TEST(Job, AWorkerThatWasOutOfReachForAWhileIsAskedAgain) {
 TEST(Job, FailsWhenNoWorkerEverComes) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   world.begin();
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kFailed);
+  expect_end(world, kMinute * 2, JobState::kFailed);
   EXPECT_THAT(world.sheet().why, HasSubstr("no worker"));
 }
 
@@ -90,18 +88,15 @@ TEST(Job, WaitsForAWorkerThatIsHeldUpByAShareThatStandsStill) {
   EXPECT_FALSE(world.run(kMinute * 2));
   EXPECT_EQ(world.sheet().state, JobState::kQueued);
   world.worker("w1").held = false;
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute);
 }
 
 TEST(Job, ADependentBeginsWhenWhatItNeedsHasCompleted) {
   JobWorld world({load_spec("auth", Duration::seconds(10)), load_spec("browse", Duration::seconds(10), {0})}, 1);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   EXPECT_EQ(world.sheet().workflows[1].state, WorkflowState::kPending);
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute);
   EXPECT_GE(world.sheet().workflows[1].base_second, 10u);
   EXPECT_LE(world.sheet().workflows[1].base_second, 12u);
 }
@@ -121,12 +116,10 @@ TEST(Job, WhatDependsOnAFailedWorkflowIsSkipped) {
 TEST(Job, ADeadWorkersPartsGoToTheOthers) {
   JobWorld world({load_spec("browse", kMinute)}, 1);
   for (const char* name : {"w1", "w2", "w3", "w4"}) world.add(name, 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   for (int i = 0; i < 200; ++i) world.step(Duration::millis(100));
   world.die("w2");
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   ASSERT_FALSE(world.sheet().losses.empty());
   double lost = 0;
   for (const plan::Loss& loss : world.sheet().losses) {
@@ -145,27 +138,23 @@ TEST(Job, ADeadWorkersPartsGoToTheOthers) {
 TEST(Job, ALongRunOutlivesManyWorkersOneAfterTheOther) {
   JobWorld world({load_spec("browse", kMinute * 5)}, 1);
   for (int i = 0; i < 8; ++i) world.add("w" + std::to_string(i), 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   for (int i = 0; i < 7; ++i) {
     for (int step = 0; step < 300; ++step) world.step(Duration::millis(100));
     world.die("w" + std::to_string(i));
     if (i < 6) world.restart("w" + std::to_string(i));
   }
-  EXPECT_TRUE(world.run(kMinute * 10));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 10);
   for (const plan::Loss& loss : world.sheet().losses) EXPECT_LE((loss.to - loss.from).seconds_f(), 2.0);
 }
 
 TEST(Job, AWorkflowThatIsCancelledAloneIsMissingFromThenOn) {
   JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   for (int step = 0; step < 100; ++step) world.step(Duration::millis(100));
   world.cancel({1});
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kPartial);
+  expect_end(world, kMinute * 2, JobState::kPartial);
   ASSERT_EQ(world.sheet().losses.size(), 1u);
   EXPECT_THAT(world.sheet().losses[0].cause, HasSubstr("'pay'"));
   EXPECT_NEAR(world.sheet().losses[0].from.seconds_f(), 10, 0.5);
@@ -176,40 +165,30 @@ TEST(Job, AWorkflowThatIsCancelledAloneIsMissingFromThenOn) {
 TEST(Job, AShareWhoseProcessDiesFailsItsWorkflowAndSaysWhatIsMissing) {
   JobWorld world({load_spec("browse", kMinute), load_spec("pay", kMinute)}, 1);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   for (int step = 0; step < 100; ++step) world.step(Duration::millis(100));
   world.crash(ShareId(1));
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kPartial);
+  expect_end(world, kMinute * 2, JobState::kPartial);
   EXPECT_EQ(world.sheet().losses.size(), 2u) << "its last moment, and the rest of its time";
   EXPECT_NEAR(world.sheet().elapsed.seconds_f(), 60, 0.5);
 }
 
-TEST(Job, NobodyLeftIsAFailureThatSaysSo) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+TEST_F(JobOfAMinute, NobodyLeftIsAFailureThatSaysSo) {
+  ASSERT_TRUE(world.begins());
   for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
   world.die("w1");
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kFailed);
+  expect_end(world, kMinute * 2, JobState::kFailed);
   EXPECT_THAT(world.sheet().why, HasSubstr("no worker was left"));
   ASSERT_EQ(world.sheet().losses.size(), 1u);
   EXPECT_DOUBLE_EQ(world.sheet().losses[0].share, 1.0);
   EXPECT_EQ(world.sheet().losses[0].to, kMinute);
 }
 
-TEST(Job, AWorkerThatStartsAgainIsAnotherOne) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+TEST_F(JobOfAMinute, AWorkerThatStartsAgainIsAnotherOne) {
+  ASSERT_TRUE(world.begins());
   for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
   world.restart("w1");
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   EXPECT_EQ(world.sheet().losses.size(), 1u);
   EXPECT_GE(seconds_of(world, 0), 2u * 57);
 }
@@ -219,8 +198,7 @@ TEST(Job, AWorkerThatRefusesIsPassedOver) {
   for (const char* name : {"w1", "w2", "w3"}) world.add(name, 2);
   world.worker("w3").refuses = true;
   world.begin();
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute);
   EXPECT_EQ(seconds_of(world, 0), 40u);
   EXPECT_TRUE(world.sheet().losses.empty()) << "before the begin nothing is lost";
 }
@@ -233,15 +211,13 @@ TEST(Job, WaitsWhileWorkersAreBusyHoweverOftenTheyAreAsked) {
   for (int i = 0; i < 300; ++i) world.step(Duration::millis(100));
   EXPECT_FALSE(is_final(world.sheet().state));
   world.worker("w1").busy = false;
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute);
 }
 
 TEST(Job, CancellingStopsEverythingAndWinsOverTheRest) {
   JobWorld world({load_spec("auth", kMinute), load_spec("browse", kMinute, {0})}, 1);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   JobEffects out;
   world.job().stop(world.now(), {JobStop::Cause::kCancelled, StopHow::kAtOnce, "ann", "enough"}, {}, out);
   EXPECT_TRUE(std::none_of(out.begin(), out.end(), [](const JobEffect& one) {
@@ -253,30 +229,23 @@ TEST(Job, CancellingStopsEverythingAndWinsOverTheRest) {
     share.phase = SharePhase::kEnded;
     share.end = ShareEnd{ShareOutcome::kStopped, {}, 0, Duration::seconds(1)};
   }
-  EXPECT_TRUE(world.run(kMinute));
-  EXPECT_EQ(world.sheet().state, JobState::kCancelled);
+  expect_end(world, kMinute, JobState::kCancelled);
   EXPECT_EQ(world.sheet().stop->by, "ann");
 }
 
-TEST(Job, AnotherOwnerGoesOnWithWhatRuns) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
+TEST_F(JobOfAMinute, AnotherOwnerGoesOnWithWhatRuns) {
   world.add("w2", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   for (int i = 0; i < 100; ++i) world.step(Duration::millis(100));
   const std::vector<ShareSheet> before = world.sheet().shares;
   world.replace_owner();
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   EXPECT_EQ(world.sheet().shares.size(), before.size()) << "nothing is run again";
   EXPECT_TRUE(world.sheet().losses.empty());
   EXPECT_EQ(seconds_of(world, 0), 240u);
 }
 
-TEST(Job, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
-  JobWorld world({load_spec("browse", kMinute)}, 1);
-  world.add("w1", 2);
+TEST_F(JobOfAMinute, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
   world.add("w2", 2);
   world.begin();
   for (int i = 0; i < 10 && world.sheet().shares.empty(); ++i) world.step(Duration::millis(10));
@@ -285,8 +254,7 @@ TEST(Job, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
   ASSERT_TRUE(world.run_until_begun());
   world.register_stands = true;
   world.replace_owner();
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   EXPECT_EQ(seconds_of(world, 0), 240u);
   EXPECT_TRUE(world.sheet().losses.empty());
 }
@@ -294,8 +262,7 @@ TEST(Job, AnOwnerThatDiedBeforeItWroteDownTheBeginLosesNothing) {
 // Until one of them has ended, and the account of that has not been copied yet; then the owner dies.
 void lose_an_account(JobWorld& world) {
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   const auto ended = [&] {
     const auto& shares = world.sheet().shares;
     return std::any_of(shares.begin(), shares.end(),
@@ -311,8 +278,7 @@ TEST(Job, WhatTheCopyOfTheAccountLacksOfAnEndedShareIsAskedForAgain) {
   JobWorld world({load_spec("short", Duration::seconds(5)), load_spec("long", kMinute)}, 1);
   lose_an_account(world);
   EXPECT_LT(seconds_of(world, 0), 5u);
-  EXPECT_TRUE(world.run(kMinute * 2));
-  EXPECT_EQ(world.sheet().state, JobState::kCompleted);
+  expect_end(world, kMinute * 2);
   EXPECT_EQ(seconds_of(world, 0), 5u);
   EXPECT_TRUE(world.sheet().losses.empty());
 }

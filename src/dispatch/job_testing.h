@@ -155,6 +155,10 @@ class JobWorld {
     for (int i = 0; i < 1000 && sheet().state != JobState::kRunning; ++i) step(Duration::millis(10));
     return sheet().state == JobState::kRunning;
   }
+  bool begins() {
+    begin();
+    return run_until_begun();
+  }
 
   // Every part of a workflow and what the account has of it.
   std::vector<Measured> measured(uint16_t workflow) const {
@@ -404,5 +408,10 @@ inline uint64_t seconds_of(const JobWorld& world, uint16_t workflow = 0) {
 inline constexpr Duration kMinute = Duration::seconds(60);
 
 inline constexpr Duration kStep = Duration::millis(100);
+
+inline void expect_end(JobWorld& world, Duration longest, JobState state = JobState::kCompleted) {
+  EXPECT_TRUE(world.run(longest));
+  EXPECT_EQ(world.sheet().state, state);
+}
 
 }  // namespace bellwether::dispatch

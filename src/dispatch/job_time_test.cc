@@ -139,8 +139,7 @@ TEST(JobTimeout, a_job_that_takes_longer_is_ended_and_says_so) {
   rules.timeout = Duration::seconds(20);
   JobWorld world({load_spec("long", Duration::minutes(5)), load_spec("later", Duration::minutes(1), {0})}, 1, rules);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   const Instant begun = world.now();
   EXPECT_TRUE(world.run(Duration::minutes(2)));
   EXPECT_LT(world.now() - begun, Duration::seconds(22));
@@ -156,8 +155,7 @@ TEST(JobTimeout, another_owner_keeps_to_it_and_one_that_completes_in_time_never_
   rules.timeout = Duration::seconds(40);
   JobWorld slow({load_spec("long", Duration::minutes(5))}, 1, rules);
   slow.add("w1", 1);
-  slow.begin();
-  ASSERT_TRUE(slow.run_until_begun());
+  ASSERT_TRUE(slow.begins());
   const Instant begun = slow.now();
   for (int i = 0; i < 200; ++i) slow.step(Duration::millis(100));
   slow.replace_owner();
@@ -177,11 +175,9 @@ TEST(JobTimeout, what_was_cancelled_before_stays_cancelled) {
   rules.timeout = Duration::seconds(20);
   JobWorld world({load_spec("long", Duration::minutes(5))}, 1, rules);
   world.add("w1", 1);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   world.cancel({});
-  EXPECT_TRUE(world.run(Duration::minutes(2)));
-  EXPECT_EQ(world.sheet().state, JobState::kCancelled);
+  expect_end(world, Duration::minutes(2), JobState::kCancelled);
 }
 
 // Of two workflows one has a timeout, and a third depends on that.
@@ -195,8 +191,7 @@ JobSpec with_timeout(Duration timeout) {
 TEST(WorkflowTimeout, ends_that_workflow_and_skips_what_depends_on_it) {
   JobWorld world(with_timeout(Duration::seconds(20)), 1);
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   EXPECT_TRUE(world.run(Duration::minutes(3)));
   const JobSheet& sheet = world.sheet();
   EXPECT_EQ(sheet.state, JobState::kPartial);
@@ -215,8 +210,7 @@ TEST(WorkflowTimeout, the_owner_keeps_to_it_where_workers_do_not_and_another_own
   JobWorld world(with_timeout(Duration::seconds(20)), 1);
   world.keep_to_timeouts = false;
   world.add("w1", 2);
-  world.begin();
-  ASSERT_TRUE(world.run_until_begun());
+  ASSERT_TRUE(world.begins());
   const Instant begun = world.now();
   while (world.now() < begun + Duration::seconds(10)) world.step(Duration::millis(100));
   world.replace_owner();

@@ -7,10 +7,18 @@
 namespace bellwether::election {
 namespace {
 
-TEST(Elector, a_free_key_is_taken_at_once_with_the_first_epoch) {
+// Two that may stand for one key.
+struct ElectorTest : testing::Test {
   Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+  Bench a{reg, config("a")};
+  Bench b{reg, config("b"), 2};
+};
+// The first of them has it.
+struct LeadingElector : ElectorTest {
+  LeadingElector() { a.tell(Start{}); }
+};
+
+TEST_F(LeadingElector, a_free_key_is_taken_at_once_with_the_first_epoch) {
   EXPECT_EQ(a.elector.state(), Elector::State::kLeading);
   ASSERT_EQ(a.of<Elected>().size(), 1u);
   EXPECT_EQ(a.of<Elected>()[0].epoch, Epoch(1));
@@ -18,10 +26,7 @@ TEST(Elector, a_free_key_is_taken_at_once_with_the_first_epoch) {
   EXPECT_EQ(reg.record.holder, "a");
 }
 
-TEST(Elector, a_term_counts_from_before_the_renewal_was_sent) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, a_term_counts_from_before_the_renewal_was_sent) {
   a.now += Duration::seconds(5);
   const Effects asked = a.step(Tick{});
   ASSERT_EQ(asked.size(), 1u);
@@ -31,10 +36,7 @@ TEST(Elector, a_term_counts_from_before_the_renewal_was_sent) {
   EXPECT_EQ(a.elector.term_ends(), Instant::from_ns(0) + Duration::seconds(15));
 }
 
-TEST(Elector, a_longer_lease_gives_the_work_no_more_time_before_it_was_confirmed) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, a_longer_lease_gives_the_work_no_more_time_before_it_was_confirmed) {
   const LeaseTiming before = a.elector.config().timing;
   const LeaseTiming longer = LeaseTiming::of(Duration::seconds(60));
   a.tell(Retime{longer});
@@ -44,10 +46,7 @@ TEST(Elector, a_longer_lease_gives_the_work_no_more_time_before_it_was_confirmed
   EXPECT_EQ(a.of<TermEnded>()[0].stop_by, Instant::from_ns(0) + before.last_act()) << "others wait for the old lease";
 }
 
-TEST(Elector, a_lease_that_changes_takes_the_time_for_stopping_with_it) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, a_lease_that_changes_takes_the_time_for_stopping_with_it) {
   for (const Duration lease : {Duration::seconds(60), Duration::seconds(6)}) {
     const LeaseTiming timing = LeaseTiming::of(lease);
     a.tell(Retime{timing});
@@ -82,20 +81,14 @@ TEST(Elector, a_longer_lease_that_the_store_does_not_keep_confirms_nothing_more)
   EXPECT_EQ(a.elector.term_ends(), ends);
 }
 
-TEST(Elector, a_store_that_keeps_less_than_it_had_confirmed_ends_the_term) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, a_store_that_keeps_less_than_it_had_confirmed_ends_the_term) {
   reg.longest_kept = Duration::seconds(5);
   a.pass_to(Duration::seconds(6));
   ASSERT_EQ(a.of<TermEnded>().size(), 1u);
   EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kExpired);
 }
 
-TEST(Elector, without_a_confirmed_renewal_the_term_ends_at_its_deadline_and_not_later) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, without_a_confirmed_renewal_the_term_ends_at_its_deadline_and_not_later) {
   a.store_is_down = true;
   a.pass_to(Duration::millis(9999));
   EXPECT_TRUE(a.elector.holds());
@@ -106,21 +99,14 @@ TEST(Elector, without_a_confirmed_renewal_the_term_ends_at_its_deadline_and_not_
   EXPECT_LE(a.of<TermEnded>()[0].stop_by, Instant::from_ns(0) + Duration::millis(14850));
 }
 
-TEST(Elector, a_paused_holder_finds_its_term_over_before_anything_else) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, a_paused_holder_finds_its_term_over_before_anything_else) {
   a.now += Duration::hours(1);
   const Effects first = a.step(Tick{});
   ASSERT_FALSE(first.empty());
   EXPECT_TRUE(std::holds_alternative<TermEnded>(first[0]));
 }
 
-TEST(Elector, a_crashed_holder_is_succeeded_after_its_lease_as_seen_here) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
-  Bench b(reg, config("b"), 2);
+TEST_F(LeadingElector, a_crashed_holder_is_succeeded_after_its_lease_as_seen_here) {
   b.tell(Start{});
   EXPECT_FALSE(b.elector.holds());
   b.pass_to(Duration::millis(15149));
@@ -130,10 +116,7 @@ TEST(Elector, a_crashed_holder_is_succeeded_after_its_lease_as_seen_here) {
   EXPECT_EQ(b.elector.epoch(), Epoch(2));
 }
 
-TEST(Elector, a_healthy_holder_stays) {
-  Register reg;
-  Bench a(reg, config("a"));
-  Bench b(reg, config("b"), 2);
+TEST_F(ElectorTest, a_healthy_holder_stays) {
   a.tell(Start{});
   b.tell(Start{});
   for (int s = 1; s < 3600; ++s) {
@@ -145,10 +128,7 @@ TEST(Elector, a_healthy_holder_stays) {
   EXPECT_EQ(b.of<Elected>().size(), 0u);
 }
 
-TEST(Elector, the_key_is_released_only_after_the_work_has_stopped) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, the_key_is_released_only_after_the_work_has_stopped) {
   a.tell(Resign{.cause = "going", .heir = {}, .stay_out = true});
   EXPECT_EQ(a.of<Drain>().size(), 1u);
   EXPECT_TRUE(reg.record.held());
@@ -162,10 +142,7 @@ TEST(Elector, the_key_is_released_only_after_the_work_has_stopped) {
   EXPECT_EQ(a.of<TermEnded>()[0].reason, EndReason::kResigned);
 }
 
-TEST(Elector, after_losing_it_does_not_stand_again_before_its_work_has_stopped) {
-  Register reg;
-  Bench a(reg, config("a"));
-  a.tell(Start{});
+TEST_F(LeadingElector, after_losing_it_does_not_stand_again_before_its_work_has_stopped) {
   a.store_is_down = true;
   a.pass_to(Duration::seconds(10));
   a.store_is_down = false;
@@ -177,9 +154,7 @@ TEST(Elector, after_losing_it_does_not_stand_again_before_its_work_has_stopped) 
   EXPECT_EQ(a.of<Elected>()[1].epoch, Epoch(2));
 }
 
-TEST(Elector, a_claim_whose_answer_was_lost_is_found_and_renewed_before_it_counts) {
-  Register reg;
-  Bench a(reg, config("a"));
+TEST_F(ElectorTest, a_claim_whose_answer_was_lost_is_found_and_renewed_before_it_counts) {
   Effects asked = a.step(Start{});
   asked = a.step(Looked{reg.look()});
   const auto claim = std::get<Act>(asked.back()).request;
@@ -212,10 +187,7 @@ TEST(Elector, a_store_that_forgot_ends_the_term_and_is_not_believed_for_a_lease)
   EXPECT_EQ(a.elector.epoch(), Epoch(43));
 }
 
-TEST(Elector, a_request_to_transfer_is_followed_and_the_heir_goes_first) {
-  Register reg;
-  Bench a(reg, config("a"));
-  Bench b(reg, config("b"), 2);
+TEST_F(ElectorTest, a_request_to_transfer_is_followed_and_the_heir_goes_first) {
   Bench c(reg, config("c"), 3);
   a.tell(Start{});
   b.tell(Start{});
@@ -249,10 +221,7 @@ TEST(Elector, work_that_shows_no_progress_loses_the_key_on_purpose) {
   EXPECT_TRUE(reg.record.held());
 }
 
-TEST(Elector, a_holder_counts_as_one_for_its_lease_since_it_was_seen_to_renew) {
-  Register reg;
-  Bench a(reg, config("a"));
-  Bench b(reg, config("b"), 2);
+TEST_F(ElectorTest, a_holder_counts_as_one_for_its_lease_since_it_was_seen_to_renew) {
   b.tell(Start{});
   EXPECT_EQ(a.elector.holder_until(), Instant()) << "nobody has been seen";
   a.now = b.now = Instant::from_ns(0) + Duration::seconds(1);
@@ -271,13 +240,10 @@ TEST(Elector, a_holder_counts_as_one_for_its_lease_since_it_was_seen_to_renew) {
   EXPECT_EQ(a.elector.seen_at(), seen) << "no answer shows nothing";
 }
 
-TEST(Elector, who_does_not_stand_for_a_free_key_sees_who_takes_it) {
-  Register reg;
-  Bench a(reg, config("a"));
+TEST_F(ElectorTest, who_does_not_stand_for_a_free_key_sees_who_takes_it) {
   a.tell(BadEvidence{EvidenceKind::kSelf, "not its turn"});
   a.tell(Start{});
   a.pass_to(Duration::minutes(1));
-  Bench b(reg, config("b"), 2);
   b.now = a.now;
   b.tell(Start{});
   ASSERT_EQ(b.elector.state(), Elector::State::kLeading);
@@ -286,9 +252,7 @@ TEST(Elector, who_does_not_stand_for_a_free_key_sees_who_takes_it) {
   EXPECT_TRUE(a.of<Elected>().empty());
 }
 
-TEST(Elector, an_error_of_the_store_never_elects) {
-  Register reg;
-  Bench a(reg, config("a"));
+TEST_F(ElectorTest, an_error_of_the_store_never_elects) {
   a.store_is_down = true;
   a.tell(Start{});
   a.pass_to(Duration::hours(1));

@@ -7,9 +7,12 @@
 namespace bellwether::health {
 namespace {
 
-TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
+struct ManagerStateTest : testing::Test {
+  ManagerStateTest() { states.look(at_ms(0), {}); }
   ManagerStates states;
-  states.look(at_ms(0), {});
+};
+
+TEST_F(ManagerStateTest, it_hands_out_once_every_worker_has_reported) {
   states.look(at_ms(500), {true, 4, 2});
   EXPECT_FALSE(states.hands_out());
   EXPECT_EQ(states.reason(), "2 of 4 workers have not reported yet");
@@ -18,9 +21,7 @@ TEST(ManagerState, it_hands_out_once_every_worker_has_reported) {
   EXPECT_EQ(states.reason(), "");
 }
 
-TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
-  ManagerStates states;
-  states.look(at_ms(0), {});
+TEST_F(ManagerStateTest, it_does_not_believe_at_once_that_nobody_is_there) {
   states.look(at_ms(3'499), {true, 0, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   EXPECT_EQ(states.reason(), "no worker is known yet");
@@ -28,26 +29,20 @@ TEST(ManagerState, it_does_not_believe_at_once_that_nobody_is_there) {
   EXPECT_EQ(states.state(), ManagerState::kActive);
 }
 
-TEST(ManagerState, it_waits_a_moment_for_others_than_the_first) {
-  ManagerStates states;
-  states.look(at_ms(0), {});
+TEST_F(ManagerStateTest, it_waits_a_moment_for_others_than_the_first) {
   states.look(at_ms(499), {true, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   states.look(at_ms(500), {true, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kActive);
 }
 
-TEST(ManagerState, unread_registers_hold_it_back) {
-  ManagerStates states;
-  states.look(at_ms(0), {});
+TEST_F(ManagerStateTest, unread_registers_hold_it_back) {
   states.look(at_ms(2'000), {false, 1, 0});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   EXPECT_EQ(states.reason(), "its registers of jobs are not read yet");
 }
 
-TEST(ManagerState, who_never_reports_stops_the_others_only_for_so_long) {
-  ManagerStates states;
-  states.look(at_ms(0), {});
+TEST_F(ManagerStateTest, who_never_reports_stops_the_others_only_for_so_long) {
   states.look(at_ms(3'499), {true, 3, 1});
   EXPECT_EQ(states.state(), ManagerState::kSyncing);
   states.look(at_ms(3'500), {true, 3, 1});
@@ -55,9 +50,7 @@ TEST(ManagerState, who_never_reports_stops_the_others_only_for_so_long) {
   EXPECT_EQ(states.reason(), "1 of 3 workers have not reported yet");
 }
 
-TEST(ManagerState, a_worker_that_comes_later_does_not_make_it_sync_again) {
-  ManagerStates states;
-  states.look(at_ms(0), {});
+TEST_F(ManagerStateTest, a_worker_that_comes_later_does_not_make_it_sync_again) {
   states.look(at_ms(500), {true, 1, 0});
   EXPECT_FALSE(states.look(at_ms(600), {true, 2, 1}));
   EXPECT_TRUE(states.hands_out());

@@ -18,8 +18,11 @@ SmallGroup five(const Figures& figures = lan()) {
   return group;
 }
 
-TEST(Membership, who_joins_through_one_member_is_soon_known_to_all) {
+struct MembershipOfFive : testing::Test {
   SmallGroup group = five();
+};
+
+TEST_F(MembershipOfFive, who_joins_through_one_member_is_soon_known_to_all) {
   const Instant asked = group.now;
   group.add("late", {2});
   group.run(Duration::millis(900));
@@ -29,16 +32,14 @@ TEST(Membership, who_joins_through_one_member_is_soon_known_to_all) {
   EXPECT_LT(group.now - asked, Duration::seconds(1));
 }
 
-TEST(Membership, a_seed_that_is_down_does_not_keep_anybody_out) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_seed_that_is_down_does_not_keep_anybody_out) {
   group.kill(1);
   group.add("late", {1, 2});
   group.run(Duration::millis(100));
   EXPECT_EQ(group[5].state(), Membership::State::kMember);
 }
 
-TEST(Membership, a_crashed_member_is_suspected_then_dead_and_its_accusers_are_named) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_crashed_member_is_suspected_then_dead_and_its_accusers_are_named) {
   group.kill(3);
   group.run(Duration::seconds(4));
   for (const std::size_t i : {0, 1, 2, 4}) {
@@ -54,8 +55,7 @@ TEST(Membership, a_crashed_member_is_suspected_then_dead_and_its_accusers_are_na
   }
 }
 
-TEST(Membership, a_member_that_one_cannot_reach_is_saved_by_proxies) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_member_that_one_cannot_reach_is_saved_by_proxies) {
   group.cut(0, 3);
   group.cut(3, 0);
   group.run(Duration::seconds(20));
@@ -63,8 +63,7 @@ TEST(Membership, a_member_that_one_cannot_reach_is_saved_by_proxies) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(group.told(i, MemberChange::kSuspected, "m3"), 0) << i;
 }
 
-TEST(Membership, a_false_accusation_is_refuted_with_a_higher_incarnation) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_false_accusation_is_refuted_with_a_higher_incarnation) {
   std::string lie;
   PacketWriter writer(lie);
   write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
@@ -81,8 +80,7 @@ TEST(Membership, a_false_accusation_is_refuted_with_a_higher_incarnation) {
   EXPECT_EQ(group.state(0, "m3"), MemberState::kAlive) << "the accusation is outdated";
 }
 
-TEST(Membership, a_suspicion_waits_while_nobody_is_heard) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_suspicion_waits_while_nobody_is_heard) {
   std::string lie;
   PacketWriter writer(lie);
   write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
@@ -99,8 +97,7 @@ TEST(Membership, a_suspicion_waits_while_nobody_is_heard) {
   EXPECT_EQ(group.told(0, MemberChange::kDied, "m3"), 0);
 }
 
-TEST(Membership, a_member_that_restarts_without_memory_is_not_stuck_dead) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_member_that_restarts_without_memory_is_not_stuck_dead) {
   group.kill(3);
   group.run(Duration::seconds(5));
   ASSERT_EQ(group.state(0, "m3"), MemberState::kDead);
@@ -110,8 +107,7 @@ TEST(Membership, a_member_that_restarts_without_memory_is_not_stuck_dead) {
   EXPECT_GE(group[3].incarnation(), 1U);
 }
 
-TEST(Membership, a_restart_faster_than_any_suspicion_is_told_as_a_restart) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_restart_faster_than_any_suspicion_is_told_as_a_restart) {
   group.kill(3);
   group.start(3, {0}, 2);
   group.run(Duration::seconds(2));
@@ -121,8 +117,7 @@ TEST(Membership, a_restart_faster_than_any_suspicion_is_told_as_a_restart) {
   }
 }
 
-TEST(Membership, who_leaves_is_told_as_left_and_never_suspected) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, who_leaves_is_told_as_left_and_never_suspected) {
   group.step(3, Leave{});
   group.run(Duration::seconds(6));
   EXPECT_EQ(group.all<LeftGroup>(3).size(), 1U);
@@ -133,8 +128,7 @@ TEST(Membership, who_leaves_is_told_as_left_and_never_suspected) {
   }
 }
 
-TEST(Membership, a_proven_death_is_believed_at_once_and_by_all) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_proven_death_is_believed_at_once_and_by_all) {
   group.kill(3);
   group.step(0, ProofOfDeath{"m3", SmallGroup::where(3)});
   EXPECT_EQ(group.state(0, "m3"), MemberState::kDead);
@@ -142,14 +136,12 @@ TEST(Membership, a_proven_death_is_believed_at_once_and_by_all) {
   for (const std::size_t i : {1, 2, 4}) EXPECT_EQ(group.state(i, "m3"), MemberState::kDead) << i;
 }
 
-TEST(Membership, a_proof_about_another_address_is_no_proof) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_proof_about_another_address_is_no_proof) {
   group.step(0, ProofOfDeath{"m3", SmallGroup::where(9)});
   EXPECT_EQ(group.state(0, "m3"), MemberState::kAlive);
 }
 
-TEST(Membership, silent_failures_of_most_members_are_held_and_proven_ones_are_not) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, silent_failures_of_most_members_are_held_and_proven_ones_are_not) {
   for (const std::size_t i : {1, 2, 3}) group.kill(i);
   group.run(Duration::seconds(10));
   EXPECT_NE(group.state(0, "m1"), MemberState::kDead);
@@ -170,8 +162,7 @@ TEST(Membership, one_of_two_that_dies_is_found_dead) {
   EXPECT_EQ(group.state(0, "m1"), MemberState::kDead);
 }
 
-TEST(Membership, a_node_that_hears_nobody_accuses_nobody) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_node_that_hears_nobody_accuses_nobody) {
   for (std::size_t i = 1; i < 5; ++i) group.cut(i, 0);
   group.run(Duration::seconds(15));
   std::ptrdiff_t suspected = 0;
@@ -181,8 +172,7 @@ TEST(Membership, a_node_that_hears_nobody_accuses_nobody) {
   EXPECT_EQ(group[0].degradation(), Degradation::kCritical);
 }
 
-TEST(Membership, a_process_that_was_stopped_reads_before_it_judges) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, a_process_that_was_stopped_reads_before_it_judges) {
   // Stopped for ten seconds with a question on its way: its timers are all late when it goes on.
   const auto before = group.sent_of(0, PacketKind::kPing);
   while (group.sent_of(0, PacketKind::kPing) == before) group.run(Duration::millis(1));
@@ -200,8 +190,7 @@ TEST(Membership, a_process_that_was_stopped_reads_before_it_judges) {
   EXPECT_EQ(group[0].health_score(), 2);
 }
 
-TEST(Membership, state_that_the_asker_has_is_not_sent_again) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, state_that_the_asker_has_is_not_sent_again) {
   group.step(2, SetState{"cores: 8"});
   for (const uint64_t known : {0, 1}) {
     std::string question;
@@ -218,8 +207,7 @@ TEST(Membership, state_that_the_asker_has_is_not_sent_again) {
   }
 }
 
-TEST(Membership, state_rides_on_acks_and_arrives_once_in_each_version) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, state_rides_on_acks_and_arrives_once_in_each_version) {
   group.step(2, SetState{"cores: 8"});
   group.run(Duration::seconds(8));
   const auto arrived = group.all<StateArrived>(0);
@@ -248,8 +236,7 @@ TEST(Membership, the_state_of_a_member_that_has_started_again_arrives_whatever_i
   }
 }
 
-TEST(Membership, changed_meta_reaches_all) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, changed_meta_reaches_all) {
   group.step(2, SetMeta{"dc=north"});
   group.run(Duration::seconds(2));
   for (const std::size_t i : {0, 1, 3, 4}) {
@@ -328,8 +315,7 @@ TEST(Membership, who_founded_a_group_in_error_joins_the_one_that_its_seeds_are_i
   for (std::size_t i = 0; i < 6; ++i) EXPECT_EQ(group[i].table().present(), 6U) << i;
 }
 
-TEST(Membership, what_gossip_lost_a_comparison_of_views_brings) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, what_gossip_lost_a_comparison_of_views_brings) {
   // m0 hears of m9 from nobody: its record is put into the others' views only.
   std::string news;
   PacketWriter writer(news);
@@ -354,8 +340,7 @@ TEST(Membership, the_view_is_bounded) {
   EXPECT_LE(group[0].table().size(), 4U);
 }
 
-TEST(Membership, garbage_changes_nothing_and_is_counted) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, garbage_changes_nothing_and_is_counted) {
   const uint32_t digest = group[0].table().digest();
   for (const char* bytes : {"", "x", "\x01\x09garbage", "\x01\x01too short"}) {
     group.step(0, DatagramArrived{SmallGroup::where(1), bytes});
@@ -365,8 +350,7 @@ TEST(Membership, garbage_changes_nothing_and_is_counted) {
   EXPECT_EQ(group[0].malformed(), 8U);
 }
 
-TEST(Membership, lag_of_the_loop_lowers_the_trust_in_oneself_and_recovery_restores_it) {
-  SmallGroup group = five();
+TEST_F(MembershipOfFive, lag_of_the_loop_lowers_the_trust_in_oneself_and_recovery_restores_it) {
   group.step(0, LoopLag{2.5});
   EXPECT_EQ(group[0].health_score(), 2);
   EXPECT_EQ(group[0].degradation(), Degradation::kSevere);

@@ -33,8 +33,11 @@ std::vector<uint64_t> requests(const LiveWindows& windows) {
 
 using Requests = std::vector<uint64_t>;
 
-TEST(LiveWindows, a_window_is_shown_when_it_and_the_tolerance_are_over) {
-  LiveWindows windows(kOrigin);
+struct LiveWindowsTest : testing::Test {
+  LiveWindows windows{kOrigin};
+};
+
+TEST_F(LiveWindowsTest, a_window_is_shown_when_it_and_the_tolerance_are_over) {
   EXPECT_EQ(windows.next_close(), Instant::never());
   const auto one = windows.open(at(0), true);
   const auto two = windows.open(at(0), true);
@@ -49,8 +52,7 @@ TEST(LiveWindows, a_window_is_shown_when_it_and_the_tolerance_are_over) {
   EXPECT_EQ(windows.next_close(), at(250));
 }
 
-TEST(LiveWindows, they_are_contiguous_also_where_nothing_was_told) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, they_are_contiguous_also_where_nothing_was_told) {
   const auto source = windows.open(at(250), true);
   windows.take(at(250), source, at(250), 1, did(10, 4));
   windows.take(at(620), source, at(620), 2, did(15, 6));
@@ -63,8 +65,7 @@ TEST(LiveWindows, they_are_contiguous_also_where_nothing_was_told) {
   EXPECT_EQ(shown[4].counts.vus, 6);
 }
 
-TEST(LiveWindows, a_late_part_amends_its_window_and_the_one_that_had_its_share) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, a_late_part_amends_its_window_and_the_one_that_had_its_share) {
   const auto source = windows.open(at(0), true);
   windows.take(at(50), source, at(50), 1, did(10, 1));
   windows.take(at(350), source, at(350), 3, did(100, 5));
@@ -82,8 +83,7 @@ TEST(LiveWindows, a_late_part_amends_its_window_and_the_one_that_had_its_share) 
   EXPECT_TRUE(all(windows, windows.change()).empty()) << "each is shown once";
 }
 
-TEST(LiveWindows, users_in_a_window_that_is_not_over_are_not_those_of_one_that_is) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, users_in_a_window_that_is_not_over_are_not_those_of_one_that_is) {
   const auto source = windows.open(at(0), true);
   windows.take(at(50), source, at(50), 1, did(10, 1));
   windows.take(at(210), source, at(210), 2, did(20, 5));
@@ -92,8 +92,7 @@ TEST(LiveWindows, users_in_a_window_that_is_not_over_are_not_those_of_one_that_i
 }
 
 // The other machine's clock was set, or is known better now.
-TEST(LiveWindows, what_is_told_after_something_was_not_collected_before_it) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, what_is_told_after_something_was_not_collected_before_it) {
   const auto source = windows.open(at(0), true);
   windows.take(at(350), source, at(350), 3, did(10));
   windows.take(at(380), source, at(150), 4, did(30));
@@ -103,8 +102,7 @@ TEST(LiveWindows, what_is_told_after_something_was_not_collected_before_it) {
   EXPECT_EQ(requests(windows), (Requests{0, 0, 0, 30, 20}));
 }
 
-TEST(LiveWindows, what_changes_nothing_is_no_amendment) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, what_changes_nothing_is_no_amendment) {
   const auto source = windows.open(at(0), true);
   windows.take(at(50), source, at(50), 2, did(10));
   windows.take(at(350), source, at(350), 4, did(100));
@@ -119,8 +117,7 @@ TEST(LiveWindows, what_changes_nothing_is_no_amendment) {
   EXPECT_EQ(windows.total(), did(100));
 }
 
-TEST(LiveWindows, what_is_too_old_is_dropped_and_made_up_for_by_what_comes_next) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, what_is_too_old_is_dropped_and_made_up_for_by_what_comes_next) {
   const auto source = windows.open(at(0), true);
   windows.take(at(50), source, at(50), 1, did(10));
   EXPECT_FALSE(windows.take(at(5'151), source, at(150), 2, did(20)));
@@ -135,8 +132,7 @@ TEST(LiveWindows, what_is_too_old_is_dropped_and_made_up_for_by_what_comes_next)
   EXPECT_EQ(requests(windows), expected);
 }
 
-TEST(LiveWindows, of_a_source_that_began_earlier_only_what_is_new_counts) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, of_a_source_that_began_earlier_only_what_is_new_counts) {
   const auto source = windows.open(at(0), false);
   windows.take(at(50), source, at(50), 100, did(1'000, 7));
   windows.take(at(160), source, at(160), 101, did(1'010, 8));
@@ -147,8 +143,7 @@ TEST(LiveWindows, of_a_source_that_began_earlier_only_what_is_new_counts) {
   EXPECT_EQ(windows.total(), did(1'010, 8));
 }
 
-TEST(LiveWindows, a_source_that_was_silent_for_long_and_then_is_late_is_amended_right) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, a_source_that_was_silent_for_long_and_then_is_late_is_amended_right) {
   const auto source = windows.open(at(0), true);
   windows.take(at(1'050), source, at(1'050), 1, did(100));
   windows.take(at(7'450), source, at(7'450), 3, did(300));  // in the place of the first one in its ring
@@ -162,8 +157,7 @@ TEST(LiveWindows, a_source_that_was_silent_for_long_and_then_is_late_is_amended_
   EXPECT_EQ(by_number[74], 80u);
 }
 
-TEST(LiveWindows, a_source_that_ended_has_no_users_and_tells_nothing_more) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, a_source_that_ended_has_no_users_and_tells_nothing_more) {
   const auto one = windows.open(at(0), true);
   const auto two = windows.open(at(0), true);
   windows.take(at(50), one, at(50), 1, did(10, 3));
@@ -179,8 +173,7 @@ TEST(LiveWindows, a_source_that_ended_has_no_users_and_tells_nothing_more) {
   EXPECT_EQ(windows.total(), did(30, 4));
 }
 
-TEST(LiveWindows, memory_of_a_source_is_used_again_when_its_windows_are_forgotten) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, memory_of_a_source_is_used_again_when_its_windows_are_forgotten) {
   const auto one = windows.open(at(0), true);
   windows.take(at(50), one, at(50), 1, did(10, 1));
   windows.end(at(100), one);
@@ -193,8 +186,7 @@ TEST(LiveWindows, memory_of_a_source_is_used_again_when_its_windows_are_forgotte
   EXPECT_EQ(all(windows).back().counts.vus, 2);
 }
 
-TEST(LiveWindows, after_a_long_silence_only_what_may_still_be_told_is_there) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, after_a_long_silence_only_what_may_still_be_told_is_there) {
   const auto source = windows.open(at(0), true);
   windows.take(at(50), source, at(50), 1, did(10, 3));
   const uint64_t shown = windows.change();
@@ -204,8 +196,7 @@ TEST(LiveWindows, after_a_long_silence_only_what_may_still_be_told_is_there) {
   EXPECT_EQ(all(windows).front().counts, (LiveCounts{0, 0, 0, 0, 3}));
 }
 
-TEST(LiveWindows, at_the_end_whatever_there_is_is_closed) {
-  LiveWindows windows(kOrigin);
+TEST_F(LiveWindowsTest, at_the_end_whatever_there_is_is_closed) {
   const auto source = windows.open(at(0), true);
   windows.take(at(50), source, at(50), 1, did(10, 1));
   windows.take(at(120), source, at(120), 2, did(30, 1));

@@ -12,8 +12,11 @@ std::vector<std::string> texts(const Collection& list) {
   return given ? given->list : std::vector<std::string>();
 }
 
-TEST(Collection, has_the_last_value_of_each_user_in_the_order_of_their_numbers) {
+struct CollectionTest : testing::Test {
   Collection list;
+};
+
+TEST_F(CollectionTest, has_the_last_value_of_each_user_in_the_order_of_their_numbers) {
   EXPECT_FALSE(list.given(3)) << "of nobody there is no list";
   EXPECT_TRUE(list.add(10, Duration::seconds(1), "ten"));
   EXPECT_TRUE(list.add(2, Duration::seconds(5), "two"));
@@ -24,8 +27,7 @@ TEST(Collection, has_the_last_value_of_each_user_in_the_order_of_their_numbers) 
   EXPECT_EQ(list.given(3)->text, "");
 }
 
-TEST(Collection, of_one_user_and_moment_the_value_of_the_later_share_stays) {
-  Collection list;
+TEST_F(CollectionTest, of_one_user_and_moment_the_value_of_the_later_share_stays) {
   list.add(1, Duration::seconds(1), "of share 2", 2);
   EXPECT_FALSE(list.add(1, Duration::seconds(1), "of share 1", 1));
   EXPECT_FALSE(list.add(1, Duration::seconds(1), "of share 2", 2)) << "told twice";
@@ -33,8 +35,7 @@ TEST(Collection, of_one_user_and_moment_the_value_of_the_later_share_stays) {
   EXPECT_EQ(texts(list), std::vector<std::string>{"of share 3"});
 }
 
-TEST(Collection, has_the_lowest_users_when_there_are_too_many) {
-  Collection list;
+TEST_F(CollectionTest, has_the_lowest_users_when_there_are_too_many) {
   for (uint32_t vu = kMostListValues + 5; vu > 0; --vu) list.add(vu, {}, "x");
   EXPECT_EQ(list.items().size(), kMostListValues);
   EXPECT_EQ(list.cut(), kMostListValues + 1);
@@ -42,8 +43,7 @@ TEST(Collection, has_the_lowest_users_when_there_are_too_many) {
   EXPECT_TRUE(list.takes(kMostListValues));
 }
 
-TEST(Collection, has_the_lowest_users_when_they_are_too_long) {
-  Collection list;
+TEST_F(CollectionTest, has_the_lowest_users_when_they_are_too_long) {
   const std::string half(kMostListText / 4, 'a');
   for (const uint32_t vu : {5, 4, 3, 2}) list.add(vu, {}, half);
   EXPECT_FALSE(list.cut());
@@ -54,16 +54,14 @@ TEST(Collection, has_the_lowest_users_when_they_are_too_long) {
   EXPECT_EQ(texts(list).size(), 4u);
 }
 
-TEST(Collection, what_was_replaced_takes_no_room) {
-  Collection list;
+TEST_F(CollectionTest, what_was_replaced_takes_no_room) {
   const std::string half(kMostListText / 4, 'a');
   for (int64_t i = 1; i <= 20; ++i) list.add(1, Duration::seconds(i), half);
   EXPECT_FALSE(list.cut());
   EXPECT_EQ(texts(list).size(), 1u);
 }
 
-TEST(Collection, ends_before_a_value_that_is_too_long_for_any_list) {
-  Collection list;
+TEST_F(CollectionTest, ends_before_a_value_that_is_too_long_for_any_list) {
   list.add(1, {}, "a");
   list.add(2, {}, std::string(kMostContextText + 1, 'b'));
   list.add(3, {}, "c");
@@ -71,8 +69,7 @@ TEST(Collection, ends_before_a_value_that_is_too_long_for_any_list) {
   EXPECT_EQ(texts(list), std::vector<std::string>{"a"});
 }
 
-TEST(Collection, says_how_many_it_has_when_it_was_cut) {
-  Collection list;
+TEST_F(CollectionTest, says_how_many_it_has_when_it_was_cut) {
   list.add(1, {}, "a");
   list.add({0, 7, {}, {}, true, true});
   EXPECT_EQ(

@@ -9,18 +9,19 @@ namespace {
 
 Duration s(double seconds) { return Duration::from_seconds_f(seconds); }
 
-TEST(ClientLimiter, each_wait_is_half_as_long_again_and_after_three_a_call_is_given_up) {
+struct ClientLimiterTest : testing::Test {
   ClientLimiter limiter;
   ClientLimiter::Call call;
+};
+
+TEST_F(ClientLimiterTest, each_wait_is_half_as_long_again_and_after_three_a_call_is_given_up) {
   EXPECT_EQ(limiter.refused(call, at_seconds(0), "m1", Operation::kSubmit, s(2)), at_seconds(2));
   EXPECT_EQ(limiter.refused(call, at_seconds(2), "m1", Operation::kSubmit, s(2)), at_seconds(5));
   EXPECT_EQ(limiter.refused(call, at_seconds(5), "m1", Operation::kSubmit, s(2)), at_seconds(9.5));
   EXPECT_EQ(limiter.refused(call, at_seconds(9.5), "m1", Operation::kSubmit, s(2)), std::nullopt);
 }
 
-TEST(ClientLimiter, a_call_waits_for_a_minute_in_all) {
-  ClientLimiter limiter;
-  ClientLimiter::Call call;
+TEST_F(ClientLimiterTest, a_call_waits_for_a_minute_in_all) {
   EXPECT_EQ(limiter.refused(call, at_seconds(0), "m1", Operation::kSubmit, s(61)), std::nullopt);
   ClientLimiter::Call other;
   EXPECT_EQ(limiter.refused(other, at_seconds(0), "m1", Operation::kSubmit, s(25)), at_seconds(25));
@@ -30,17 +31,14 @@ TEST(ClientLimiter, a_call_waits_for_a_minute_in_all) {
   EXPECT_FALSE(limiter.waits(third, s(0.1)));
 }
 
-TEST(ClientLimiter, what_was_refused_holds_back_other_calls_of_that_operation_to_that_peer) {
-  ClientLimiter limiter;
-  ClientLimiter::Call call;
+TEST_F(ClientLimiterTest, what_was_refused_holds_back_other_calls_of_that_operation_to_that_peer) {
   limiter.refused(call, at_seconds(0), "m1", Operation::kSubmit, s(3));
   EXPECT_EQ(limiter.ready("m1", Operation::kSubmit), at_seconds(3));
   EXPECT_LE(limiter.ready("m1", Operation::kStatus), at_seconds(0));
   EXPECT_LE(limiter.ready("m2", Operation::kSubmit), at_seconds(0));
 }
 
-TEST(ClientLimiter, an_earlier_end_does_not_shorten_what_was_said_before) {
-  ClientLimiter limiter;
+TEST_F(ClientLimiterTest, an_earlier_end_does_not_shorten_what_was_said_before) {
   ClientLimiter::Call one;
   ClientLimiter::Call two;
   limiter.refused(one, at_seconds(0), "m1", Operation::kSubmit, s(9));
@@ -48,8 +46,7 @@ TEST(ClientLimiter, an_earlier_end_does_not_shorten_what_was_said_before) {
   EXPECT_EQ(limiter.ready("m1", Operation::kSubmit), at_seconds(9));
 }
 
-TEST(ClientLimiter, what_it_remembers_is_bounded) {
-  ClientLimiter limiter;
+TEST_F(ClientLimiterTest, what_it_remembers_is_bounded) {
   for (int i = 0; i < 5'000; ++i) {
     ClientLimiter::Call call;
     limiter.refused(call, at_seconds(i), "m" + std::to_string(i), Operation::kSubmit, s(1));

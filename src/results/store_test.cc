@@ -48,8 +48,11 @@ class Sum final : public Store::Visitor {
   metrics::Histogram times;
 };
 
-TEST(Store, a_run_that_ended_is_listed_and_read_as_it_was) {
+struct StoreTest : testing::Test {
   const Folder folder;
+};
+
+TEST_F(StoreTest, a_run_that_ended_is_listed_and_read_as_it_was) {
   Store store = open(folder / "deep/results.db");
   expect_ok(store.begin("aa11", sample_plan(), WallTime{1'000}, 2));
   add_seconds(store, "aa11", 3);
@@ -67,8 +70,7 @@ TEST(Store, a_run_that_ended_is_listed_and_read_as_it_was) {
   EXPECT_EQ(store.document(runs->front()).value(), "{}");
 }
 
-TEST(Store, an_hour_and_more_is_kept_in_bounded_stretches_without_losing_a_request) {
-  const Folder folder;
+TEST_F(StoreTest, an_hour_and_more_is_kept_in_bounded_stretches_without_losing_a_request) {
   Store store = open(folder / "results.db");
   expect_ok(store.begin("aa11", sample_plan(), WallTime{1}, 1));
   constexpr uint64_t kSeconds = 4'000;
@@ -95,8 +97,7 @@ void die_while_running(const std::string& path) {
   ::waitpid(child, &status, 0);
 }
 
-TEST(Store, a_run_whose_process_died_is_aborted_and_has_a_result_of_all_that_was_written) {
-  const Folder folder;
+TEST_F(StoreTest, a_run_whose_process_died_is_aborted_and_has_a_result_of_all_that_was_written) {
   die_while_running(folder / "results.db");
   Store store = open(folder / "results.db");
   const auto run = store.find("dead");
@@ -116,8 +117,7 @@ TEST(Store, a_run_whose_process_died_is_aborted_and_has_a_result_of_all_that_was
   EXPECT_EQ(result->checks[0].passes, 40U);
 }
 
-TEST(Store, the_oldest_runs_go_when_there_are_too_many_or_they_are_too_large) {
-  const Folder folder;
+TEST_F(StoreTest, the_oldest_runs_go_when_there_are_too_many_or_they_are_too_large) {
   Store store = open(folder / "results.db");
   for (const char* id : {"a", "b", "c", "d"}) {
     expect_ok(store.begin(id, sample_plan(), WallTime{id[0]}, 1));
@@ -134,8 +134,7 @@ TEST(Store, the_oldest_runs_go_when_there_are_too_many_or_they_are_too_large) {
   EXPECT_EQ(store.list()->size(), 1U);
 }
 
-TEST(Store, a_run_is_copied_whole_and_only_once) {
-  const Folder folder;
+TEST_F(StoreTest, a_run_is_copied_whole_and_only_once) {
   Store store = open(folder / "results.db");
   expect_ok(store.begin("aa11", sample_plan(), WallTime{1}, 1));
   add_seconds(store, "aa11", 5);
@@ -153,8 +152,7 @@ TEST(Store, a_run_is_copied_whole_and_only_once) {
   EXPECT_TRUE(store.list()->empty());
 }
 
-TEST(Store, what_is_no_store_is_refused_and_left_as_it_is) {
-  const Folder folder;
+TEST_F(StoreTest, what_is_no_store_is_refused_and_left_as_it_is) {
   const std::string path = folder / "results.db";
   EXPECT_EQ(Store::open(path, Use::kRead).error().code, Errc::kNotFound);
   std::ofstream(path) << "this is text, and long enough to be no database at all, whatever one looks at\n";
@@ -165,8 +163,7 @@ TEST(Store, what_is_no_store_is_refused_and_left_as_it_is) {
   EXPECT_TRUE(line.starts_with("this is text"));
 }
 
-TEST(Store, one_of_a_newer_version_is_refused_and_so_is_a_window_that_is_damaged) {
-  const Folder folder;
+TEST_F(StoreTest, one_of_a_newer_version_is_refused_and_so_is_a_window_that_is_damaged) {
   const std::string path = folder / "results.db";
   {
     Store store = open(path);
@@ -186,8 +183,7 @@ TEST(Store, one_of_a_newer_version_is_refused_and_so_is_a_window_that_is_damaged
   EXPECT_EQ(Store::open(path, Use::kRead).error().code, Errc::kUnsupported);
 }
 
-TEST(Store, is_for_its_owner_only) {
-  const Folder folder;
+TEST_F(StoreTest, is_for_its_owner_only) {
   open(folder / "deep/results.db");
   struct stat of {};
   ASSERT_EQ(::stat((folder / "deep/results.db").c_str(), &of), 0);

@@ -16,9 +16,12 @@ task<int> on_pool(BlockingPool& pool, Call call) {
   co_return result;
 }
 
-TEST(BlockingPool, runs_an_operation_on_another_thread_and_gives_its_result) {
-  const auto runtime = test_runtime();
-  BlockingPool pool(*runtime);
+struct BlockingPoolTest : testing::Test {
+  std::unique_ptr<EpollRuntime> runtime = test_runtime();
+  BlockingPool pool{*runtime};
+};
+
+TEST_F(BlockingPoolTest, runs_an_operation_on_another_thread_and_gives_its_result) {
   const auto here = std::this_thread::get_id();
   std::thread::id there;
   EXPECT_EQ(runtime->run(on_pool(pool,
@@ -30,9 +33,7 @@ TEST(BlockingPool, runs_an_operation_on_another_thread_and_gives_its_result) {
   EXPECT_NE(there, here);
 }
 
-TEST(BlockingPool, the_loop_goes_on_while_an_operation_blocks) {
-  const auto runtime = test_runtime();
-  BlockingPool pool(*runtime);
+TEST_F(BlockingPoolTest, the_loop_goes_on_while_an_operation_blocks) {
   std::promise<void> go_on;
   auto blocked = on_pool(pool, [&] {
     go_on.get_future().wait();
@@ -48,9 +49,7 @@ TEST(BlockingPool, the_loop_goes_on_while_an_operation_blocks) {
   EXPECT_EQ(runtime->run(std::move(blocked)), 1);
 }
 
-TEST(BlockingPool, operations_run_one_after_the_other_in_order) {
-  const auto runtime = test_runtime();
-  BlockingPool pool(*runtime);
+TEST_F(BlockingPoolTest, operations_run_one_after_the_other_in_order) {
   std::vector<int> order;  // written by one thread, read after the last operation
   std::vector<task<int>> all;
   all.reserve(100);
@@ -77,9 +76,7 @@ TEST(BlockingPool, results_arrive_though_the_mailbox_was_full) {
   EXPECT_EQ(runtime->run(std::move(first)), 1);
 }
 
-TEST(BlockingPool, the_result_of_a_destroyed_coroutine_is_thrown_away) {
-  const auto runtime = test_runtime();
-  BlockingPool pool(*runtime);
+TEST_F(BlockingPoolTest, the_result_of_a_destroyed_coroutine_is_thrown_away) {
   const auto alive = std::make_shared<int>(0);
   std::promise<void> go_on;
   {

@@ -17,8 +17,11 @@ task<int> until(Runtime& runtime, const int& counter, int wanted) {
   co_return counter;
 }
 
-TEST(EventLoop, posts_of_many_threads_all_run_on_its_own) {
-  const auto runtime = test_runtime();
+struct EventLoopTest : testing::Test {
+  std::unique_ptr<EpollRuntime> runtime = test_runtime();
+};
+
+TEST_F(EventLoopTest, posts_of_many_threads_all_run_on_its_own) {
   constexpr int kThreads = 4;
   constexpr int kPosts = 5000;
   int counter = 0;
@@ -46,8 +49,7 @@ TEST(EventLoop, a_full_mailbox_says_so_and_empties) {
   EXPECT_TRUE(runtime->post(&event_loop_count, &counter));
 }
 
-TEST(EventLoop, a_post_wakes_a_loop_that_has_nothing_to_do) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, a_post_wakes_a_loop_that_has_nothing_to_do) {
   Cancellation cancel;
   const auto wait = [](Runtime& of, Cancellation* by) -> task<bool> {
     const bool slept = co_await of.sleep_until(Instant::never(), by);
@@ -68,8 +70,7 @@ task<int> join(Scope& scope) {
   co_return 0;
 }
 
-TEST(EventLoop, sleepers_wake_in_the_order_of_their_times) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, sleepers_wake_in_the_order_of_their_times) {
   std::vector<int> order;
   Scope scope;
   scope.spawn(note_after(*runtime, Duration::millis(6), order, 3));
@@ -80,8 +81,7 @@ TEST(EventLoop, sleepers_wake_in_the_order_of_their_times) {
   EXPECT_THAT(order, ElementsAre(0, 1, 2, 3));
 }
 
-TEST(EventLoop, a_sleeper_wakes_at_its_time_and_not_before) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, a_sleeper_wakes_at_its_time_and_not_before) {
   const Instant deadline = runtime->read_clock() + Duration::millis(3);
   const auto wait = [](Runtime& of, Instant at) -> task<bool> {
     const bool slept = co_await of.sleep_until(at);
@@ -91,8 +91,7 @@ TEST(EventLoop, a_sleeper_wakes_at_its_time_and_not_before) {
   EXPECT_GE(runtime->read_clock(), deadline);
 }
 
-TEST(EventLoop, a_cancelled_sleep_ends_early) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, a_cancelled_sleep_ends_early) {
   Cancellation cancel;
   const auto wait = [](Runtime& of, Cancellation* by) -> task<bool> {
     const bool slept = co_await of.sleep(Duration::hours(1), by);
@@ -104,8 +103,7 @@ TEST(EventLoop, a_cancelled_sleep_ends_early) {
   EXPECT_FALSE(runtime->run(wait(*runtime, &cancel)));
 }
 
-TEST(EventLoop, yielding_lets_the_others_run) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, yielding_lets_the_others_run) {
   std::vector<int> order;
   const auto two_steps = [](Runtime& of, std::vector<int>& to, int number) -> task<void> {
     to.push_back(number);
@@ -119,8 +117,7 @@ TEST(EventLoop, yielding_lets_the_others_run) {
   EXPECT_THAT(order, ElementsAre(1, 2, 11, 12));
 }
 
-TEST(EventLoop, coroutines_that_never_rest_do_not_starve_network_and_timers) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, coroutines_that_never_rest_do_not_starve_network_and_timers) {
   bool stop = false;
   const auto spin = [](Runtime& of, const bool& until_true) -> task<void> {
     while (!until_true) co_await of.yield();
@@ -139,8 +136,7 @@ TEST(EventLoop, coroutines_that_never_rest_do_not_starve_network_and_timers) {
   EXPECT_TRUE(stop);
 }
 
-TEST(EventLoop, turns_are_observed) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, turns_are_observed) {
   std::vector<Duration> turns;
   runtime->observe_turns([](void* to, Duration busy) { static_cast<std::vector<Duration>*>(to)->push_back(busy); },
                          &turns);
@@ -152,8 +148,7 @@ TEST(EventLoop, turns_are_observed) {
   for (const Duration busy : turns) EXPECT_GE(busy, Duration::zero());
 }
 
-TEST(EventLoop, clocks_go_forward) {
-  const auto runtime = test_runtime();
+TEST_F(EventLoopTest, clocks_go_forward) {
   const Instant before = runtime->now();
   EXPECT_GE(runtime->read_clock(), before);
   EXPECT_GE(runtime->now(), before);

@@ -29,15 +29,19 @@ task<void> join(Scope& scope, bool& joined) {
   joined = true;
 }
 
-TEST(Scope, joining_an_empty_scope_does_not_wait) {
+struct ScopeTest : testing::Test {
   Scope scope;
+  Event event;
+  int ended = 0;
   bool joined = false;
+};
+
+TEST_F(ScopeTest, joining_an_empty_scope_does_not_wait) {
   const task<void> joining = join(scope, joined);
   EXPECT_TRUE(joined);
 }
 
-TEST(Scope, a_child_that_never_waits_has_ended_when_spawn_returns) {
-  Scope scope;
+TEST_F(ScopeTest, a_child_that_never_waits_has_ended_when_spawn_returns) {
   scope.spawn(nothing());
   EXPECT_EQ(scope.running(), 0u);
 }
@@ -50,10 +54,7 @@ struct Held {
 
 task<void> hold(std::unique_ptr<Held> /*held*/, Event* until) { co_await until->wait(); }
 
-TEST(Scope, what_a_child_holds_ends_with_it) {
-  Scope scope;
-  Event event;
-  int ended = 0;
+TEST_F(ScopeTest, what_a_child_holds_ends_with_it) {
   scope.spawn(hold(std::make_unique<Held>(ended), &event));
   event.set();
   EXPECT_EQ(ended, 0);
@@ -61,12 +62,9 @@ TEST(Scope, what_a_child_holds_ends_with_it) {
   EXPECT_EQ(ended, 1);
 }
 
-TEST(Scope, join_waits_for_the_last_child) {
-  Scope scope;
+TEST_F(ScopeTest, join_waits_for_the_last_child) {
   Event one;
   Event other;
-  int ended = 0;
-  bool joined = false;
   scope.spawn(wait_for(one, ended));
   scope.spawn(wait_for(other, ended));
   const task<void> joining = join(scope, joined);
@@ -80,10 +78,7 @@ TEST(Scope, join_waits_for_the_last_child) {
   EXPECT_EQ(ended, 2);
 }
 
-TEST(Scope, cancel_reaches_every_child_that_listens) {
-  Scope scope;
-  int ended = 0;
-  bool joined = false;
+TEST_F(ScopeTest, cancel_reaches_every_child_that_listens) {
   for (int i = 0; i < 3; ++i) scope.spawn(wait_for_cancellation(scope.cancellation(), ended));
   const task<void> joining = join(scope, joined);
   scope.cancel();
@@ -106,12 +101,8 @@ task<void> spawn_more(Scope& scope, Event& event, int& ended) {
   ++ended;
 }
 
-TEST(Scope, join_also_waits_for_what_children_spawn) {
-  Scope scope;
-  Event event;
+TEST_F(ScopeTest, join_also_waits_for_what_children_spawn) {
   Event late;
-  int ended = 0;
-  bool joined = false;
   scope.spawn(spawn_more(scope, event, ended));
   scope.spawn(wait_for(late, ended));
   const task<void> joining = join(scope, joined);
@@ -124,12 +115,9 @@ TEST(Scope, join_also_waits_for_what_children_spawn) {
   EXPECT_TRUE(joined);
 }
 
-TEST(Scope, may_be_used_again_after_a_join) {
-  Scope scope;
+TEST_F(ScopeTest, may_be_used_again_after_a_join) {
   for (int round = 0; round < 3; ++round) {
     Event event;
-    int ended = 0;
-    bool joined = false;
     scope.spawn(wait_for(event, ended));
     const task<void> joining = join(scope, joined);
     event.set();
@@ -152,11 +140,7 @@ TEST(Scope, its_end_destroys_children_that_still_run) {
   EXPECT_EQ(ended, 0);
 }
 
-TEST(Scope, a_joiner_that_is_destroyed_is_forgotten) {
-  Scope scope;
-  Event event;
-  int ended = 0;
-  bool joined = false;
+TEST_F(ScopeTest, a_joiner_that_is_destroyed_is_forgotten) {
   scope.spawn(wait_for(event, ended));
   { const task<void> joining = join(scope, joined); }
   event.set();

@@ -32,9 +32,12 @@ task<int> one_more(task<int> of) {
   co_return value + 1;
 }
 
-TEST(Task, runs_at_once_to_its_first_wait) {
+struct TaskTest : testing::Test {
   Event event;
   int progress = 0;
+};
+
+TEST_F(TaskTest, runs_at_once_to_its_first_wait) {
   task<int> running = answer_after(event, progress);
   EXPECT_EQ(progress, 1);
   EXPECT_FALSE(running.done());
@@ -52,9 +55,7 @@ TEST(Task, awaiting_a_finished_task_does_not_wait) {
   EXPECT_EQ(done.take(), 43);
 }
 
-TEST(Task, goes_on_from_the_run_queue_and_never_inside_the_one_who_wakes_it) {
-  Event event;
-  int progress = 0;
+TEST_F(TaskTest, goes_on_from_the_run_queue_and_never_inside_the_one_who_wakes_it) {
   task<int> running = answer_after(event, progress);
   event.set();
   EXPECT_EQ(progress, 1);
@@ -63,9 +64,7 @@ TEST(Task, goes_on_from_the_run_queue_and_never_inside_the_one_who_wakes_it) {
   EXPECT_EQ(running.take(), 42);
 }
 
-TEST(Task, hands_its_result_up_through_those_who_await_it) {
-  Event event;
-  int progress = 0;
+TEST_F(TaskTest, hands_its_result_up_through_those_who_await_it) {
   task<int> top = one_more(one_more(answer_after(event, progress)));
   event.set();
   RunQueue::local().drain(kAll);
@@ -90,8 +89,7 @@ task<void> hold_below(Event& event, int& alive) {
   co_await hold(event, alive);
 }
 
-TEST(Task, destroying_an_unfinished_task_destroys_what_it_holds_and_its_wait) {
-  Event event;
+TEST_F(TaskTest, destroying_an_unfinished_task_destroys_what_it_holds_and_its_wait) {
   int alive = 0;
   {
     task<void> running = hold_below(event, alive);
@@ -102,8 +100,7 @@ TEST(Task, destroying_an_unfinished_task_destroys_what_it_holds_and_its_wait) {
   EXPECT_TRUE(RunQueue::local().empty());
 }
 
-TEST(Task, destroying_a_task_that_is_ready_takes_it_off_the_run_queue) {
-  Event event;
+TEST_F(TaskTest, destroying_a_task_that_is_ready_takes_it_off_the_run_queue) {
   int alive = 0;
   {
     task<void> running = hold(event, alive);
@@ -114,9 +111,7 @@ TEST(Task, destroying_a_task_that_is_ready_takes_it_off_the_run_queue) {
   EXPECT_EQ(alive, 0);
 }
 
-TEST(Task, destroying_the_one_who_awaits_a_finished_task_takes_it_off_the_run_queue) {
-  Event event;
-  int progress = 0;
+TEST_F(TaskTest, destroying_the_one_who_awaits_a_finished_task_takes_it_off_the_run_queue) {
   {
     task<int> top = one_more(answer_after(event, progress));
     event.set();
@@ -131,9 +126,7 @@ task<int> one_more_than(task<int>& of) {
   co_return value + 1;
 }
 
-TEST(Task, outlives_one_who_awaited_it_and_was_destroyed) {
-  Event event;
-  int progress = 0;
+TEST_F(TaskTest, outlives_one_who_awaited_it_and_was_destroyed) {
   task<int> below = answer_after(event, progress);
   { const task<int> waiting = one_more_than(below); }
   event.set();

@@ -47,9 +47,12 @@ TEST(TimerWheel, a_deadline_in_the_past_fires_in_the_next_call) {
   EXPECT_EQ(wheel.advance(timer_wheel_at(50'000'000)), 2u);
 }
 
-TEST(TimerWheel, fires_in_the_order_of_deadlines_over_all_levels) {
+struct TimerWheelTest : testing::Test {
   TimerWheel wheel;
   std::vector<int> fired;
+};
+
+TEST_F(TimerWheelTest, fires_in_the_order_of_deadlines_over_all_levels) {
   std::list<Recorder> timers;
   for (const int number : {7, 2, 9, 0, 4, 1, 8, 3, 6, 5}) {
     wheel.arm(timers.emplace_back(number, fired).timer, timer_wheel_at(kTick << (4 * number)));
@@ -58,9 +61,7 @@ TEST(TimerWheel, fires_in_the_order_of_deadlines_over_all_levels) {
   EXPECT_EQ(fired, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9}));
 }
 
-TEST(TimerWheel, a_timer_armed_again_moves) {
-  TimerWheel wheel;
-  std::vector<int> fired;
+TEST_F(TimerWheelTest, a_timer_armed_again_moves) {
   Recorder timer(1, fired);
   wheel.arm(timer.timer, timer_wheel_at(5 * kTick));
   wheel.arm(timer.timer, timer_wheel_at(5000 * kTick));
@@ -69,8 +70,7 @@ TEST(TimerWheel, a_timer_armed_again_moves) {
   EXPECT_EQ(wheel.advance(timer_wheel_at(5000 * kTick)), 1u);
 }
 
-TEST(TimerWheel, a_timer_armed_while_timers_fire_waits_for_the_next_call) {
-  TimerWheel wheel;
+TEST_F(TimerWheelTest, a_timer_armed_while_timers_fire_waits_for_the_next_call) {
   struct Again {
     TimerWheel& wheel;
     int count = 0;
@@ -88,9 +88,7 @@ TEST(TimerWheel, a_timer_armed_while_timers_fire_waits_for_the_next_call) {
   }
 }
 
-TEST(TimerWheel, what_fires_may_disarm_others_that_are_due) {
-  TimerWheel wheel;
-  std::vector<int> fired;
+TEST_F(TimerWheelTest, what_fires_may_disarm_others_that_are_due) {
   Recorder second(2, fired);
   Recorder third(3, fired);
   struct Canceller {
@@ -109,8 +107,7 @@ TEST(TimerWheel, what_fires_may_disarm_others_that_are_due) {
   EXPECT_EQ(wheel.size(), 0u);
 }
 
-TEST(TimerWheel, a_timer_may_destroy_itself_and_others_when_it_fires) {
-  TimerWheel wheel;
+TEST_F(TimerWheelTest, a_timer_may_destroy_itself_and_others_when_it_fires) {
   struct Owner {
     std::optional<Timer> self;
     std::optional<Timer> other;
@@ -133,9 +130,7 @@ TEST(TimerWheel, without_timers_there_is_no_next_deadline) {
   EXPECT_EQ(wheel.next_deadline(), Instant::never());
 }
 
-TEST(TimerWheel, a_timer_for_never_does_not_fire_in_a_century) {
-  TimerWheel wheel;
-  std::vector<int> fired;
+TEST_F(TimerWheelTest, a_timer_for_never_does_not_fire_in_a_century) {
   Recorder timer(1, fired);
   wheel.arm(timer.timer, Instant::never());
   EXPECT_EQ(wheel.advance(Instant() + Duration::hours(24 * 365 * 100)), 0u);

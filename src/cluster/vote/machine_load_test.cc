@@ -21,9 +21,12 @@ TEST(MachineLoad, ticks_are_those_of_the_first_line) {
   EXPECT_FALSE(ticks_of("cpu  1 2\n"));
 }
 
-TEST(MachineLoad, processor_use_is_what_grew_between_two_readings) {
+struct MachineLoadTest : testing::Test {
   MachineLoad load;
   MachineTexts texts;
+};
+
+TEST_F(MachineLoadTest, processor_use_is_what_grew_between_two_readings) {
   texts.stat = stat(1000, 1000);
   load.read(machine_load_at(0), texts);
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.5) << "nothing is known yet";
@@ -32,9 +35,7 @@ TEST(MachineLoad, processor_use_is_what_grew_between_two_readings) {
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.3);
 }
 
-TEST(MachineLoad, a_group_that_may_use_less_counts_by_what_it_may_use) {
-  MachineLoad load;
-  MachineTexts texts;
+TEST_F(MachineLoadTest, a_group_that_may_use_less_counts_by_what_it_may_use) {
   texts.stat = stat(0, 1000);
   texts.groups = {{"max 100000", "usage_usec 0\n", "max", "0", ""},
                   {"200000 100000", "usage_usec 1000000\n", "max", "0", ""}};
@@ -45,9 +46,7 @@ TEST(MachineLoad, a_group_that_may_use_less_counts_by_what_it_may_use) {
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.5) << "10 s of processor in 10 s, of 2 a second";
 }
 
-TEST(MachineLoad, counters_that_began_anew_say_nothing) {
-  MachineLoad load;
-  MachineTexts texts;
+TEST_F(MachineLoadTest, counters_that_began_anew_say_nothing) {
   texts.stat = stat(1000, 1000);
   load.read(machine_load_at(0), texts);
   texts.stat = stat(1100, 1900);
@@ -57,8 +56,7 @@ TEST(MachineLoad, counters_that_began_anew_say_nothing) {
   EXPECT_DOUBLE_EQ(load.resources().cpu_used, 0.1);
 }
 
-TEST(MachineLoad, memory_is_that_of_the_tightest) {
-  MachineTexts texts;
+TEST_F(MachineLoadTest, memory_is_that_of_the_tightest) {
   EXPECT_FALSE(memory_used_of(texts));
   texts.meminfo = "MemTotal:       1000 kB\nMemFree: 10 kB\nMemAvailable:   750 kB\n";
   EXPECT_DOUBLE_EQ(*memory_used_of(texts), 0.25);
@@ -68,8 +66,7 @@ TEST(MachineLoad, memory_is_that_of_the_tightest) {
   EXPECT_DOUBLE_EQ(*memory_used_of(texts), 0.6) << "files that could be dropped are free";
 }
 
-TEST(MachineLoad, its_size_is_that_of_the_tightest) {
-  MachineTexts texts;
+TEST_F(MachineLoadTest, its_size_is_that_of_the_tightest) {
   texts.stat = "cpu  1 2 3 4\ncpu0 1 2 3 4\ncpu1 1 2 3 4\ncpu2 1 2 3 4\ncpu3 1 2 3 4\nintr 5\n";
   texts.meminfo = "MemTotal:       1000 kB\nMemAvailable:    500 kB\n";
   texts.disk_free = 77;
@@ -83,9 +80,7 @@ TEST(MachineLoad, its_size_is_that_of_the_tightest) {
   EXPECT_EQ(size.memory, 512'000u);
 }
 
-TEST(MachineLoad, means_follow_slowly) {
-  MachineLoad load;
-  MachineTexts texts;
+TEST_F(MachineLoadTest, means_follow_slowly) {
   texts.disk_used = 0.2;
   load.read(machine_load_at(0), texts);
   EXPECT_DOUBLE_EQ(load.resources().disk_used, 0.2) << "the first counts as it is";
@@ -96,8 +91,7 @@ TEST(MachineLoad, means_follow_slowly) {
   EXPECT_GT(load.resources().disk_used, 0.99);
 }
 
-TEST(MachineLoad, what_is_never_told_counts_as_half_used) {
-  MachineLoad load;
+TEST_F(MachineLoadTest, what_is_never_told_counts_as_half_used) {
   load.read(machine_load_at(0), {});
   load.read(machine_load_at(1), {});
   EXPECT_EQ(load.resources(), (vote::Resources{0.5, 0.5, 0.5, 1}));

@@ -8,10 +8,7 @@ namespace {
 
 using testing::HasSubstr;
 
-TEST_F(DutyTest, a_request_is_acknowledged_when_the_register_names_it) {
-  lead();
-  holds_register = true;
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWriting, a_request_is_acknowledged_when_the_register_names_it) {
   ASSERT_EQ(all<WriteRegister>().size(), 1u);
   EXPECT_FALSE(was_accepted(1));
   EXPECT_TRUE(RequestQueue::decode(all<WriteRegister>()[0].value)->find(id_of(1)) != nullptr);
@@ -19,8 +16,7 @@ TEST_F(DutyTest, a_request_is_acknowledged_when_the_register_names_it) {
   EXPECT_TRUE(was_accepted(1));
 }
 
-TEST_F(DutyTest, a_request_is_named_only_after_its_payload_is_kept) {
-  lead();
+TEST_F(DutyLed, a_request_is_named_only_after_its_payload_is_kept) {
   holds_payloads = true;
   ASSERT_TRUE(submit(1));
   EXPECT_TRUE(all<WriteRegister>().empty());
@@ -30,9 +26,7 @@ TEST_F(DutyTest, a_request_is_named_only_after_its_payload_is_kept) {
   EXPECT_TRUE(all<WriteRegister>().empty());
 }
 
-TEST_F(DutyTest, who_submits_again_is_answered_for_the_same_request) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, who_submits_again_is_answered_for_the_same_request) {
   const std::size_t kept = all<KeepPayload>().size();
   ASSERT_TRUE(submit(1));
   EXPECT_EQ(all<KeepPayload>().size(), kept);
@@ -40,16 +34,12 @@ TEST_F(DutyTest, who_submits_again_is_answered_for_the_same_request) {
   EXPECT_EQ(kernel->queue().live().size(), 1u);
 }
 
-TEST_F(DutyTest, who_submits_again_before_the_write_is_confirmed_waits_for_it_too) {
-  lead();
-  holds_register = true;
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWriting, who_submits_again_before_the_write_is_confirmed_waits_for_it_too) {
   ASSERT_TRUE(submit(1));
   EXPECT_TRUE(all<SubmitAnswered>().empty());
 }
 
-TEST_F(DutyTest, bad_requests_are_refused_with_the_reason) {
-  lead();
+TEST_F(DutyLed, bad_requests_are_refused_with_the_reason) {
   Effects out;
   Request request{id_of(1), 0, at().wall, std::string(kMostPayloadBytes + 1, 'x')};
   EXPECT_EQ(kernel->submit(at(), 1, request, out).error().code, Errc::kTooLarge);
@@ -80,10 +70,7 @@ TEST_F(DutyTest, requests_whose_payload_is_under_way_count_for_the_room) {
   EXPECT_EQ(submit(3).error().code, Errc::kExhausted);
 }
 
-TEST_F(DutyTest, a_job_begins_after_the_register_knows_its_fence) {
-  lead();
-  holds_register = true;
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWriting, a_job_begins_after_the_register_knows_its_fence) {
   ASSERT_EQ(all<WriteRegister>().size(), 1u);
   EXPECT_TRUE(all<FetchPayload>().empty());
   EXPECT_EQ(RequestQueue::decode(all<WriteRegister>()[0].value)->find(id_of(1))->fence(), (AttemptFence{Epoch(5), 1}));
@@ -103,10 +90,7 @@ TEST_F(DutyTest, as_many_jobs_run_as_the_manager_takes_the_urgent_ones_first) {
   EXPECT_EQ(kernel->status().queued, 1u);
 }
 
-TEST_F(DutyTest, an_outcome_is_told_after_it_is_written) {
-  lead();
-  ASSERT_TRUE(submit(1));
-  holds_register = true;
+TEST_F(DutyWriting, an_outcome_is_told_after_it_is_written) {
   end(all<RunJob>()[0]);
   EXPECT_TRUE(all<TellOutcome>().empty());
   run(Duration::minutes(2));
@@ -116,9 +100,7 @@ TEST_F(DutyTest, an_outcome_is_told_after_it_is_written) {
   EXPECT_EQ(all<TellOutcome>()[0].finished.fence, (AttemptFence{Epoch(5), 1}));
 }
 
-TEST_F(DutyTest, an_outcome_is_told_until_somebody_knows_and_the_payload_is_dropped) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, an_outcome_is_told_until_somebody_knows_and_the_payload_is_dropped) {
   end(all<RunJob>()[0]);
   run(Duration::seconds(61));
   EXPECT_GE(all<TellOutcome>().size(), 3u);
@@ -130,8 +112,7 @@ TEST_F(DutyTest, an_outcome_is_told_until_somebody_knows_and_the_payload_is_drop
   EXPECT_EQ(all<TellOutcome>().size(), told);
 }
 
-TEST_F(DutyTest, no_job_begins_whose_end_could_not_be_remembered) {
-  lead();
+TEST_F(DutyLed, no_job_begins_whose_end_could_not_be_remembered) {
   for (uint64_t number = 1; number <= kMostFinished + 1; ++number) ASSERT_TRUE(submit(number));
   for (uint64_t number = 1; number <= kMostFinished; ++number) end(all<RunJob>().back());
   EXPECT_EQ(all<RunJob>().size(), kMostFinished);
@@ -140,9 +121,7 @@ TEST_F(DutyTest, no_job_begins_whose_end_could_not_be_remembered) {
   EXPECT_EQ(all<RunJob>().size(), kMostFinished + 1);
 }
 
-TEST_F(DutyTest, a_completion_counts_once) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, a_completion_counts_once) {
   end(all<RunJob>()[0]);
   end(all<RunJob>()[0]);
   ASSERT_EQ(all<CompletionRefused>().size(), 1u);
@@ -151,9 +130,7 @@ TEST_F(DutyTest, a_completion_counts_once) {
   EXPECT_EQ(kernel->status().completed, 1u);
 }
 
-TEST_F(DutyTest, a_completion_of_an_older_attempt_is_refused) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, a_completion_of_an_older_attempt_is_refused) {
   const RunJob first = all<RunJob>()[0];
   end(first, JobEnded::End::kFailed);
   ASSERT_EQ(all<RunJob>().size(), 2u);
@@ -164,9 +141,7 @@ TEST_F(DutyTest, a_completion_of_an_older_attempt_is_refused) {
   EXPECT_EQ(kernel->status().active, 1u);
 }
 
-TEST_F(DutyTest, a_request_that_fails_three_times_has_failed) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, a_request_that_fails_three_times_has_failed) {
   for (int i = 0; i < 3; ++i) end(all<RunJob>().back(), JobEnded::End::kFailed);
   ASSERT_EQ(all<TellOutcome>().size(), 1u);
   EXPECT_EQ(all<TellOutcome>()[0].finished.outcome, Outcome::kFailed);
@@ -188,9 +163,7 @@ TEST_F(DutyTest, a_request_that_no_leader_survives_is_given_up) {
   EXPECT_THAT(all<TellOutcome>()[0].finished.reason, HasSubstr("too many attempts"));
 }
 
-TEST_F(DutyTest, a_payload_that_does_not_come_is_asked_for_again_and_a_lost_one_fails) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, a_payload_that_does_not_come_is_asked_for_again_and_a_lost_one_fails) {
   end(all<RunJob>()[0], JobEnded::End::kCancelled);
   holds_payloads = true;
   end(all<RunJob>().back(), JobEnded::End::kCancelled);

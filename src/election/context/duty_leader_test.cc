@@ -99,10 +99,7 @@ TEST_F(DutyTest, the_next_leader_runs_again_what_ran_and_tells_again_what_was_no
   EXPECT_EQ(all<FailedOver>()[0].old_leader, NodeId(1));
 }
 
-TEST_F(DutyTest, who_loses_the_office_kills_its_jobs_and_leaves_nobody_without_an_answer) {
-  lead();
-  ASSERT_TRUE(submit(1));
-  holds_register = true;
+TEST_F(DutyWriting, who_loses_the_office_kills_its_jobs_and_leaves_nobody_without_an_answer) {
   ASSERT_TRUE(submit(2));
   holds_payloads = true;
   ASSERT_TRUE(submit(3));
@@ -119,14 +116,12 @@ TEST_F(DutyTest, who_loses_the_office_kills_its_jobs_and_leaves_nobody_without_a
   EXPECT_EQ(kernel->wake(), Instant::never());
 }
 
-TEST_F(DutyTest, the_end_of_an_earlier_term_does_not_end_this_one) {
-  lead();
+TEST_F(DutyLed, the_end_of_an_earlier_term_does_not_end_this_one) {
   say(LeadershipLost{Epoch(4), "late"});
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
 }
 
-TEST_F(DutyTest, a_later_leader_ends_this_one) {
-  lead();
+TEST_F(DutyLed, a_later_leader_ends_this_one) {
   say(LeaderSeen{NodeId(2), Epoch(4)});
   EXPECT_TRUE(kernel->is_leader());
   say(LeaderSeen{NodeId(2), Epoch(6)});
@@ -144,9 +139,7 @@ TEST_F(DutyTest, who_finds_a_later_epoch_in_the_register_steps_down) {
   EXPECT_TRUE(all<WriteRegister>().empty());
 }
 
-TEST_F(DutyTest, a_lost_register_is_taken_again_and_nothing_of_before_counts) {
-  lead();
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWithRequest, a_lost_register_is_taken_again_and_nothing_of_before_counts) {
   const RunJob job = all<RunJob>()[0];
   log.clear();
   say(RegisterLost{"somebody else"});
@@ -160,20 +153,14 @@ TEST_F(DutyTest, a_lost_register_is_taken_again_and_nothing_of_before_counts) {
   EXPECT_TRUE(all<BecameLeader>().empty()) << "it led all the time";
 }
 
-TEST_F(DutyTest, what_was_never_written_is_not_told_after_the_register_was_lost) {
-  lead();
-  ASSERT_TRUE(submit(1));
-  holds_register = true;
+TEST_F(DutyWriting, what_was_never_written_is_not_told_after_the_register_was_lost) {
   end(all<RunJob>()[0]);
   say(RegisterLost{"somebody else"});
   run(Duration::minutes(2));
   EXPECT_TRUE(all<TellOutcome>().empty());
 }
 
-TEST_F(DutyTest, a_write_that_failed_is_repeated_with_all_that_waits_for_it) {
-  lead();
-  holds_register = true;
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWriting, a_write_that_failed_is_repeated_with_all_that_waits_for_it) {
   say(RegisterFailed{all<WriteRegister>()[0].ticket, "no majority"});
   EXPECT_FALSE(was_accepted(1));
   run(Duration::seconds(2));
@@ -184,10 +171,7 @@ TEST_F(DutyTest, a_write_that_failed_is_repeated_with_all_that_waits_for_it) {
   EXPECT_TRUE(was_accepted(1));
 }
 
-TEST_F(DutyTest, a_leader_whose_register_fails_four_times_steps_down) {
-  lead();
-  holds_register = true;
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWriting, a_leader_whose_register_fails_four_times_steps_down) {
   for (int i = 0; i < 4; ++i) {
     EXPECT_TRUE(all<StepDown>().empty());
     say(RegisterFailed{all<WriteRegister>().back().ticket, "no majority"});
@@ -240,16 +224,14 @@ TEST_F(DutyTest, stopping_waits_then_cancels_then_kills) {
   EXPECT_FALSE(RequestQueue::decode(value)->find(id_of(2))->is_active());
 }
 
-TEST_F(DutyTest, a_stop_by_hand_holds_after_the_register_was_lost) {
-  lead();
+TEST_F(DutyLed, a_stop_by_hand_holds_after_the_register_was_lost) {
   ASSERT_TRUE(stop());
   say(RegisterLost{"somebody else"});
   run(Duration::seconds(30));
   EXPECT_EQ(kernel->duty(), Duty::kIdle);
 }
 
-TEST_F(DutyTest, a_poor_cluster_pauses_and_a_better_one_goes_on) {
-  lead();
+TEST_F(DutyLed, a_poor_cluster_pauses_and_a_better_one_goes_on) {
   health.nodes = {{NodeId(1), 0.9}, {NodeId(2), 0.9}};
   run(Duration::seconds(30));
   EXPECT_EQ(kernel->duty(), Duty::kPaused);
@@ -264,8 +246,7 @@ TEST_F(DutyTest, a_poor_cluster_pauses_and_a_better_one_goes_on) {
   EXPECT_EQ(kernel->metrics(at().wall).pauses, 1u);
 }
 
-TEST_F(DutyTest, health_of_an_earlier_term_does_not_pause) {
-  lead();
+TEST_F(DutyLed, health_of_an_earlier_term_does_not_pause) {
   health.nodes.clear();
   run(Duration::seconds(30));
   EXPECT_EQ(kernel->duty(), Duty::kPaused);
@@ -276,10 +257,7 @@ TEST_F(DutyTest, health_of_an_earlier_term_does_not_pause) {
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
 }
 
-TEST_F(DutyTest, too_many_who_wait_for_a_write_are_turned_away) {
-  lead();
-  holds_register = true;
-  ASSERT_TRUE(submit(1));
+TEST_F(DutyWriting, too_many_who_wait_for_a_write_are_turned_away) {
   Status last;
   for (int i = 0; i < 10'001 && last; ++i) last = submit(1);
   ASSERT_FALSE(last);
@@ -295,8 +273,7 @@ TEST_F(DutyTest, a_leader_that_is_poor_at_two_checks_hands_over_to_the_healthies
   EXPECT_EQ(all<Send>()[0].to, NodeId(3));
 }
 
-TEST_F(DutyTest, one_poor_check_hands_nothing_over) {
-  lead();
+TEST_F(DutyLed, one_poor_check_hands_nothing_over) {
   run(Duration::seconds(30));
   health.nodes[NodeId(1)] = 0.5;
   const std::size_t before = all<CheckHealth>().size();
@@ -306,8 +283,7 @@ TEST_F(DutyTest, one_poor_check_hands_nothing_over) {
   EXPECT_TRUE(all<Send>().empty());
 }
 
-TEST_F(DutyTest, what_is_shown_of_a_leader) {
-  lead();
+TEST_F(DutyLed, what_is_shown_of_a_leader) {
   EXPECT_EQ(kernel->manager()->name, "command");
   EXPECT_EQ(kernel->leader_info()->leader, NodeId(1));
   EXPECT_TRUE(kernel->leader_info()->generating);

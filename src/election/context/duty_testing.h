@@ -142,4 +142,28 @@ class DutyTest : public testing::Test {
   Effects log;
 };
 
+class DutyLed : public DutyTest {
+ protected:
+  void SetUp() override { lead(); }
+};
+
+// It was asked for one job.
+class DutyWithRequest : public DutyLed {
+ protected:
+  void SetUp() override {
+    DutyLed::SetUp();
+    ASSERT_TRUE(submit(1));
+  }
+};
+
+// The register has not answered yet.
+class DutyWriting : public DutyLed {
+ protected:
+  void SetUp() override {
+    DutyLed::SetUp();
+    holds_register = true;
+    ASSERT_TRUE(submit(1));
+  }
+};
+
 }  // namespace bellwether::context_lead

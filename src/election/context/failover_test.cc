@@ -33,6 +33,15 @@ class FailoverTest : public DutyTest {
   Succession target_{DutySettings(), NodeId(2), sha256};
 };
 
+// A transfer to node 2 has begun.
+class TransferTest : public FailoverTest {
+ protected:
+  void SetUp() override {
+    lead();
+    ASSERT_TRUE(transfer(2));
+  }
+};
+
 TEST_F(FailoverTest, a_transfer_goes_through_all_its_steps) {
   lead();
   ASSERT_TRUE(submit(1));
@@ -71,9 +80,7 @@ TEST_F(FailoverTest, who_does_not_lead_transfers_nothing) {
   EXPECT_EQ(status.error().code, Errc::kRefused);
 }
 
-TEST_F(FailoverTest, one_transfer_runs_at_a_time) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, one_transfer_runs_at_a_time) {
   const Status status = transfer(3);
   ASSERT_FALSE(status);
   EXPECT_EQ(status.error().code, Errc::kExists);
@@ -112,9 +119,7 @@ TEST_F(FailoverTest, requests_are_taken_while_jobs_end_and_refused_while_the_off
   EXPECT_THAT(submit(3).error().message, HasSubstr("handed over"));
 }
 
-TEST_F(FailoverTest, an_offer_that_is_not_answered_is_repeated_until_the_transfer_is_over) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, an_offer_that_is_not_answered_is_repeated_until_the_transfer_is_over) {
   run(Duration::seconds(12));
   EXPECT_EQ(offers().size(), 2u);
   EXPECT_EQ(offers()[0].id, offers()[1].id);
@@ -136,9 +141,7 @@ TEST_F(FailoverTest, there_are_three_repetitions) {
   EXPECT_THAT(why(), HasSubstr("was asked 4 times"));
 }
 
-TEST_F(FailoverTest, a_verdict_that_does_not_come_in_ten_seconds_costs_a_try) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, a_verdict_that_does_not_come_in_ten_seconds_costs_a_try) {
   answer(1);
   run(Duration::millis(11'999));
   EXPECT_EQ(offers().size(), 1u);
@@ -148,16 +151,12 @@ TEST_F(FailoverTest, a_verdict_that_does_not_come_in_ten_seconds_costs_a_try) {
   EXPECT_EQ(all<HandOver>().size(), 1u);
 }
 
-TEST_F(FailoverTest, the_verdict_is_enough_when_the_receipt_was_lost) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, the_verdict_is_enough_when_the_receipt_was_lost) {
   say(Heard{NodeId(2), StateVerdict{offers()[0].id, true, {}, {}}});
   EXPECT_EQ(all<HandOver>().size(), 1u);
 }
 
-TEST_F(FailoverTest, answers_of_others_and_to_other_offers_do_not_count) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, answers_of_others_and_to_other_offers_do_not_count) {
   const TransferId id = offers()[0].id;
   say(Heard{NodeId(3), StateVerdict{id, true, {}, {}}});
   say(Heard{NodeId(2), StateVerdict{{id.epoch, id.number + 1}, true, {}, {}}});
@@ -168,9 +167,7 @@ TEST_F(FailoverTest, answers_of_others_and_to_other_offers_do_not_count) {
   EXPECT_EQ(all<HandOver>().size(), 1u);
 }
 
-TEST_F(FailoverTest, a_refusal_ends_the_transfer_at_once) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, a_refusal_ends_the_transfer_at_once) {
   say(Heard{NodeId(2), StateVerdict{offers()[0].id, false, "no room", {}}});
   EXPECT_THAT(why(), HasSubstr("no room"));
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
@@ -178,9 +175,7 @@ TEST_F(FailoverTest, a_refusal_ends_the_transfer_at_once) {
   EXPECT_EQ(offers().back().id.number, 2u);
 }
 
-TEST_F(FailoverTest, the_leader_takes_back_what_the_target_does_not_take_in_thirty_seconds) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, the_leader_takes_back_what_the_target_does_not_take_in_thirty_seconds) {
   answer();
   run(Duration::millis(29'999));
   EXPECT_TRUE(all<TakeBack>().empty());
@@ -193,9 +188,7 @@ TEST_F(FailoverTest, the_leader_takes_back_what_the_target_does_not_take_in_thir
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
 }
 
-TEST_F(FailoverTest, who_gave_the_office_away_stands_again_when_nobody_took_it) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, who_gave_the_office_away_stands_again_when_nobody_took_it) {
   answer();
   say(LeadershipLost{Epoch(5), "handed over"});
   run(Duration::seconds(30));
@@ -205,9 +198,7 @@ TEST_F(FailoverTest, who_gave_the_office_away_stands_again_when_nobody_took_it) 
   EXPECT_TRUE(kernel->is_leader());
 }
 
-TEST_F(FailoverTest, a_hand_over_that_the_election_refuses_is_over) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, a_hand_over_that_the_election_refuses_is_over) {
   answer();
   say(HandOverRefused{"nobody answers"});
   EXPECT_THAT(why(), HasSubstr("nobody answers"));
@@ -215,9 +206,7 @@ TEST_F(FailoverTest, a_hand_over_that_the_election_refuses_is_over) {
   EXPECT_TRUE(kernel->is_leader());
 }
 
-TEST_F(FailoverTest, a_third_node_that_leads_ends_the_transfer) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, a_third_node_that_leads_ends_the_transfer) {
   answer();
   say(LeaderSeen{NodeId(3), Epoch(7)});
   EXPECT_FALSE(all<TransferEnded>()[0].ok);
@@ -226,18 +215,14 @@ TEST_F(FailoverTest, a_third_node_that_leads_ends_the_transfer) {
   EXPECT_TRUE(all<TakeBack>().empty());
 }
 
-TEST_F(FailoverTest, a_register_that_the_target_takes_is_no_trouble) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, a_register_that_the_target_takes_is_no_trouble) {
   answer();
   log.clear();
   say(RegisterLost{"the target"});
   EXPECT_TRUE(log.empty());
 }
 
-TEST_F(FailoverTest, the_leader_says_what_the_target_drops) {
-  lead();
-  ASSERT_TRUE(transfer(2));
+TEST_F(TransferTest, the_leader_says_what_the_target_drops) {
   say(Heard{NodeId(2), StateVerdict{offers()[0].id, true, {}, {{StateField::kQueuePolicy, "0 tries"}}}});
   EXPECT_EQ(all<DutyError>().back().text, "the target drops queue_policy: 0 tries");
 }

@@ -26,8 +26,11 @@ void live_through(RequestQueue& queue, uint64_t number) {
   ASSERT_TRUE(queue.finish({1, number}, fence, Outcome::kCompleted, {}));
 }
 
-TEST(RequestQueue, urgent_ones_go_first_and_equals_in_their_order) {
+struct RequestQueueTest : testing::Test {
   RequestQueue queue = opened();
+};
+
+TEST_F(RequestQueueTest, urgent_ones_go_first_and_equals_in_their_order) {
   queue.admit(request(1));
   queue.admit(request(2, 7));
   queue.admit(request(3, 7));
@@ -38,8 +41,7 @@ TEST(RequestQueue, urgent_ones_go_first_and_equals_in_their_order) {
   EXPECT_EQ(queue.next()->id, (RequestId{1, 2})) << "it has kept its place";
 }
 
-TEST(RequestQueue, only_the_attempt_that_runs_ends_a_request) {
-  RequestQueue queue = opened();
+TEST_F(RequestQueueTest, only_the_attempt_that_runs_ends_a_request) {
   queue.admit(request(1));
   const AttemptFence first = queue.start({1, 1});
   queue.open(NodeId(2), Epoch(2));
@@ -53,8 +55,7 @@ TEST(RequestQueue, only_the_attempt_that_runs_ends_a_request) {
   EXPECT_EQ(queue.completed(), 1u);
 }
 
-TEST(RequestQueue, an_attempt_under_the_same_epoch_has_another_fence_after_the_register_was_taken_again) {
-  RequestQueue queue = opened();
+TEST_F(RequestQueueTest, an_attempt_under_the_same_epoch_has_another_fence_after_the_register_was_taken_again) {
   queue.admit(request(1));
   const AttemptFence first = queue.start({1, 1});
   queue.open(NodeId(1), Epoch(1));
@@ -62,8 +63,7 @@ TEST(RequestQueue, an_attempt_under_the_same_epoch_has_another_fence_after_the_r
   EXPECT_EQ(queue.terms(), 1u);
 }
 
-TEST(RequestQueue, what_is_settled_is_forgotten_and_never_taken_for_new) {
-  RequestQueue queue = opened();
+TEST_F(RequestQueueTest, what_is_settled_is_forgotten_and_never_taken_for_new) {
   for (uint64_t number = 1; number <= kMostFinished; ++number) {
     live_through(queue, number);
     queue.mark_settled({1, number});
@@ -75,8 +75,7 @@ TEST(RequestQueue, what_is_settled_is_forgotten_and_never_taken_for_new) {
   EXPECT_EQ(queue.standing({1, 9'999}, {1'001}), Standing::kUnknown);
 }
 
-TEST(RequestQueue, what_is_not_settled_is_kept_and_leaves_no_room_for_more) {
-  RequestQueue queue = opened();
+TEST_F(RequestQueueTest, what_is_not_settled_is_kept_and_leaves_no_room_for_more) {
   for (uint64_t number = 1; number < kMostFinished; ++number) live_through(queue, number);
   EXPECT_TRUE(queue.room_to_finish(0));
   EXPECT_FALSE(queue.room_to_finish(1));
@@ -116,8 +115,7 @@ TEST(RequestQueue, nothing_written_is_an_empty_queue) {
   EXPECT_EQ(*RequestQueue::decode(""), RequestQueue());
 }
 
-TEST(RequestQueue, bytes_that_are_cut_short_or_too_long_are_refused) {
-  RequestQueue queue = opened();
+TEST_F(RequestQueueTest, bytes_that_are_cut_short_or_too_long_are_refused) {
   queue.admit(request(1));
   live_through(queue, 2);
   const std::string bytes = queue.encode();
@@ -139,8 +137,7 @@ TEST(RequestQueue, a_newer_version_is_told_from_garbage) {
   EXPECT_EQ(RequestQueue::decode(bytes).error().code, Errc::kInvalid);
 }
 
-TEST(RequestQueue, a_request_that_is_there_twice_or_runs_under_a_later_epoch_is_refused) {
-  RequestQueue queue = opened();
+TEST_F(RequestQueueTest, a_request_that_is_there_twice_or_runs_under_a_later_epoch_is_refused) {
   queue.admit(request(1));
   queue.admit(request(2));
   std::string twice = queue.encode();

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <gtest/gtest.h>
 #include <map>
 #include <memory>
 #include <set>
@@ -193,6 +194,13 @@ class Group {
   std::set<std::pair<uint64_t, uint64_t>> shut_;
   uint64_t sequence_ = 0;
   uint64_t seed_ = 0;
+};
+
+// A group that `first` leads.
+template <std::size_t kMembers>
+struct LedGroup : testing::Test {
+  Group group{kMembers};
+  const uint64_t first = group.lead();
 };
 
 }  // namespace bellwether::quorum

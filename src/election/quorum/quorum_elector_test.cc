@@ -68,9 +68,9 @@ TEST(QuorumElector, gives_a_vote_only_once_it_is_durable) {
   EXPECT_EQ(group.leader(), 0u);
 }
 
-TEST(QuorumElector, does_not_vote_for_another_one_in_the_same_term_after_a_restart) {
-  Group group(3);
-  const uint64_t first = group.lead();
+using LedQuorumElector = LedGroup<3>;
+
+TEST_F(LedQuorumElector, does_not_vote_for_another_one_in_the_same_term_after_a_restart) {
   const uint64_t voter = first == 1 ? 2 : 1;
   const uint64_t third = 6 - first - voter;
   const Term term = group[voter].term();
@@ -101,9 +101,7 @@ TEST(QuorumElector, says_so_and_abstains_when_its_record_cannot_be_written) {
 }
 
 // An unreadable record is not that of a new member.
-TEST(QuorumElector, neither_votes_nor_stands_without_its_record) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, neither_votes_nor_stands_without_its_record) {
   const uint64_t lost = first == 1 ? 2 : 1;
   group.stop(lost);
   group.start(lost, group.config(lost), Start{Start::Found::kUnreadable, {}});
@@ -119,9 +117,7 @@ TEST(QuorumElector, neither_votes_nor_stands_without_its_record) {
   EXPECT_EQ(group.last_sent<HeartbeatAnswer>(lost), nullptr);
 }
 
-TEST(QuorumElector, finds_out_that_its_disk_went_back_in_time) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, finds_out_that_its_disk_went_back_in_time) {
   const uint64_t older = first == 1 ? 2 : 1;
   Record record = group.disks_[older];
   ASSERT_GT(record.version, 1u);
@@ -133,9 +129,7 @@ TEST(QuorumElector, finds_out_that_its_disk_went_back_in_time) {
   EXPECT_TRUE(group[older].follows_only());
 }
 
-TEST(QuorumElector, listens_to_one_process_of_a_member_only) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, listens_to_one_process_of_a_member_only) {
   const uint64_t doubled = first == 1 ? 2 : 1;
   const uint64_t old_life = group[doubled].life();
   group.stop(doubled);
@@ -174,9 +168,7 @@ TEST(QuorumElector, is_not_disturbed_by_a_member_that_heard_nothing_for_a_while)
 }
 
 // A pre-vote must not count as a sign of life, nor raise the term.
-TEST(QuorumElector, is_left_as_it_was_by_a_pre_vote) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, is_left_as_it_was_by_a_pre_vote) {
   const uint64_t voter = first == 1 ? 2 : 1;
   const uint64_t third = 6 - first - voter;
   group.stop(first);
@@ -189,9 +181,7 @@ TEST(QuorumElector, is_left_as_it_was_by_a_pre_vote) {
   EXPECT_EQ(group[voter].record(), record);
 }
 
-TEST(QuorumElector, gives_no_vote_under_a_promise_and_keeps_its_leader) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, gives_no_vote_under_a_promise_and_keeps_its_leader) {
   const uint64_t voter = first == 1 ? 2 : 1;
   const uint64_t third = 6 - first - voter;
   const Term term = group[first].term();
@@ -219,9 +209,7 @@ TEST(QuorumElector, stops_leading_without_answers_before_anybody_may_vote_for_an
   }
 }
 
-TEST(QuorumElector, counts_its_lease_from_the_sending_of_what_was_answered) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, counts_its_lease_from_the_sending_of_what_was_answered) {
   const auto timing = QuorumTiming::lan();
   // Right after an answer the end is that much after the heartbeat, two milliseconds before.
   while (group[first].ends() < group.now + timing.longest_act() - timing.stop_grace - Duration::millis(2)) {
@@ -230,9 +218,7 @@ TEST(QuorumElector, counts_its_lease_from_the_sending_of_what_was_answered) {
   EXPECT_LE(group[first].ends(), group.now + timing.longest_act() - timing.stop_grace - Duration::millis(1));
 }
 
-TEST(QuorumElector, counts_no_answer_to_another_life_or_an_unknown_round) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, counts_no_answer_to_another_life_or_an_unknown_round) {
   const uint64_t other = first == 1 ? 2 : 1;
   group.isolate(first);
   group.run(Duration::millis(300));
@@ -247,9 +233,7 @@ TEST(QuorumElector, counts_no_answer_to_another_life_or_an_unknown_round) {
 
 // Groups that were started together must not beat together for ever; and a lease that is three heartbeats long must not
 // come to be a little shorter than that.
-TEST(QuorumElector, beats_at_uneven_times_and_never_later_than_said) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, beats_at_uneven_times_and_never_later_than_said) {
   const Duration most = QuorumTiming::lan().heartbeat;
   std::set<Duration> seen;
   for (int i = 0; i < 50; ++i) {
@@ -262,9 +246,7 @@ TEST(QuorumElector, beats_at_uneven_times_and_never_later_than_said) {
   EXPECT_GT(seen.size(), 5u);
 }
 
-TEST(QuorumElector, is_not_changed_by_an_earlier_term_and_demoted_by_a_later_one) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, is_not_changed_by_an_earlier_term_and_demoted_by_a_later_one) {
   const uint64_t other = first == 1 ? 2 : 1;
   const Term term = group[first].term();
   group.say_message(first, other, Term(term.value() - 1), Heartbeat{1, Duration::millis(500), {}});
@@ -278,9 +260,7 @@ TEST(QuorumElector, is_not_changed_by_an_earlier_term_and_demoted_by_a_later_one
 }
 
 // A process that was stopped does not take itself for the leader when it goes on, whatever has piled up meanwhile.
-TEST(QuorumElector, finds_out_first_that_it_slept_past_its_term) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumElector, finds_out_first_that_it_slept_past_its_term) {
   group.now += Duration::seconds(2);
   EXPECT_FALSE(group[first].leads(group.now));
   group.say(first, Synced{});

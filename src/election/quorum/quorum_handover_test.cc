@@ -20,9 +20,9 @@ TEST(QuorumHandOver, reaches_the_heir_within_a_round_trip_and_the_time_of_its_di
   EXPECT_EQ(group.last<TermEnded>(first)->reason, EndReason::kResigned);
 }
 
-TEST(QuorumHandOver, needs_somebody_who_answers) {
-  Group group(3);
-  const uint64_t first = group.lead();
+using LedQuorumHandOver = LedGroup<3>;
+
+TEST_F(LedQuorumHandOver, needs_somebody_who_answers) {
   EXPECT_TRUE(group[first].has_heir(group.now));
   for (uint64_t id = 1; id <= 3; ++id) {
     if (id != first) group.stop(id);
@@ -59,9 +59,7 @@ TEST(QuorumHandOver, does_not_wait_for_ever_for_work_that_hangs) {
   EXPECT_TRUE(group.last<TermEnded>(first)->work_runs);
 }
 
-TEST(QuorumHandOver, lets_anybody_stand_when_the_heir_does_not) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumHandOver, lets_anybody_stand_when_the_heir_does_not) {
   const uint64_t heir = first == 1 ? 2 : 1;
   group.isolate(heir);
   group.say(first, StepDown{"asked to", MemberId(heir)});
@@ -70,9 +68,7 @@ TEST(QuorumHandOver, lets_anybody_stand_when_the_heir_does_not) {
   EXPECT_NE(group.leader(), heir);
 }
 
-TEST(QuorumHandOver, of_a_leaving_member_ends_with_another_leader) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumHandOver, of_a_leaving_member_ends_with_another_leader) {
   group.say(first, StepDown{"the machine is taken down", kNobody, true});
   group.run(Duration::millis(20));
   EXPECT_EQ(group.count<Left>(first), 1u);
@@ -81,9 +77,9 @@ TEST(QuorumHandOver, of_a_leaving_member_ends_with_another_leader) {
   EXPECT_NE(group.leader(), 0u);
 }
 
-TEST(QuorumHealth, over_the_bound_gives_way_only_to_a_better_member) {
-  Group group(3);
-  const uint64_t first = group.lead();
+using LedQuorumHealth = LedGroup<3>;
+
+TEST_F(LedQuorumHealth, over_the_bound_gives_way_only_to_a_better_member) {
   for (uint64_t id = 1; id <= 3; ++id) {
     if (id != first) group.say(id, LocalHealth{.score = 6});
   }
@@ -113,9 +109,7 @@ TEST(QuorumHealth, severe_at_three_checks_gives_way_and_critical_at_once) {
   }
 }
 
-TEST(QuorumHealth, of_a_disk_that_does_not_answer_gives_way) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumHealth, of_a_disk_that_does_not_answer_gives_way) {
   group.say(first, LocalHealth{.disk = false});
   group.run(Duration::millis(50));
   EXPECT_NE(group.leader(), first);
@@ -184,9 +178,9 @@ TEST(QuorumOrder, lets_nobody_stand_that_may_not_and_moves_no_leader_by_it) {
   EXPECT_EQ(group.leader(), second);
 }
 
-TEST(QuorumSuspicion, never_ends_a_promise) {
-  Group group(5);
-  const uint64_t first = group.lead();
+using QuorumSuspicion = LedGroup<5>;
+
+TEST_F(QuorumSuspicion, never_ends_a_promise) {
   const Term term = group[first].term();
   for (int round = 0; round < 50; ++round) {
     for (uint64_t id = 1; id <= 5; ++id) group.say(id, LeaderSuspected{MemberId(first)});
@@ -196,9 +190,7 @@ TEST(QuorumSuspicion, never_ends_a_promise) {
   EXPECT_EQ(group[first].term(), term);
 }
 
-TEST(QuorumSuspicion, proof_of_death_of_that_very_process_ends_a_promise_at_once) {
-  Group group(5);
-  const uint64_t first = group.lead();
+TEST_F(QuorumSuspicion, proof_of_death_of_that_very_process_ends_a_promise_at_once) {
   const uint64_t life = group[first].life();
   group.stop(first);
   for (uint64_t id = 1; id <= 5; ++id) {
@@ -241,9 +233,9 @@ TEST(QuorumSyncing, that_fails_leaves_it_syncing_with_a_warning) {
   EXPECT_THAT(group.last<Note>(1)->text, HasSubstr("nobody answered"));
 }
 
-TEST(QuorumMembers, change_one_at_a_time_and_then_count) {
-  Group group(3);
-  const uint64_t first = group.lead();
+using QuorumMembers = LedGroup<3>;
+
+TEST_F(QuorumMembers, change_one_at_a_time_and_then_count) {
   QuorumConfig fourth = group.config(4);
   fourth.bootstrap.clear();
   group.start(4, fourth);
@@ -261,9 +253,7 @@ TEST(QuorumMembers, change_one_at_a_time_and_then_count) {
   EXPECT_EQ(group.leader(), 0u);
 }
 
-TEST(QuorumMembers, that_remove_their_leader_get_another_one) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(QuorumMembers, that_remove_their_leader_get_another_one) {
   group.say(first, ChangeMembers{{MemberChange::Kind::kRemove, MemberId(first)}});
   group.run(Duration::seconds(2));
   ASSERT_NE(group.leader(), 0u);

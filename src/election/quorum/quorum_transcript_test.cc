@@ -64,9 +64,9 @@ TEST(QuorumTranscript, first_election) {
   expect_transcript("first_election.txt", transcript.text());
 }
 
-TEST(QuorumTranscript, crash) {
-  Group group(3);
-  const uint64_t first = group.lead();
+using LedQuorumTranscript = LedGroup<3>;
+
+TEST_F(LedQuorumTranscript, crash) {
   Transcript transcript(group);
   transcript.aside("m" + std::to_string(first) + ", which leads, crashes.");
   group.stop(first);
@@ -78,9 +78,7 @@ TEST(QuorumTranscript, crash) {
   expect_transcript("crash.txt", transcript.text());
 }
 
-TEST(QuorumTranscript, hand_over) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumTranscript, hand_over) {
   group.work_stops_at_once = false;
   Transcript transcript(group);
   transcript.aside("The leader is asked to let another one lead.");
@@ -94,9 +92,7 @@ TEST(QuorumTranscript, hand_over) {
   expect_transcript("hand_over.txt", transcript.text());
 }
 
-TEST(QuorumTranscript, partition_that_heals) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumTranscript, partition_that_heals) {
   Transcript transcript(group);
   transcript.aside("The leader is cut off. It stops by its own clock before the promises of the others are over.");
   group.isolate(first);
@@ -108,9 +104,7 @@ TEST(QuorumTranscript, partition_that_heals) {
   expect_transcript("partition_that_heals.txt", transcript.text());
 }
 
-TEST(QuorumTranscript, lost_record) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumTranscript, lost_record) {
   const uint64_t other = first == 1 ? 2 : 1;
   const Record newest = group.disks_[other];
   Transcript transcript(group, true);
@@ -132,9 +126,7 @@ TEST(QuorumTranscript, lost_record) {
   expect_transcript("lost_record.txt", transcript.text());
 }
 
-TEST(QuorumTranscript, change_of_members) {
-  Group group(3);
-  const uint64_t first = group.lead();
+TEST_F(LedQuorumTranscript, change_of_members) {
   Transcript transcript(group);
   transcript.aside("A fourth member is started. It has been told of nobody.");
   QuorumConfig config = group.config(4);

@@ -4,9 +4,9 @@
 namespace bellwether::vote {
 namespace {
 
-TEST(VoteDiscovery, an_admin_that_is_known_from_hearsay_alone_is_not_believed_for_ever) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+using LedVoteDiscovery = LedVote<3>;
+
+TEST_F(LedVoteDiscovery, an_admin_that_is_known_from_hearsay_alone_is_not_believed_for_ever) {
   group.stop(3);
   group.start(3);
   group.part(1, 3);
@@ -38,9 +38,7 @@ TEST(VoteDiscovery, hearsay_does_not_go_in_a_circle) {
   }
 }
 
-TEST(VoteDiscovery, hearsay_is_forgotten_when_an_election_brings_nobody) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteDiscovery, hearsay_is_forgotten_when_an_election_brings_nobody) {
   group.stop(3);
   group.claims[3].uptime = Duration::zero();
   group.start(3);
@@ -89,9 +87,7 @@ TEST(VoteDiscovery, who_sees_a_majority_again_does_not_wait_for_discovery) {
   EXPECT_GE(restored, 1u);
 }
 
-TEST(VoteDiscovery, an_election_that_is_called_respects_the_windows_unless_it_is_forced) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteDiscovery, an_election_that_is_called_respects_the_windows_unless_it_is_forced) {
   group.say(2, CallElection{});
   EXPECT_EQ(group.denied(2), "node 1 is the admin: ask it");
   group.say(1, CallElection{});

@@ -66,9 +66,10 @@ TEST(VoteElector, among_equals_the_lowest_id_is_elected) {
   EXPECT_EQ(group.lead(), 1u);
 }
 
-TEST(VoteElector, another_one_follows_a_dead_admin) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
+using LedVoteElector = LedVote<3>;
+using LedVoteElectorOfFive = LedVote<5>;
+
+TEST_F(LedVoteElectorOfFive, another_one_follows_a_dead_admin) {
   group.run(Duration::seconds(10));
   group.stop(1);
   const VoteBudget budget = budget_of(kLan, {});
@@ -122,9 +123,7 @@ TEST(VoteElector, a_node_whose_disk_fails_abstains_and_comes_back) {
   EXPECT_GT(group.sent<HeartbeatAnswer>(1), 0u);
 }
 
-TEST(VoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_promise) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_promise) {
   group.run(Duration::seconds(2));
   EXPECT_EQ(group.disks.at(2).term, Term(1));
   EXPECT_EQ(group.disks.at(2).vote, NodeId(1));
@@ -141,9 +140,7 @@ TEST(VoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_promise) 
 }
 
 // What it has promised before, it does not know any more; the admin counts on it all the same.
-TEST(VoteElector, a_node_that_was_started_again_is_quiet_for_as_long_as_a_promise_lasts) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteElector, a_node_that_was_started_again_is_quiet_for_as_long_as_a_promise_lasts) {
   group.part(1, 3);
   group.run(Duration::seconds(5));
   ASSERT_EQ(group.admin(), 1u) << "node 2 answers it, and tells node 3 of it";
@@ -184,9 +181,7 @@ TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
   EXPECT_EQ(group.count<Elected>(), 1u);
 }
 
-TEST(VoteElector, without_a_majority_nobody_leads_and_the_others_elect) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteElectorOfFive, without_a_majority_nobody_leads_and_the_others_elect) {
   for (const uint64_t a : {1u, 2u}) {
     for (const uint64_t b : {3u, 4u, 5u}) group.part(a, b);
   }
@@ -219,9 +214,7 @@ TEST(VoteElector, noisy_scores_change_nothing_for_a_day) {
   EXPECT_EQ(group.count<Drain>(), 0u);
 }
 
-TEST(VoteElector, a_heartbeat_that_was_lost_is_said_again) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteElector, a_heartbeat_that_was_lost_is_said_again) {
   group.run(Duration::seconds(2));
   group.cut(1, 2), group.cut(1, 3);
   const std::size_t before = group.sent<Heartbeat>(1);
@@ -244,9 +237,7 @@ TEST(VoteElector, candidacies_and_votes_that_were_lost_are_said_again) {
   EXPECT_EQ(group[1].admin_term(), Term(1));
 }
 
-TEST(VoteElector, an_admin_that_was_paused_finds_out_before_it_acts) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteElector, an_admin_that_was_paused_finds_out_before_it_acts) {
   group.paused = {1};
   EXPECT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].leads(group.now); }));
   EXPECT_FALSE(group[1].leads(group.now));

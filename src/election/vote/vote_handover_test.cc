@@ -4,9 +4,10 @@
 namespace bellwether::vote {
 namespace {
 
-TEST(VoteHandover, an_admin_that_was_worse_for_long_hands_over) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+using LedVoteHandover = LedVote<3>;
+using LedVoteHandoverOfFive = LedVote<5>;
+
+TEST_F(LedVoteHandover, an_admin_that_was_worse_for_long_hands_over) {
   group.run(kLan.leader_min_term);
   Claim poor = group.claims[1];
   poor.resources = {1, 1, 1, 0.2};
@@ -18,9 +19,7 @@ TEST(VoteHandover, an_admin_that_was_worse_for_long_hands_over) {
   expect_sound(group);
 }
 
-TEST(VoteHandover, a_transfer_names_its_heir_and_passes_the_windows) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteHandoverOfFive, a_transfer_names_its_heir_and_passes_the_windows) {
   group.say(1, Transfer{NodeId(4)});
   EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 4; }));
   EXPECT_EQ(group.all<Drain>(1).size(), 1u);
@@ -28,9 +27,7 @@ TEST(VoteHandover, a_transfer_names_its_heir_and_passes_the_windows) {
   expect_sound(group);
 }
 
-TEST(VoteHandover, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_others) {
-  VoteGroup group(5);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteHandoverOfFive, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_others) {
   group.run(Duration::seconds(2));
   group.say(1, Transfer{kNobody});
   EXPECT_TRUE(group.run_until(Duration::millis(50), [&] { return group.admin() == 2; }));
@@ -44,9 +41,7 @@ TEST(VoteHandover, a_transfer_to_nobody_in_particular_goes_to_the_best_of_the_ot
   EXPECT_EQ(alone.admin(), 1u);
 }
 
-TEST(VoteHandover, a_heartbeat_that_it_has_overtaken_brings_nobody_back) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteHandover, a_heartbeat_that_it_has_overtaken_brings_nobody_back) {
   group.run(Duration::seconds(2));
   const Message beat = group.forged(1, Heartbeat{Term(1), 99});
   const Message hearsay = group.forged(3, DiscoveryResponse{NodeId(1), Term(1), 0, 0});
@@ -60,9 +55,7 @@ TEST(VoteHandover, a_heartbeat_that_it_has_overtaken_brings_nobody_back) {
 }
 
 // It has just been started, and is quiet for as long as it may have promised something.
-TEST(VoteHandover, who_may_take_no_part_in_it_looks_for_the_next_admin) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteHandover, who_may_take_no_part_in_it_looks_for_the_next_admin) {
   group.stop(3);
   group.start(3);
   ASSERT_TRUE(group.run_until(Duration::millis(500), [&] { return group[3].admin() == NodeId(1); }));
@@ -110,9 +103,7 @@ TEST(VoteHandover, an_heir_that_does_not_take_over_leaves_the_office_to_who_had_
   expect_sound(group);
 }
 
-TEST(VoteHandover, work_that_does_not_stop_ends_the_term_all_the_same) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteHandover, work_that_does_not_stop_ends_the_term_all_the_same) {
   group.run(Duration::seconds(5));
   group.work_stops_at_once = false;
   group.say(1, Transfer{NodeId(2)});
@@ -125,9 +116,7 @@ TEST(VoteHandover, work_that_does_not_stop_ends_the_term_all_the_same) {
   EXPECT_EQ(group[1].office(), Office::kNone);
 }
 
-TEST(VoteHandover, one_that_leaves_does_not_stand_again) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteHandover, one_that_leaves_does_not_stand_again) {
   group.say(1, Leave{"it is stopped"});
   EXPECT_TRUE(group.run_until(Duration::seconds(1), [&] { return group.admin() == 2; }));
   EXPECT_EQ(group.all<Left>(1).size(), 1u);

@@ -6,17 +6,15 @@
 namespace bellwether::vote {
 namespace {
 
-TEST(VoteMessages, a_stranger_is_not_listened_to) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+using LedVoteMessages = LedVote<3>;
+
+TEST_F(LedVoteMessages, a_stranger_is_not_listened_to) {
   group.hear(2, {NodeId(9), 1, 1, 1, Term(7), Heartbeat{Term(7), 1}});
   EXPECT_TRUE(group.was_refused(2, "it is not a member"));
   EXPECT_EQ(group[2].admin(), NodeId(1));
 }
 
-TEST(VoteMessages, what_was_recorded_counts_once) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, what_was_recorded_counts_once) {
   group.run(Duration::seconds(2));
   const Message beat = group.forged(1, Heartbeat{Term(1), 1});
   const std::size_t before = group.sent<HeartbeatAnswer>(2);
@@ -27,9 +25,7 @@ TEST(VoteMessages, what_was_recorded_counts_once) {
   EXPECT_TRUE(group.was_refused(2, "it was heard before"));
 }
 
-TEST(VoteMessages, what_is_refused_counts_each_time_by_its_reason) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, what_is_refused_counts_each_time_by_its_reason) {
   const auto refused = [&](Refusal why) { return group[2].refusals()[static_cast<std::size_t>(why)]; };
   const Message beat = group.forged(1, Heartbeat{Term(1), 1});
   for (int i = 0; i < 4; ++i) group.hear(2, beat);
@@ -49,9 +45,7 @@ TEST(VoteMessages, what_is_refused_counts_each_time_by_its_reason) {
   EXPECT_EQ(refused(Refusal::kOlderTerm), 1u);
 }
 
-TEST(VoteMessages, an_admin_counts_on_no_promise_for_longer_than_it_was_made) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, an_admin_counts_on_no_promise_for_longer_than_it_was_made) {
   group.run(Duration::seconds(30));
   const auto promises = group[1].promises();
   ASSERT_EQ(promises.size(), 2u);
@@ -63,9 +57,7 @@ TEST(VoteMessages, an_admin_counts_on_no_promise_for_longer_than_it_was_made) {
   EXPECT_TRUE(group[2].promises().empty()) << "it is in no office";
 }
 
-TEST(VoteMessages, what_comes_out_of_order_counts_and_what_is_far_too_late_does_not) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, what_comes_out_of_order_counts_and_what_is_far_too_late_does_not) {
   Message first = group.forged(1, Heartbeat{Term(1), 1});
   Message second = first;
   second.sequence += 63;
@@ -79,9 +71,7 @@ TEST(VoteMessages, what_comes_out_of_order_counts_and_what_is_far_too_late_does_
   EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before + 2);
 }
 
-TEST(VoteMessages, an_earlier_life_is_over) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, an_earlier_life_is_over) {
   const Message old = group.forged(3, Heartbeat{Term(9), 1});
   group.stop(3);
   group.claims[3].uptime = Duration::zero();
@@ -93,9 +83,7 @@ TEST(VoteMessages, an_earlier_life_is_over) {
 }
 
 // Its votes were given to a name. Two processes that have it may both count them.
-TEST(VoteMessages, a_term_belongs_to_one_life) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, a_term_belongs_to_one_life) {
   group.part(1, 2);
   const auto say_as_twin = [&](uint64_t round) {
     Message twin = group.forged(1, Winner{Term(1), round, {NodeId(1), NodeId(2), NodeId(3)}});
@@ -115,9 +103,7 @@ TEST(VoteMessages, a_term_belongs_to_one_life) {
   EXPECT_EQ(group.sent<HeartbeatAnswer>(2), before);
 }
 
-TEST(VoteMessages, a_disk_that_was_set_back_is_found_out) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, a_disk_that_was_set_back_is_found_out) {
   const Record old = group.disks.at(3);
   for (int i = 0; i < 2; ++i) group.stop(3), group.start(3), group.run(Duration::seconds(3));
   group.stop(3);
@@ -137,9 +123,7 @@ TEST(VoteMessages, a_disk_that_was_set_back_is_found_out) {
   EXPECT_EQ(group.admin(), 0u);
 }
 
-TEST(VoteMessages, a_node_whose_disk_was_set_back_is_told_by_whoever_knows_also_when_it_asks_nobody) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, a_node_whose_disk_was_set_back_is_told_by_whoever_knows_also_when_it_asks_nobody) {
   const Record old = group.disks.at(3);
   group.part(1, 3);
   for (int i = 0; i < 2; ++i) group.stop(3), group.start(3), group.run(Duration::seconds(3));
@@ -158,9 +142,7 @@ TEST(VoteMessages, a_node_whose_disk_was_set_back_is_told_by_whoever_knows_also_
       << "with its first word in an election";
 }
 
-TEST(VoteMessages, who_finds_out_during_an_election_that_its_disk_was_set_back_does_not_vote_in_it) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, who_finds_out_during_an_election_that_its_disk_was_set_back_does_not_vote_in_it) {
   const Record old = group.disks.at(3);
   for (int i = 0; i < 2; ++i) group.stop(3), group.start(3), group.run(Duration::seconds(3));
   for (uint64_t id = 1; id <= 3; ++id) group.stop(id);
@@ -191,9 +173,7 @@ TEST(VoteMessages, a_record_that_cannot_be_read_is_not_that_of_a_new_node) {
   EXPECT_EQ(group.sent<HeartbeatAnswer>(3), 0u);
 }
 
-TEST(VoteMessages, of_two_processes_under_one_id_the_second_is_silent) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, of_two_processes_under_one_id_the_second_is_silent) {
   VoteElector copy(group.config(3), 99);
   Effects effects;
   Record record = group.disks.at(3);
@@ -252,9 +232,7 @@ TEST(VoteMessages, who_votes_twice_is_named_and_counts_for_nobody) {
   EXPECT_EQ(group[1].ballot()->votes_for(NodeId(1)), 0u);
 }
 
-TEST(VoteMessages, only_who_has_the_office_can_give_it_up) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, only_who_has_the_office_can_give_it_up) {
   group.run(Duration::seconds(1));
   group.hear(2, group.forged(3, ElectionStarted{Term(2), Trigger::kManual, Permission{Term(1), NodeId(3)}}));
   EXPECT_EQ(group[2].state(), State::kIdle);
@@ -270,9 +248,7 @@ TEST(VoteMessages, only_who_had_the_office_can_name_an_heir) {
   EXPECT_EQ(group.disks.at(2).vote, NodeId(1));
 }
 
-TEST(VoteMessages, a_vote_of_an_older_term_counts_for_nothing) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, a_vote_of_an_older_term_counts_for_nothing) {
   group.run(Duration::seconds(1));
   group.stop(1);
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].state() == State::kElecting; }));
@@ -280,9 +256,7 @@ TEST(VoteMessages, a_vote_of_an_older_term_counts_for_nothing) {
   EXPECT_EQ(group[2].ballot()->votes_for(NodeId(2)), 0u);
 }
 
-TEST(VoteMessages, a_winner_shows_who_has_voted_for_it) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, a_winner_shows_who_has_voted_for_it) {
   const auto claim = [&](std::vector<NodeId> voters) {
     group.hear(2, group.forged(3, Winner{Term(5), 1, std::move(voters)}));
   };
@@ -297,9 +271,7 @@ TEST(VoteMessages, a_winner_shows_who_has_voted_for_it) {
   EXPECT_EQ(group[2].admin(), NodeId(1));
 }
 
-TEST(VoteMessages, an_admin_of_an_older_term_is_refused_and_told) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, an_admin_of_an_older_term_is_refused_and_told) {
   group.say(1, CallElection{true});
   ASSERT_TRUE(group.run_until(Duration::seconds(1), [&] { return group[2].admin_term() == Term(2); }));
   group.run(Duration::millis(10));
@@ -323,9 +295,7 @@ TEST(VoteMessages, two_admins_of_one_term_both_go_and_one_follows) {
   expect_sound(group);
 }
 
-TEST(VoteMessages, who_hears_two_admins_of_one_term_tells_both) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, who_hears_two_admins_of_one_term_tells_both) {
   group.hear(2, group.forged(3, Heartbeat{Term(1), 1}));
   EXPECT_TRUE(group.was_noted(2, "node 1 and node 3 are both the admin of term 1"));
   group.run(Duration::millis(5));
@@ -333,17 +303,13 @@ TEST(VoteMessages, who_hears_two_admins_of_one_term_tells_both) {
   expect_sound(group);
 }
 
-TEST(VoteMessages, an_admin_steps_down_on_sight_of_a_later_term) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, an_admin_steps_down_on_sight_of_a_later_term) {
   group.hear(1, group.forged(2, DiscoveryResponse{NodeId(3), Term(4), 0, 0}));
   EXPECT_EQ(group.all<TermEnded>(1).at(0).why, "node 3 is the admin of a later term");
 }
 
 // A promise that still lasts keeps a node from answering another admin, however late its term.
-TEST(VoteMessages, nobody_answers_two_admins_within_one_promise) {
-  VoteGroup group(3);
-  ASSERT_EQ(group.lead(), 1u);
+TEST_F(LedVoteMessages, nobody_answers_two_admins_within_one_promise) {
   group.run(Duration::millis(10));
   const std::size_t answers = group.sent<HeartbeatAnswer>(2);
   const auto other = [&] { return group.forged(3, Winner{Term(5), 1, {NodeId(1), NodeId(3)}}); };

@@ -294,4 +294,11 @@ inline void expect_sound(const VoteGroup& group) {
 
 inline const VoteTiming kLan = VoteTiming::lan();
 
+// A group that node 1 leads.
+template <std::size_t kMembers>
+struct LedVote : testing::Test {
+  void SetUp() override { ASSERT_EQ(group.lead(), 1u); }
+  VoteGroup group{kMembers};
+};
+
 }  // namespace bellwether::vote

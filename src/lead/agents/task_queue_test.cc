@@ -9,8 +9,11 @@ namespace {
 
 using election::Epoch;
 
-TEST(TaskQueue, tasks_are_handed_out_in_order_and_the_cursor_passes_what_is_done) {
+struct TaskQueueTest : testing::Test {
   TaskQueue queue;
+};
+
+TEST_F(TaskQueueTest, tasks_are_handed_out_in_order_and_the_cursor_passes_what_is_done) {
   EXPECT_EQ(*queue.add("a", "one"), 1u);
   EXPECT_EQ(*queue.add("b", "two"), 2u);
   EXPECT_EQ(*queue.add("a", "other"), 1u) << "adding it again adds nothing";
@@ -28,8 +31,7 @@ TEST(TaskQueue, tasks_are_handed_out_in_order_and_the_cursor_passes_what_is_done
   EXPECT_EQ(*queue.add("c", ""), 3u);
 }
 
-TEST(TaskQueue, a_new_leader_makes_running_tasks_wait_again_and_their_old_results_come_too_late) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_new_leader_makes_running_tasks_wait_again_and_their_old_results_come_too_late) {
   ASSERT_TRUE(queue.add("a", ""));
   ASSERT_TRUE(queue.take_over(Epoch(3)));
   const Grant old = **queue.hand_out("x", Epoch(3));
@@ -43,8 +45,7 @@ TEST(TaskQueue, a_new_leader_makes_running_tasks_wait_again_and_their_old_result
   EXPECT_EQ(queue.finish(old).error().code, Errc::kRefused);
 }
 
-TEST(TaskQueue, a_deposed_leader_can_do_nothing) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_deposed_leader_can_do_nothing) {
   ASSERT_TRUE(queue.add("a", ""));
   EXPECT_EQ(queue.hand_out("x", Epoch(0)).error().code, Errc::kRefused) << "nobody took over";
   ASSERT_TRUE(queue.take_over(Epoch(4)));
@@ -56,8 +57,7 @@ TEST(TaskQueue, a_deposed_leader_can_do_nothing) {
   EXPECT_EQ(queue.hand_back({"x"}, Epoch(3)).error().code, Errc::kRefused);
 }
 
-TEST(TaskQueue, the_tasks_of_stale_agents_are_handed_back) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, the_tasks_of_stale_agents_are_handed_back) {
   ASSERT_TRUE(queue.add("a", "") && queue.add("b", ""));
   ASSERT_TRUE(queue.take_over(Epoch(1)));
   const Grant stale = **queue.hand_out("x", Epoch(1));
@@ -69,8 +69,7 @@ TEST(TaskQueue, the_tasks_of_stale_agents_are_handed_back) {
   EXPECT_TRUE(queue.finish(next));
 }
 
-TEST(TaskQueue, what_it_writes_it_reads_and_what_is_torn_is_refused) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, what_it_writes_it_reads_and_what_is_torn_is_refused) {
   ASSERT_TRUE(queue.add("a", "p\"1") && queue.add("b", "") && queue.add("c", ""));
   ASSERT_TRUE(queue.take_over(Epoch(2), "boss"));
   const Grant grant = **queue.hand_out("x", Epoch(2));
@@ -98,8 +97,7 @@ std::string states(const TaskQueue& queue) {
   return out;
 }
 
-TEST(TaskQueue, a_task_that_fails_waits_again_until_it_was_tried_so_often) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_task_that_fails_waits_again_until_it_was_tried_so_often) {
   ASSERT_TRUE(queue.add("a", "") && queue.add("b", ""));
   ASSERT_TRUE(queue.take_over(Epoch(1)));
   const Grant first = **queue.hand_out("x", Epoch(1));
@@ -115,8 +113,7 @@ TEST(TaskQueue, a_task_that_fails_waits_again_until_it_was_tried_so_often) {
   EXPECT_FALSE(queue.hand_out("x", Epoch(1))->has_value());
 }
 
-TEST(TaskQueue, a_task_that_takes_its_leader_with_it_each_time_is_put_aside_too) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_task_that_takes_its_leader_with_it_each_time_is_put_aside_too) {
   ASSERT_TRUE(queue.add("a", "") && queue.add("b", ""));
   const HandOutRules rules{.resting = {}, .tries_most = 2};
   for (uint64_t epoch = 1; epoch <= 2; ++epoch) {
@@ -134,8 +131,7 @@ TEST(TaskQueue, a_task_that_takes_its_leader_with_it_each_time_is_put_aside_too)
   EXPECT_EQ(states(queue), "failed running");
 }
 
-TEST(TaskQueue, a_task_of_which_its_agent_never_heard_is_handed_out_to_it_again) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_task_of_which_its_agent_never_heard_is_handed_out_to_it_again) {
   ASSERT_TRUE(queue.add("a", "") && queue.add("b", "") && queue.add("c", ""));
   ASSERT_TRUE(queue.take_over(Epoch(1)));
   HandOutRules rules{.resting = {1}, .tries_most = 1, .in_hands = std::vector<uint64_t>()};
@@ -167,8 +163,7 @@ TEST(TaskQueue, a_queue_that_was_begun_anew_does_not_take_the_results_of_the_one
   EXPECT_TRUE(anew.finish(fresh));
 }
 
-TEST(TaskQueue, what_is_given_back_in_good_order_does_not_count_as_tried) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, what_is_given_back_in_good_order_does_not_count_as_tried) {
   ASSERT_TRUE(queue.add("a", ""));
   ASSERT_TRUE(queue.take_over(Epoch(1)));
   for (int i = 0; i < 5; ++i) {
@@ -180,8 +175,7 @@ TEST(TaskQueue, what_is_given_back_in_good_order_does_not_count_as_tried) {
   EXPECT_EQ(queue.find(1)->attempt, 5u) << "so that no two grants are the same";
 }
 
-TEST(TaskQueue, an_operator_retries_and_drops_what_nobody_works_on) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, an_operator_retries_and_drops_what_nobody_works_on) {
   ASSERT_TRUE(queue.add("a", "one") && queue.add("b", "two") && queue.add("c", "three"));
   ASSERT_TRUE(queue.take_over(Epoch(1)));
   ASSERT_TRUE(queue.fail_attempt(**queue.hand_out("x", Epoch(1)), "bad", 1));
@@ -202,8 +196,7 @@ TEST(TaskQueue, an_operator_retries_and_drops_what_nobody_works_on) {
   EXPECT_EQ(TaskQueue::parse(queue.to_json())->to_json(), queue.to_json());
 }
 
-TEST(TaskQueue, a_halted_queue_says_why_and_gives_and_takes_nothing) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_halted_queue_says_why_and_gives_and_takes_nothing) {
   ASSERT_TRUE(queue.add("a", ""));
   ASSERT_TRUE(queue.take_over(Epoch(1)));
   queue.halt("it was torn");
@@ -219,8 +212,7 @@ TEST(TaskQueue, a_halted_queue_says_why_and_gives_and_takes_nothing) {
   EXPECT_TRUE(read->hand_out("x", Epoch(1))->has_value());
 }
 
-TEST(TaskQueue, it_is_bounded_and_says_what_to_do_about_it) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, it_is_bounded_and_says_what_to_do_about_it) {
   for (const std::string& name : {std::string(), std::string("a\nb"), std::string(201, 'x'), std::string("\xff")}) {
     EXPECT_EQ(queue.add(name, "").error().code, Errc::kInvalid);
   }
@@ -250,8 +242,7 @@ TEST(TaskQueue, text_that_is_not_utf8_is_no_queue_and_whatever_it_is_halted_with
 }
 
 // A file that a hand has changed may be well-formed and wrong.
-TEST(TaskQueue, a_queue_that_contradicts_itself_is_refused) {
-  TaskQueue queue;
+TEST_F(TaskQueueTest, a_queue_that_contradicts_itself_is_refused) {
   ASSERT_TRUE(queue.add("a", "") && queue.add("b", ""));
   const std::string text = queue.to_json();
   for (const auto& [from, to] : {std::pair{"\"cursor\": 1", "\"cursor\": 2"},

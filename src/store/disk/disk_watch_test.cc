@@ -17,10 +17,13 @@ bool is_readable(int fd) {
   return ::poll(&ready, 1, 0) == 1;
 }
 
-TEST(DiskWatch, sees_the_file_written_and_replaced_and_nothing_else) {
+struct DiskWatchTest : testing::Test {
+  void SetUp() override { ASSERT_TRUE(watch); }
   const runtime::TemporaryFolder folder;
-  auto watch = DiskWatch::of(folder.path(), "k.lock");
-  ASSERT_TRUE(watch);
+  decltype(DiskWatch::of("", "")) watch = DiskWatch::of(folder.path(), "k.lock");
+};
+
+TEST_F(DiskWatchTest, sees_the_file_written_and_replaced_and_nothing_else) {
   EXPECT_FALSE(watch->take());
   folder.file("other.lock", "x");
   EXPECT_FALSE(watch->take());
@@ -33,10 +36,7 @@ TEST(DiskWatch, sees_the_file_written_and_replaced_and_nothing_else) {
   EXPECT_TRUE(watch->take());
 }
 
-TEST(DiskWatch, sees_a_process_end) {
-  const runtime::TemporaryFolder folder;
-  auto watch = DiskWatch::of(folder.path(), "k.lock");
-  ASSERT_TRUE(watch);
+TEST_F(DiskWatchTest, sees_a_process_end) {
   const pid_t child = ::fork();
   if (child == 0) {
     ::pause();
@@ -50,10 +50,7 @@ TEST(DiskWatch, sees_a_process_end) {
   EXPECT_FALSE(watch->take()) << "a dead process is told once";
 }
 
-TEST(DiskWatch, a_process_that_has_ended_already_is_told_once) {
-  const runtime::TemporaryFolder folder;
-  auto watch = DiskWatch::of(folder.path(), "k.lock");
-  ASSERT_TRUE(watch);
+TEST_F(DiskWatchTest, a_process_that_has_ended_already_is_told_once) {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);
   ::waitpid(child, nullptr, 0);
@@ -64,10 +61,7 @@ TEST(DiskWatch, a_process_that_has_ended_already_is_told_once) {
   EXPECT_FALSE(watch->take());
 }
 
-TEST(DiskWatch, a_nudge_wakes_and_is_no_change) {
-  const runtime::TemporaryFolder folder;
-  auto watch = DiskWatch::of(folder.path(), "k.lock");
-  ASSERT_TRUE(watch);
+TEST_F(DiskWatchTest, a_nudge_wakes_and_is_no_change) {
   watch->nudge();
   EXPECT_TRUE(is_readable(watch->descriptor()));
   EXPECT_FALSE(watch->take());
