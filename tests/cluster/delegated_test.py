@@ -27,8 +27,7 @@ class Delegated(nodes.Test):
     def crash_of_the_leader(self, server):
         cluster, _ = self.led_by(server, workers=1)
         cluster.start()
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
         for name in cluster.names:
             until("readiness", lambda name=name: cluster.page(name, "/readyz") == (200, "ok\n"))
@@ -39,8 +38,7 @@ class Delegated(nodes.Test):
         second, higher = cluster.agreed(rest, other_than=leader)
         self.assertGreater(higher, term)
         cluster.start(leader)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed(), (second, higher), "who comes back follows")
+        self.assertEqual(cluster.whole(), (second, higher), "who comes back follows")
         return cluster, second
 
 
@@ -57,8 +55,7 @@ class ByEtcd(Delegated):
     def test_nobody_leads_while_etcd_is_away_and_one_does_when_it_is_back(self):
         cluster, etcd = self.led_by(Etcd, workers=1)
         cluster.start()
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         etcd.kill()
         until("the end of the term", lambda: cluster.said(leader, "deposed"))
         until("no leader", lambda: all(cluster.leader(name) is None for name in cluster.names))
@@ -73,8 +70,7 @@ class ByEtcd(Delegated):
     def test_the_leadership_is_moved_and_a_leader_that_leaves_hands_over_first(self):
         cluster, _ = self.led_by(Etcd)
         cluster.start()
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         heir, other = (name for name in cluster.names if name != leader)
 
         self.assertEqual(cluster.operator(other, "transfer", "--to", "nobody")[0], 1)

@@ -8,35 +8,30 @@ from lib.world import fill, until
 class Failing(nodes.Test):
     def test_the_leader_is_killed_and_comes_back_with_its_disk(self):
         cluster = self.cluster(3).start()
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         rest = [name for name in cluster.names if name != leader]
         cluster.running[leader].kill()
         second, higher = cluster.agreed(rest, other_than=leader)
         self.assertGreater(higher, term)
         until("its death", lambda: all(cluster.members(name)[leader] == "dead" for name in rest))
         cluster.start(leader, first=False)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed(), (second, higher), "who comes back follows")
+        self.assertEqual(cluster.whole(), (second, higher), "who comes back follows")
 
     def test_a_paused_leader_leads_no_more_when_it_wakes(self):
         cluster = self.cluster(3).start()
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         rest = [name for name in cluster.names if name != leader]
         cluster.running[leader].pause()
         cluster.agreed(rest, other_than=leader)
         cluster.running[leader].resume()
-        cluster.all_alive()
-        found, higher = cluster.agreed()
+        found, higher = cluster.whole()
         self.assertNotEqual(found, leader)
         self.assertGreater(higher, term)
         self.assertEqual(len(cluster.said(leader, "deposed")), 1)
 
     def test_the_smaller_part_of_a_split_has_no_leader_and_the_whole_has_one(self):
         cluster = self.cluster(5).start()
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         others = [name for name in cluster.names if name != leader]
         small, large = [leader, others[0]], others[1:]
         cluster.world.split(small, large)
@@ -45,25 +40,21 @@ class Failing(nodes.Test):
         until("no leader", lambda: all(cluster.leader(name) is None for name in small))
         self.assertEqual(cluster.page(leader, "/readyz")[0], 503)
         cluster.world.heal()
-        cluster.all_alive()
-        cluster.agreed()
+        cluster.whole()
 
     def test_a_leader_that_is_not_heard_is_followed_by_one_that_is(self):
         cluster = self.cluster(3).start()
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         rest = [name for name in cluster.names if name != leader]
         cluster.world.cut([leader], rest, both=False)
         cluster.agreed(rest, other_than=leader)
         until("the end of its term", lambda: cluster.said(leader, "deposed"))
         cluster.world.heal()
-        cluster.all_alive()
-        cluster.agreed()
+        cluster.whole()
 
     def test_a_bad_network_changes_nothing(self):
         cluster = self.cluster(3, workers=2).start()
-        cluster.all_alive()
-        leader = cluster.agreed()
+        leader = cluster.whole()
         cluster.world.set("*", "*", loss="2%", delay="10ms", jitter="5ms", duplicate="5%", reorder="10%")
         cluster.running["w1"].starve(share=0.1)
         before = cluster.changes(leader[0])
@@ -71,16 +62,14 @@ class Failing(nodes.Test):
         until("some time of the nodes", lambda: cluster.metric("w2", sent) > 40)
         cluster.running["w1"].feed()
         cluster.world.clear()
-        cluster.all_alive()
-        self.assertEqual((cluster.agreed(), cluster.changes(leader[0])), (leader, before))
+        self.assertEqual((cluster.whole(), cluster.changes(leader[0])), (leader, before))
 
     def test_a_voter_whose_disk_is_full_abstains_and_says_so(self):
         cluster = self.cluster(3)
         disk = cluster.world["a"].disk("2M")
         cluster.settings("a", data=str(disk / "data"))
         cluster.start()
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         filled = fill(disk)
         cluster.running[leader].kill()
         rest = [name for name in cluster.names if name != leader]
@@ -91,8 +80,7 @@ class Failing(nodes.Test):
 
     def test_a_voter_that_has_lost_its_disk_follows_and_says_what_to_do(self):
         cluster = self.cluster(3).start()
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         lost = next(name for name in cluster.names if name != leader)
         cluster.running[lost].kill()
         cluster.start(lost, first=False, data=str(cluster.folder / "empty"))
@@ -125,8 +113,7 @@ class Majorities(nodes.Test):
         _, third = cluster.agreed([*rest, fourth])
         self.assertGreater(third, higher)
         cluster.start(*gone, first=False)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed()[1], third, "who comes back follows")
+        self.assertEqual(cluster.whole()[1], third, "who comes back follows")
 
 
 if __name__ == "__main__":

@@ -9,8 +9,7 @@ from lib.world import until
 
 class Queue(jobs.Test):
     def test_jobs_wait_for_cores_in_the_order_in_which_they_came(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         # The first takes so long that all the others are looked at while they wait.
         ids = [cluster.submit(cluster.scenario(seconds=2 if i else 20), "--id", f"job-{i}") for i in range(4)]
         self.assertEqual(ids, ["job-0", "job-1", "job-2", "job-3"])
@@ -21,8 +20,7 @@ class Queue(jobs.Test):
         cancelled = cluster.in_state(ids[1], "cancelled")
         self.assertEqual((cancelled["started"], cancelled["why"]), ("-", "second thoughts"))
         until("places in the queue", lambda: [cluster.status(job)["queue_position"] for job in ids] == [0, 0, 1, 2])
-        code, _ = cluster.watch(ids[1]).finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        self.ended(cluster.watch(ids[1]), jobs.CANCELLED)
         first, second, third = (cluster.in_state(job, "completed") for job in (ids[0], ids[2], ids[3]))
         self.assertLessEqual(first["ended"], second["started"])
         self.assertLessEqual(second["ended"], third["started"])
@@ -30,8 +28,7 @@ class Queue(jobs.Test):
         self.assertEqual(cluster.arrived(), 24 * 60)
 
     def test_the_same_id_twice_is_one_job(self):
-        cluster = self.cluster(3, workers=1)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=1)
         scenario = cluster.scenario(seconds=2)
         seeds = ["--seed", "7"]
         self.assertEqual(cluster.submit(scenario, "--id", "once", *seeds), "once")
@@ -39,8 +36,7 @@ class Queue(jobs.Test):
         code, text = cluster.job("submit", cluster.write("other.yaml", cluster.scenario(seconds=3)), "--id", "once")
         self.assertEqual(code, 1)
         self.assertIn("'once'", text)
-        code, result = cluster.watch("once").finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.watch("once"))
         self.assert_whole(result, 120)
         # And so it is when it is over.
         self.assertEqual(cluster.submit(scenario, "--id", "once", *seeds), "once")
@@ -60,17 +56,14 @@ class Stopping(jobs.Test):
         return workflow["iterations"]["completed"], workflow["iterations"]["interrupted"]
 
     def test_a_graceful_cancellation_lets_iterations_finish_and_another_one_does_not(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         for graceful in (True, False):
             with self.subTest(graceful=graceful):
-                client = cluster.run(self.slow(cluster))
-                cluster.under_load(client, 2)
+                client = cluster.run_for(2, self.slow(cluster))
                 code, text = cluster.job("cancel", client.job, "--why", "enough of it", "--by", "tester",
                                          *(["--graceful"] if graceful else []))
                 self.assertEqual(code, 0, text)
-                code, result = client.finish()
-                self.assertEqual(code, jobs.CANCELLED)
+                result = self.ended(client, jobs.CANCELLED)
                 completed, interrupted = self.iterations(result)
                 self.assertGreater(completed, 0)
                 self.assertEqual(interrupted == 0, graceful, (completed, interrupted))
@@ -84,11 +77,9 @@ class Stopping(jobs.Test):
                 cluster.all_free()
 
     def test_a_run_that_takes_longer_than_its_timeout_is_ended(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         client = cluster.run(self.slow(cluster), "--timeout", "4s")
-        code, result = client.finish()
-        self.assertEqual(code, 108)
+        result = self.ended(client, 108)
         self.assertIn("its timeout of 4s is over", result["run"]["reason"])
         self.assertGreater(result["totals"]["requests"], 0)
         status = cluster.status(client.job)
@@ -97,13 +88,11 @@ class Stopping(jobs.Test):
         cluster.all_free()
 
     def test_a_workflow_that_takes_longer_than_its_timeout_is_ended_and_the_rest_goes_on(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         scenario = cluster.scenario(rate=20, seconds=60, path="/delay/1500ms", timeout="4s", graceful_stop="1m")
         scenario["workflows"]["later"] = {**scenario["workflows"]["w"], "depends": "w"}
         client = cluster.run(scenario)
-        code, result = client.finish()
-        self.assertEqual(code, 108)
+        result = self.ended(client, 108)
         self.assertIn("its timeout of 4s is over", result["run"]["reason"])
         states = {one["name"]: one["status"] for one in result["workflows"]}
         self.assertEqual(states, {"w": "timed_out", "later": "skipped"})
@@ -114,8 +103,7 @@ class Stopping(jobs.Test):
         cluster.all_free()
 
     def test_without_a_quorum_a_new_job_is_refused_by_name(self):
-        cluster = self.cluster(3, workers=1)
-        leader, _ = cluster.at_work()
+        cluster, leader = self.at_work(3, workers=1)
         for name in cluster.voters:
             if name != leader:
                 cluster.running[name].kill()
@@ -125,32 +113,25 @@ class Stopping(jobs.Test):
         self.assertRegex(str(text), "Quorum(Unavailable|Timeout|CircuitOpen)")
 
     def test_ctrl_c_ends_it_gracefully_and_twice_at_once(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(self.slow(cluster))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, self.slow(cluster))
         client.process.signal(signal.SIGINT)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assertEqual(self.iterations(result)[1], 0)
         self.assertIn("SIGINT", result["run"]["reason"] + cluster.status(client.job)["why"])
 
-        client = cluster.run(self.slow(cluster))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, self.slow(cluster))
         client.process.signal(signal.SIGINT)
         client.says("Once more ends at once")
         client.process.signal(signal.SIGINT)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assertGreater(self.iterations(result)[1], 0)
         cluster.all_free()
 
     def test_one_workflow_can_be_stopped_while_the_other_goes_on(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         workflow = cluster.scenario(seconds=15)["workflows"]["w"]
-        client = cluster.run({"workflows": {"kept": workflow, "left": workflow}})
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, {"workflows": {"kept": workflow, "left": workflow}})
         code, text = cluster.job("cancel", client.job, "nothing")
         self.assertEqual(code, 1)
         self.assertIn("no workflow 'nothing'", text)
@@ -164,8 +145,7 @@ class Stopping(jobs.Test):
         self.assertLess(left, 900)
 
     def test_who_watches_may_go_and_the_job_goes_on(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         client = cluster.run(cluster.scenario(seconds=15))
         watcher = cluster.watch(client.job)
         cluster.under_load(client, 2)
@@ -177,8 +157,7 @@ class Stopping(jobs.Test):
         self.assertIn("it has no result yet", text)
         client.process.kill()
         late = cluster.watch(client.job)
-        code, result = late.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(late)
         self.assert_whole(result, 900)
         # What is kept of it is what was seen.
         code, kept = cluster.watch(client.job, "results").finish()

@@ -9,8 +9,7 @@ from lib.world import until
 
 class Counters(jobs.Test):
     def test_the_status_of_a_running_job_says_what_its_shares_do_now(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         job = cluster.submit(cluster.scenario(seconds=15))
         cluster.in_state(job, "running")
 
@@ -56,8 +55,7 @@ class Counters(jobs.Test):
             cluster.builds[name] = program
         cluster.at_work()
         client, file = self.watch_windows(cluster, cluster.submit(cluster.scenario(seconds=6)))
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assert_whole(result, 360)
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         self.assertFalse([one for one in lines if "anew" in one or "skipped" in one])
@@ -89,14 +87,12 @@ class Counters(jobs.Test):
         self.assertEqual([one for one in cluster.said(owner) if "is called" in one["text"]], [])
 
     def test_windows_begin_anew_with_the_manager_that_goes_on(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=2)
         job = cluster.submit(cluster.scenario(seconds=12))
         client, file = self.watch_windows(cluster, job)
         status = cluster.under_load(client, 3)
         cluster.running[status["manager"]].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assert_whole(result, 720)
         lines = [json.loads(line) for line in file.read_text().splitlines()]
         [anew] = [i for i, one in enumerate(lines) if "anew" in one]

@@ -16,14 +16,11 @@ class Doubles(jobs.Test):
         self.assertLessEqual(missing, lost, result["lost"])
 
     def test_the_owner_and_a_worker_are_killed_at_once(self):
-        cluster = self.cluster(3, workers=4)
-        owner, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(rate=80, seconds=14))
-        cluster.under_load(client, 2)
+        cluster, owner = self.at_work(3, workers=4)
+        client = cluster.run_for(2, cluster.scenario(rate=80, seconds=14))
         cluster.running["w2"].kill()
         cluster.running[owner].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.LOST)
+        result = self.ended(client, jobs.LOST)
         self.assertEqual({one["share"] for one in result["lost"]}, {0.25})
         self.assert_accounted(result, 14, 80)
         self.assert_steady(result, 14)
@@ -35,15 +32,12 @@ class Doubles(jobs.Test):
         self.assertGreaterEqual(cluster.arrived(), result["totals"]["requests"])
 
     def test_a_worker_dies_while_all_managers_are_away(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=20))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_for(2, cluster.scenario(seconds=20))
         for name in [*cluster.voters, "w2"]:
             cluster.running[name].kill()
         cluster.start(*cluster.voters, first=False)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.LOST, client.printed())
+        result = self.ended(client, jobs.LOST)
         self.assert_accounted(result, 20, 60)
         self.assert_steady(result, 20)
         # An owner that has not seen a living worker in time counts it as lost too, and says so.
@@ -53,10 +47,8 @@ class Doubles(jobs.Test):
         cluster.all_free(["w1", "w3"])
 
     def test_all_workers_are_killed_and_the_job_ends_with_what_was_measured(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=8))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, cluster.scenario(seconds=8))
         for name in ("w1", "w2"):
             cluster.running[name].kill()
         code, result = client.finish()
@@ -66,14 +58,12 @@ class Doubles(jobs.Test):
         self.assertIn(cluster.status(client.job)["state"], ("failed", "partial"))
         cluster.start("w1", "w2")
         cluster.all_free()
-        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.run(cluster.scenario(seconds=2)))
 
 
 class Waiting(jobs.Test):
     def test_jobs_that_wait_outlive_the_leader_and_keep_their_order_at_each_manager(self):
-        cluster = self.cluster(3, workers=1)
-        leader, _ = cluster.at_work()
+        cluster, leader = self.at_work(3, workers=1)
         ids = [cluster.submit(cluster.scenario(seconds=5), "--id", f"job-{i}") for i in range(3)]
         cluster.in_state(ids[0], "running")
         cluster.running[leader].kill()
@@ -86,20 +76,16 @@ class Waiting(jobs.Test):
             if one["manager"] == other["manager"]:
                 self.assertLessEqual(one["started"], other["started"])
         for job in ids:
-            code, result = cluster.watch(job, "results").finish()
-            self.assertEqual(code, jobs.PASS)
+            result = self.ended(cluster.watch(job, "results"))
             self.assert_whole(result, 300)
         self.assertEqual(cluster.arrived(), 900)
 
     def test_a_cancellation_reaches_whoever_takes_over(self):
-        cluster = self.cluster(3, workers=2)
-        owner, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=60))
-        cluster.under_load(client, 2)
+        cluster, owner = self.at_work(3, workers=2)
+        client = cluster.run_for(2, cluster.scenario(seconds=60))
         cluster.running[owner].kill()
         until("a cancellation", lambda: cluster.job("cancel", client.job, "--why", "enough")[0] == 0)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assertEqual(cluster.status(client.job)["state"], "cancelled")
         cluster.all_free()
         self.assertEqual(cluster.arrived(), result["totals"]["requests"])

@@ -19,8 +19,7 @@ class InEtcd(jobs.Test):
     def test_a_job_outlives_its_manager_and_all_of_them(self):
         cluster, _ = self.cluster_in_etcd()
         owner, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(rate=50, seconds=14))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, cluster.scenario(rate=50, seconds=14))
         cluster.running[owner].kill()
         rest = [name for name in cluster.voters if name != owner]
         until("another owner", lambda: any(cluster.said(name, "job_taken_over") for name in rest))
@@ -28,8 +27,7 @@ class InEtcd(jobs.Test):
             cluster.running[name].kill()
         for name in cluster.voters:
             cluster.start(name)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS, client.printed())
+        result = self.ended(client)
         self.assertEqual(result["totals"]["requests"], 700)
         until("the end, as every manager sees it", lambda: all(
             [(one["job"], one["state"]) for one in cluster.job("list", "--managers", cluster.world[name].ipv4)[1]]
@@ -38,14 +36,12 @@ class InEtcd(jobs.Test):
     def test_load_does_not_need_etcd_and_new_jobs_do(self):
         cluster, etcd = self.cluster_in_etcd()
         cluster.at_work()
-        client = cluster.run(cluster.scenario(rate=50, seconds=12))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, cluster.scenario(rate=50, seconds=12))
         etcd.kill()
         for name in cluster.voters:
             until("the reason", lambda name=name: cluster.page(name, "/readyz")[0] == 503)
         etcd.start()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS, client.printed())
+        result = self.ended(client)
         self.assertEqual(result["totals"]["requests"], 600)
         until("readiness", lambda: all(cluster.page(name, "/readyz")[0] == 200 for name in cluster.voters))
         code, result = cluster.run(cluster.scenario(rate=20, seconds=2)).finish()

@@ -11,91 +11,71 @@ from lib.world import until
 
 class Managers(jobs.Test):
     def test_the_leader_that_has_the_job_is_killed(self):
-        cluster = self.cluster(3, workers=3)
-        leader, _ = cluster.at_work()
+        cluster, leader = self.at_work(3, workers=3)
         client = cluster.run(cluster.scenario(seconds=12))
         self.assertEqual(cluster.under_load(client, 2)["manager"], leader)
         cluster.running[leader].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 720)
-        self.assert_steady(result, 12)
+        result = self.ended(client)
+        self.assert_whole(result, 720, 12)
         self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         second = cluster.agreed([name for name in cluster.voters if name != leader], other_than=leader)[0]
         self.assertIn(cluster.status(client.job)["manager"], [name for name in cluster.voters if name != leader])
         # Who comes back knows the job and its result too.
         cluster.start(leader, first=False)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed()[0], second)
+        self.assertEqual(cluster.whole()[0], second)
         code, text = cluster.job("results", client.job, "--managers", cluster.world[leader].ipv4, json_too=False)
         self.assertEqual(code, jobs.PASS, text)
         self.assertEqual(cluster.arrived(), 720)
 
     def test_the_owner_of_the_job_is_killed_while_another_one_leads(self):
-        cluster = self.cluster(3, workers=3)
-        owner, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=20))
-        cluster.under_load(client, 1)
+        cluster, owner = self.at_work(3, workers=3)
+        client = cluster.run_for(1, cluster.scenario(seconds=20))
         heir = next(name for name in cluster.voters if name != owner)
         until("a transfer", lambda: cluster.operator(heir, "transfer", "--to", heir)[0] == 0)
         cluster.agreed(cluster.voters, other_than=owner)
         self.assertEqual(cluster.status(client.job)["manager"], owner, "who has a job keeps it")
         cluster.running[owner].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 1200)
-        self.assert_steady(result, 20)
+        result = self.ended(client)
+        self.assert_whole(result, 1200, 20)
         self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         self.assertEqual(cluster.arrived(), 1200)
 
     def test_an_owner_that_gets_no_more_memory_loses_nothing(self):
-        cluster = self.cluster(3, workers=2)
-        owner, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=12))
-        cluster.under_load(client, 2)
+        cluster, owner = self.at_work(3, workers=2)
+        client = cluster.run_for(2, cluster.scenario(seconds=12))
         # It dies of that, or has all that it needs.
         pid = cluster.running[owner].pid
         has = 1024 * int(re.search(r"VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text())[1])
         resource.prlimit(pid, resource.RLIMIT_AS, (has, has))
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 720)
-        self.assert_steady(result, 12)
+        result = self.ended(client)
+        self.assert_whole(result, 720, 12)
         # So much more for a bundle that it can hardly have it all.
         more = cluster.scenario(seconds=2, more={"env": {"LONG": "x" * 900_000}})
-        code, result = cluster.run(more).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.run(more))
         self.assert_whole(result, 120)
 
     def test_what_had_ended_when_the_owner_was_killed_is_counted(self):
-        cluster = self.cluster(3, workers=2)
-        owner, _ = cluster.at_work()
+        cluster, owner = self.at_work(3, workers=2)
         short, long = (cluster.scenario(seconds=seconds)["workflows"]["w"] for seconds in (3, 16))
-        client = cluster.run({"workflows": {"short": short, "long": long}})
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, {"workflows": {"short": short, "long": long}})
         until("the end of a workflow",
               lambda: [one["state"] for one in cluster.status(client.job)["workflows"]] == ["completed", "running"])
         cluster.running[owner].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 960])
         self.assert_whole(result, 1140)
         self.assertEqual(cluster.arrived(), 1140)
 
     def test_all_managers_are_away_until_the_load_is_over(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=8))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_for(2, cluster.scenario(seconds=8))
         for name in cluster.voters:
             cluster.running[name].kill()
         until("the end of the load", lambda: not any(cluster.children(name) for name in ("w1", "w2", "w3")))
         client.says("no manager answers")
         cluster.start(*cluster.voters, first=False)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 480)
-        self.assert_steady(result, 8)
+        result = self.ended(client)
+        self.assert_whole(result, 480, 8)
         cluster.all_free()
         self.assertEqual(cluster.arrived(), 480)
 
@@ -103,15 +83,13 @@ class Managers(jobs.Test):
 class Workers(jobs.Test):
     def lose_one(self, cluster, scenario):
         """A run of which a worker was killed: (exit code, result, who it was)."""
-        client = cluster.run(scenario)
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, scenario)
         cluster.running["w2"].kill()
         code, result = client.finish()
         return code, result, client.job
 
     def test_what_a_worker_ran_goes_on_elsewhere_and_what_was_lost_is_told(self):
-        cluster = self.cluster(3, workers=4)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=4)
         code, result, job = self.lose_one(cluster, cluster.scenario(rate=80, seconds=10))
         self.assertEqual(code, jobs.LOST)
         self.assertEqual(result["run"]["verdict"], "inconclusive")
@@ -137,31 +115,25 @@ class Workers(jobs.Test):
         self.assertGreaterEqual(cluster.arrived(), result["totals"]["requests"])
 
     def test_a_loss_may_pass_when_the_scenario_says_so(self):
-        cluster = self.cluster(3, workers=4)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=4)
         code, result, _ = self.lose_one(cluster, cluster.scenario(rate=80, more={"on_loss": "pass"}))
         self.assertEqual(code, jobs.PASS)
         self.assertEqual(result["run"]["verdict"], "pass")
         self.assertEqual(len(result["lost"]), 1)
 
     def test_a_worker_that_is_started_again_at_once_is_another_one(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=10))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, cluster.scenario(seconds=10))
         cluster.running["w2"].kill()
         cluster.start("w2")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.LOST)
+        result = self.ended(client, jobs.LOST)
         self.assertEqual({one["share"] for one in result["lost"]}, {0.5})
         self.assert_steady(result, 10)
         cluster.all_free()
 
     def test_the_process_of_a_share_is_killed(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=60))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_for(2, cluster.scenario(seconds=60))
         cluster.kill_share("w2")
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)
@@ -171,23 +143,19 @@ class Workers(jobs.Test):
         self.assertIn("share_failed", jobs.kinds(result))
         # The worker lives, and so do the others: they get the next one.
         cluster.all_free()
-        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.run(cluster.scenario(seconds=2)))
         self.assert_whole(result, 120)
 
 
 class Clients(jobs.Test):
     def test_the_client_is_killed_and_the_job_goes_on(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario())
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, cluster.scenario())
         client.process.kill()
         cluster.in_state(client.job, "completed")
-        code, result = cluster.watch(client.job, "results").finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.watch(client.job, "results"))
         self.assert_whole(result, 360)
-        self.assertEqual(cluster.watch(client.job).finish(), (code, result))
+        self.assertEqual(cluster.watch(client.job).finish(), (jobs.PASS, result))
         self.assertEqual(cluster.arrived(), 360)
 
 

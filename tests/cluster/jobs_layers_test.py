@@ -28,10 +28,8 @@ class Layers(jobs.Test):
         self.assertEqual(sum(one["passes"] for one in result["checks"]), 180)
 
     def test_every_worker_begins_with_the_same_values(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        code, result = cluster.run(self.scenario(cluster)).finish()
-        self.assertEqual(code, jobs.PASS)
+        cluster, _ = self.at_work(3, workers=3)
+        result = self.ended(cluster.run(self.scenario(cluster)))
         self.assert_all_checked(result, 300)
         self.assertEqual(jobs.kinds(result), [])
         # What is handed on is not for everybody's eyes.
@@ -40,20 +38,15 @@ class Layers(jobs.Test):
         cluster.all_free()
 
     def test_the_owner_dies_while_the_first_layer_runs(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(self.scenario(cluster, first=8))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, self.scenario(cluster, first=8))
         cluster.running[cluster.status(client.job)["manager"]].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assert_all_checked(result, 420)
 
     def test_all_managers_are_away_when_a_layer_ends(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(self.scenario(cluster, first=6))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, self.scenario(cluster, first=6))
         for name in cluster.voters:
             cluster.running[name].kill()
         until("the first layer has ended", lambda: not cluster.children("w1") and not cluster.children("w2"))
@@ -85,17 +78,13 @@ class Layers(jobs.Test):
         self.assertEqual([one["kind"] for one in result["events"] if one["kind"] in ("list_cut", "value_missing")], [])
 
     def test_a_list_has_the_values_of_the_users_of_all_workers(self):
-        cluster = self.cluster(1, workers=3)
-        cluster.at_work()
-        code, result = cluster.run(self.listing(cluster)).finish()
-        self.assertEqual(code, jobs.PASS)
+        cluster, _ = self.at_work(1, workers=3)
+        result = self.ended(cluster.run(self.listing(cluster)))
         self.assert_listed(result)
 
     def test_a_list_is_whole_although_a_worker_and_the_owner_die(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(self.listing(cluster, first=10))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_for(2, self.listing(cluster, first=10))
         cluster.running["w2"].kill()
         cluster.under_load(client, 5)
         cluster.running[cluster.status(client.job)["manager"]].kill()
@@ -103,19 +92,15 @@ class Layers(jobs.Test):
         self.assert_listed(result)
 
     def test_a_value_that_is_too_long_is_told(self):
-        cluster = self.cluster(1, workers=1)
-        cluster.at_work()
-        code, result = cluster.run(self.scenario(cluster, token="${random_hex(1024)}" * 40, first=2)).finish()
-        self.assertEqual(code, jobs.PASS)
+        cluster, _ = self.at_work(1, workers=1)
+        result = self.ended(cluster.run(self.scenario(cluster, token="${random_hex(1024)}" * 40, first=2)))
         self.assertEqual({one["kind"] for one in result["events"]} & {"value_too_large", "value_missing"},
                          {"value_too_large", "value_missing"})
         self.assertEqual(sum(one["passes"] for one in result["checks"]), 0)
 
     def test_what_depends_on_what_failed_is_skipped(self):
-        cluster = self.cluster(1, workers=1)
-        cluster.at_work()
-        client = cluster.run(self.scenario(cluster, first=60))
-        cluster.under_load(client, 1)
+        cluster, _ = self.at_work(1, workers=1)
+        client = cluster.run_for(1, self.scenario(cluster, first=60))
         cluster.kill_share("w1")
         code, result = client.finish()
         self.assertNotEqual(code, jobs.PASS)

@@ -19,22 +19,18 @@ class Disks(jobs.Test):
 
     def test_one_manager_whose_disk_is_full_is_not_needed(self):
         cluster, disks = self.with_disks("a")
-        client = cluster.run(cluster.scenario(seconds=8))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, cluster.scenario(seconds=8))
         fill(disks["a"])
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assert_whole(result, 480)
-        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.run(cluster.scenario(seconds=2)))
         self.assert_whole(result, 120)
         cluster.says("a", "full")
         self.assertEqual(cluster.arrived(), 600)
 
     def test_with_two_full_disks_what_runs_goes_on_and_ends_when_there_is_room_again(self):
         cluster, disks = self.with_disks("a", "b")
-        client = cluster.run(cluster.scenario(seconds=6))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, cluster.scenario(seconds=6))
         filled = [fill(disks[name]) for name in ("a", "b")]
         until("the end of the load", lambda: not cluster.children("w1") + cluster.children("w2"))
         self.assertNotIn((cluster.status(client.job) or {}).get("state"), ("completed", "partial", "failed"))
@@ -42,12 +38,9 @@ class Disks(jobs.Test):
         self.assertEqual(code, 1, text)
         for file in filled:
             file.unlink()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 360)
-        self.assert_steady(result, 6)
-        code, result = cluster.run(cluster.scenario(seconds=2)).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
+        self.assert_whole(result, 360, 6)
+        result = self.ended(cluster.run(cluster.scenario(seconds=2)))
         # One voter had room: what was not confirmed may have been taken, and is told so. Then it ran whole.
         self.assertIn("may be taken", text)
         self.assertIn(cluster.arrived(), (480, 600))
@@ -65,8 +58,7 @@ class Clocks(jobs.Test):
         def step(name, seconds):
             with open(cluster.folder / f"{name}.clock", "r+b") as file:
                 file.write(struct.pack("q", seconds))
-        client = cluster.run(cluster.scenario(seconds=12))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, cluster.scenario(seconds=12))
         step(leader, -7200)
         step("w1", 90_000)
         for name in cluster.voters:
@@ -75,10 +67,8 @@ class Clocks(jobs.Test):
         cluster.under_load(client, 4)
         # Another one goes on, by whose clock the run began hours ago.
         cluster.running[leader].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 720)
-        self.assert_steady(result, 12)
+        result = self.ended(client)
+        self.assert_whole(result, 720, 12)
         self.assertEqual(len(result["series"]), 12)
         self.assertLess(result["run"]["elapsed_s"], 60)
         self.assertEqual(cluster.arrived(), 720)

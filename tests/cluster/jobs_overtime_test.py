@@ -9,10 +9,8 @@ from lib import jobs, nodes
 
 class Overtime(jobs.Test):
     def test_a_share_that_hangs_gets_more_time_and_loses_its_parts_when_it_makes_nothing_of_it(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=4, graceful_stop="0s"))
-        cluster.under_load(client, 1)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(1, cluster.scenario(seconds=4, graceful_stop="0s"))
         [share] = cluster.children("w2")
         os.kill(share, signal.SIGSTOP)
         # Nearly a minute beyond its end it asks for more; after a minute without progress nobody waits for it.

@@ -10,20 +10,16 @@ from lib.world import until
 
 class Pauses(jobs.Test):
     def test_a_manager_that_stood_still_has_lost_the_job_and_counts_nothing_of_it(self):
-        cluster = self.cluster(3, workers=3)
-        leader, _ = cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=20))
-        cluster.under_load(client, 2)
+        cluster, leader = self.at_work(3, workers=3)
+        client = cluster.run_for(2, cluster.scenario(seconds=20))
         cluster.running[leader].pause()
         rest = [name for name in cluster.voters if name != leader]
         until("another owner", lambda: cluster.said(rest[0], "job_taken_over") + cluster.said(rest[1],
                                                                                              "job_taken_over"))
         cluster.agreed(rest, other_than=leader)
         cluster.running[leader].resume()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 1200)
-        self.assert_steady(result, 20)
+        result = self.ended(client)
+        self.assert_whole(result, 1200, 20)
         self.assertEqual(set(jobs.kinds(result)), {"owner_changed"})
         self.assertNotEqual(cluster.agreed()[0], leader)
         self.assertEqual(len(cluster.said(leader, "job_lost")), 1)
@@ -31,10 +27,8 @@ class Pauses(jobs.Test):
         self.assertEqual(cluster.arrived(), 1200)
 
     def test_a_worker_that_is_only_suspected_loses_nothing(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=16))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_for(2, cluster.scenario(seconds=16))
 
         def told(what):
             return [one["member"] for name in cluster.voters for one in cluster.said(name, f"member_{what}")]
@@ -50,10 +44,8 @@ class Pauses(jobs.Test):
         self.assertEqual(cluster.arrived(), 960)
 
     def test_a_worker_that_was_held_dead_has_made_extra_load_that_nobody_counts(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=40))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=3)
+        client = cluster.run_for(2, cluster.scenario(seconds=40))
         # Its share is a process of its own, and does not stand still.
         cluster.running["w2"].pause()
         until("its share's moving", lambda: cluster.events(client.job, "share_moved"))
@@ -61,8 +53,7 @@ class Pauses(jobs.Test):
         cluster.running["w2"].resume()
         [extra] = until("what it says", lambda: cluster.events(client.job, "extra_load"))
         self.assertRegex(extra["detail"], "[0-9]+ requests? a second were sent, and are not counted")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.LOST)
+        result = self.ended(client, jobs.LOST)
         self.assertEqual(jobs.kinds(status), ["worker_lost", "share_moved"])
         [lost] = result["lost"]
         self.assertEqual(round(lost["share"], 3), 0.333)
@@ -73,10 +64,8 @@ class Pauses(jobs.Test):
         self.assertGreater(cluster.arrived(), result["totals"]["requests"])
 
     def test_a_worker_whose_share_stands_still_is_stuck_until_it_goes_on(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=30))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, cluster.scenario(seconds=30))
 
         def progress():
             code, workers = cluster.job("workers")
@@ -87,8 +76,7 @@ class Pauses(jobs.Test):
         until("one that does not", lambda: progress() == {"w1": "normal", "w2": "stuck"})
         os.kill(share, signal.SIGCONT)
         until("two that move again", lambda: progress() == {"w1": "normal", "w2": "normal"})
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(client)
         self.assert_whole(result, 1800)
         self.assertEqual(jobs.kinds(result), [])
         self.assertEqual(cluster.arrived(), 1800)

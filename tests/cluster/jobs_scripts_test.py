@@ -10,8 +10,7 @@ EXAMPLE = Path(__file__).parents[2] / "examples/login.lua"
 
 class Scripts(jobs.Test):
     def test_the_example_does_on_two_workers_what_it_does_on_one_machine(self):
-        cluster = self.cluster(1, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(1, workers=2)
         process, out = cluster.follow("run", EXAMPLE, "--set", f"BASE={cluster.url}", "--vus", "4", "--duration", "4s")
         _, result = jobs.Client(process, out, None).finish()
         self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
@@ -28,8 +27,7 @@ class Scripts(jobs.Test):
         self.assertEqual(cluster.arrived(), result["totals"]["requests"])
 
     def test_what_a_script_fails_with_is_told_once_by_all_workers_together(self):
-        cluster = self.cluster(1, workers=2)
-        cluster.at_work()
+        cluster, _ = self.at_work(1, workers=2)
         script = cluster.write("wrong.lua", f'''
 scenario {{defaults = {{http = {{base = "{cluster.url}"}}}}}}
 local w = workflow("w", {{vus = 4, duration = "2s", pacing = "100ms"}})
@@ -49,8 +47,7 @@ w:step("wrong", {{after = "fine"}}, function(user) return user.nothing.at_all en
         self.assertIn("wrong.lua:5:", client.printed())
 
     def test_a_worker_whose_loop_a_script_holds_up_says_so(self):
-        cluster = self.cluster(1, workers=1)
-        cluster.at_work()
+        cluster, _ = self.at_work(1, workers=1)
         script = cluster.write("slow.lua", f'''
 scenario {{defaults = {{http = {{base = "{cluster.url}"}}}}}}
 local w = workflow("w", {{vus = 1, duration = "6s"}})

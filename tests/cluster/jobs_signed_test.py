@@ -113,8 +113,7 @@ class Signed(jobs.Test):
         source = cluster.source()
         process, out = cluster.follow("run", source, "--sign-key", "load.key")
         client = jobs.Client(process, out, None)
-        code, result = client.finish()
-        self.assertEqual(code, jobs.PASS, client.printed())
+        result = self.ended(client)
         self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2"])
         self.assert_whole(result, 240)
         # The same file on one machine, next to the target.
@@ -159,8 +158,7 @@ class Signed(jobs.Test):
         cluster.all_free()
 
     def test_a_worker_without_keys_runs_none(self):
-        cluster = self.cluster(1, workers=1)
-        cluster.at_work()
+        cluster, _ = self.at_work(1, workers=1)
         said = cluster.failed(cluster.source(), "--sign-key", "load.key")
         self.assertIn("this worker trusts nobody's: begin it with --trust-keys", said)
         # What is wrong with a keyring is told before the worker joins.
@@ -190,8 +188,7 @@ class Signed(jobs.Test):
         self.assertTrue(cluster.running["w1"].alive())
         self.assertEqual(cluster.running["w1"].pid, worker)
         process, out = cluster.follow("run", cluster.build("--sign-key", "load.key"))
-        code, result = jobs.Client(process, out, None).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(jobs.Client(process, out, None))
         self.assert_whole(result, 240)
 
 

@@ -20,10 +20,8 @@ class Stored(jobs.Test):
         return json.loads(self.results(cluster, "show", "last", "--json"))
 
     def test_a_client_that_is_killed_leaves_a_run_that_the_next_one_completes(self):
-        cluster = self.cluster(1, workers=2)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=12))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(1, workers=2)
+        client = cluster.run_for(2, cluster.scenario(seconds=12))
         until("a stored second", lambda: self.listed(cluster)[0]["requests"] > 0)
         [run] = self.listed(cluster)
         self.assertEqual((run["id"], run["state"]), (client.job, "running"))
@@ -38,8 +36,7 @@ class Stored(jobs.Test):
         self.assertEqual(shown["totals"]["requests"], run["requests"])
         self.assertIn("job watch", shown["run"]["reason"])
 
-        code, result = cluster.watch(client.job).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.watch(client.job))
         self.assert_whole(result, 720)
         [run] = self.listed(cluster)
         self.assertEqual((run["id"], run["state"], run["verdict"], run["requests"]),
@@ -50,14 +47,11 @@ class Stored(jobs.Test):
         self.assertEqual(self.listed(cluster), [run])
 
     def test_the_result_of_a_job_completes_a_run_whose_client_was_killed(self):
-        cluster = self.cluster(1, workers=1)
-        cluster.at_work()
-        client = cluster.run(cluster.scenario(seconds=4))
-        cluster.under_load(client, 1)
+        cluster, _ = self.at_work(1, workers=1)
+        client = cluster.run_for(1, cluster.scenario(seconds=4))
         client.process.kill()
         cluster.in_state(client.job, "completed")
-        code, result = cluster.watch(client.job, "results").finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.watch(client.job, "results"))
         [run] = self.listed(cluster)
         self.assertEqual((run["state"], run["requests"]), ("ended", 240))
         self.assertEqual(self.shown(cluster), result)
@@ -67,16 +61,14 @@ class Stored(jobs.Test):
         self.assertEqual(self.listed(cluster), [run])
 
     def test_the_manager_that_has_the_job_is_killed_and_the_run_is_stored_whole(self):
-        cluster = self.cluster(3, workers=3)
-        leader, _ = cluster.at_work()
+        cluster, leader = self.at_work(3, workers=3)
         client = cluster.run(cluster.scenario(seconds=24, step={"metric": {"sent": 1}}, more={
             "metrics": {"sent": "counter"}}))
         cluster.under_load(client, 2)
         cluster.running[leader].kill()
         client.says("goes on with the job")
         cluster.running["w3"].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.LOST)
+        result = self.ended(client, jobs.LOST)
         [run] = self.listed(cluster)
         self.assertEqual((run["state"], run["verdict"], run["requests"]),
                          ("ended", "inconclusive", result["totals"]["requests"]))

@@ -41,13 +41,10 @@ class Teardown(jobs.Test):
         self.assertEqual(cluster.status(client.job)["state"], "cancelling")
 
     def test_it_follows_what_was_cancelled_or_aborted_and_a_second_cancellation_ends_it(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(self.scenario(cluster))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, self.scenario(cluster))
         self.cancel(cluster, client, "--why", "enough of it")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assert_tidied_up(cluster, client, result, "cancelled")
         status = cluster.status(client.job)
         self.assertEqual((status["state"], status["why"]), ("cancelled", "enough of it"))
@@ -55,16 +52,13 @@ class Teardown(jobs.Test):
         limit = [{"threshold": "rate<0.5", "abortOnFail": True}]
         thresholds = {"thresholds": {"http_req_failed": limit}}
         client = cluster.run(self.scenario(cluster, path="/status/500", more=thresholds))
-        code, result = client.finish()
-        self.assertEqual(code, jobs.THRESHOLDS)
+        result = self.ended(client, jobs.THRESHOLDS)
         self.assert_tidied_up(cluster, client, result, "stopped")
 
-        client = cluster.run(self.scenario(cluster, tidy="/delay/20s"))
-        cluster.under_load(client, 2)
+        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/20s"))
         self.tearing_down(cluster, client)
         self.cancel(cluster, client, "--why", "no time for that")
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assertEqual(result["checks"][0]["passes"], 0)
         status = cluster.status(client.job)
         self.assertEqual((status["state"], status["why"]), ("cancelled", "enough of it"))
@@ -74,27 +68,21 @@ class Teardown(jobs.Test):
         cluster.all_free()
 
     def test_it_outlives_its_manager(self):
-        cluster = self.cluster(3, workers=2)
-        cluster.at_work()
-        client = cluster.run(self.scenario(cluster, tidy="/delay/10s"))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(3, workers=2)
+        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/10s"))
         self.tearing_down(cluster, client)
         cluster.running[cluster.status(client.job)["manager"]].kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assert_tidied_up(cluster, client, result, "cancelled")
         self.assertEqual(cluster.events(client.job, "share_lost"), [])
 
     def test_it_goes_on_elsewhere_when_its_worker_dies(self):
-        cluster = self.cluster(1, workers=2)
-        cluster.at_work()
-        client = cluster.run(self.scenario(cluster, tidy="/delay/10s"))
-        cluster.under_load(client, 2)
+        cluster, _ = self.at_work(1, workers=2)
+        client = cluster.run_for(2, self.scenario(cluster, tidy="/delay/10s"))
         self.tearing_down(cluster, client)
         [name] = until("a share of it", lambda: [one for one in ("w1", "w2") if cluster.children(one)])
         cluster.running.pop(name).kill()
-        code, result = client.finish()
-        self.assertEqual(code, jobs.CANCELLED)
+        result = self.ended(client, jobs.CANCELLED)
         self.assert_tidied_up(cluster, client, result, "cancelled")
 
 

@@ -21,18 +21,15 @@ class Running(jobs.Test):
                 "verdict": (result["run"]["verdict"], result["run"]["exit_code"])}
 
     def test_it_is_what_a_run_on_one_machine_is(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=3)
         # Each worker makes a third of it: only the sum is what the thresholds say.
         scenario = cluster.scenario(
             step={"check": {"status": 200}, "metric": {"sent": "0.5", "answer": "${s.status}"}}, more={
                 "metrics": {"sent": "counter", "answer": "trend"},
                 "thresholds": {"http_reqs": ["count==360"], "checks": ["rate==1"], "http_req_failed": ["rate==0"],
                                "sent": ["count==180"], "answer": ["min==200", "max==200"]}})
-        code, result = cluster.run(scenario).finish()
-        self.assertEqual(code, jobs.PASS)
-        self.assert_whole(result, 360)
-        self.assert_steady(result, 6)
+        result = self.ended(cluster.run(scenario))
+        self.assert_whole(result, 360, 6)
         sent, answer = (result["metrics"][name]["series"] for name in ("sent", "answer"))
         self.assertEqual(sum(point["count"] for point in sent), 180)
         self.assertEqual({round(point[figure]) for point in answer for figure in ("med", "p(95)")}, {200})
@@ -52,8 +49,7 @@ class Running(jobs.Test):
         self.assertEqual(cluster.arrived(), 720)
 
     def test_a_threshold_that_fails_ends_the_run_on_all_workers(self):
-        cluster = self.cluster(3, workers=3)
-        cluster.at_work()
+        cluster, _ = self.at_work(3, workers=3)
         code, result = cluster.run(cluster.scenario(seconds=60, more={
             "thresholds": {"http_reqs": [{"threshold": "count<150", "abortOnFail": True}]}})).finish()
         self.assertEqual(code, jobs.THRESHOLDS)
@@ -85,26 +81,22 @@ class Running(jobs.Test):
         until("why it waits", lambda: cluster.status(answer["job"])["why"] == "no worker is there")
         # Whoever joins gets what waits.
         cluster.start("w1", "w2")
-        code, result = cluster.watch(answer["job"]).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.watch(answer["job"]))
         [check] = [one for one in result["checks"] if one["name"].startswith("body")]
         self.assertEqual((check["fails"], check["passes"]), (0, result["totals"]["requests"]))
         self.assertGreater(check["passes"], 0)
 
     def test_workflows_share_the_cores(self):
-        cluster = self.cluster(1, workers=3)
-        cluster.at_work()
+        cluster, _ = self.at_work(1, workers=3)
         workflow = cluster.scenario(seconds=3)["workflows"]["w"]
         both = {"first": workflow, "second": {**workflow, "start_time": "1s"}}
-        code, result = cluster.run({"workflows": both}).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.run({"workflows": both}))
         self.assert_whole(result, 360)
         self.assertEqual([one["iterations"]["completed"] for one in result["workflows"]], [180, 180])
         self.assertEqual([one["name"] for one in result["generators"]], ["w1", "w2", "w3"])
 
     def test_what_is_wrong_is_said_before_any_load(self):
-        cluster = self.cluster(1, workers=1)
-        cluster.at_work()
+        cluster, _ = self.at_work(1, workers=1)
         wrong = cluster.write("wrong.yaml", {"workflows": {"w": {"vus": 1, "duration": "1s", "steps": {
             "s": {"http": {"git": cluster.url}}}}}})
         for words, text in ((("run", wrong), "did you mean 'get'?"), (("job", "submit", wrong), "did you mean 'get'?"),
@@ -158,8 +150,7 @@ class Secured(Certified, jobs.Test):
         self.assertIn("the certificate does not say that its node is a client", text)
         cluster.write("client.yaml", (cluster.folder / "client.yaml").read_text().replace("as-worker", "as-client"))
         cluster.all_free()
-        code, result = cluster.run(cluster.scenario(seconds=3)).finish()
-        self.assertEqual(code, jobs.PASS)
+        result = self.ended(cluster.run(cluster.scenario(seconds=3)))
         self.assert_whole(result, 180)
 
 

@@ -13,8 +13,7 @@ from lib.world import until
 class Joining(nodes.Test):
     def test_three_that_start_at_once_find_each_other_and_agree(self):
         cluster = self.cluster(3, workers=2).start()
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         self.assertIn(leader, cluster.voters)
         quorum = cluster.ask("w1", "quorum")
         self.assertEqual((len(quorum["voters"]), quorum["needed"], quorum["alive"]), (3, 2, 3))
@@ -32,8 +31,7 @@ class Joining(nodes.Test):
 
     def test_a_manager_that_has_just_begun_waits_for_the_workers_that_others_know(self):
         cluster = self.cluster(3, workers=2).start()
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         fresh = next(name for name in cluster.voters if name != leader)
         cluster.running[fresh].kill()
         cluster.running["w2"].pause()
@@ -165,8 +163,7 @@ class Operating(nodes.Test):
 
     def test_voters_are_changed_one_at_a_time(self):
         cluster = self.cluster(3).start()
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         gone = next(name for name in cluster.names if name != leader)
 
         def change(how, count):

@@ -32,8 +32,7 @@ class Upgrade(nodes.Test):
             cluster.agreed(rest)
             del cluster.builds[name]
             cluster.start(name, first=False)
-            cluster.all_alive()
-            cluster.agreed()
+            cluster.whole()
             self.agree_on(cluster, name, {"1.2" if one not in cluster.builds else "1.1" for one in rest})
             self.assertEqual(cluster.page(name, "/readyz")[0], 200)
         for name in cluster.names:

@@ -22,8 +22,7 @@ class Doctor(voting.Test):
 
     def test_too_many_elections(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        cluster.agreed()
+        cluster.whole()
         until("all is well", lambda: self.doctor(cluster, "a") == (0, {}))
         until("it says so", lambda: cluster.world["a"].run(self.binary, "doctor", "--config", cluster.folder / "a.yaml")
               == (0, "healthy (3 nodes looked at)\n"))
@@ -50,8 +49,7 @@ class Doctor(voting.Test):
 
     def test_none_elected_for_there_is_no_majority(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        cluster.agreed()
+        cluster.whole()
         for name in ("a", "b"):
             cluster.running.pop(name).kill()
         finding = self.found(cluster, "c", "nobody leads", "--for", "3s")
@@ -84,8 +82,7 @@ class Doctor(voting.Test):
 
     def test_lost_heartbeats(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         far, near = (name for name in cluster.voters if name != leader)
         # Its answers take longer than it is until the next heartbeat, and less than it takes to lose the office.
         cluster.world.set(leader, far, delay="900ms")

@@ -10,8 +10,7 @@ from lib.world import until
 class Vote(voting.Test):
     def test_they_elect_one_and_another_one_when_it_is_killed(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         quorum = cluster.ask(leader, "quorum")
         self.assertEqual((quorum["decided_by"], len(quorum["voters"]), quorum["needed"]), ("vote", 3, 2))
         self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
@@ -29,13 +28,11 @@ class Vote(voting.Test):
         second, later = cluster.agreed(other_than=leader)
         self.assertGreater(later, term)
         self.start(cluster, leader, first=False)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed(), (second, later), "who comes back takes nothing away")
+        self.assertEqual(cluster.whole(), (second, later), "who comes back takes nothing away")
 
     def test_heartbeats_promises_and_messages_are_shown(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         follower = next(name for name in cluster.voters if name != leader)
         until("two heartbeats were answered",
               lambda: all(one["answered"] > 1 for one in cluster.ask(leader, "votes")["followers"]))
@@ -65,8 +62,7 @@ class Vote(voting.Test):
 
     def test_elections_and_heartbeats_have_their_metrics(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        leader, _ = cluster.agreed()
+        leader, _ = cluster.whole()
         others = [name for name in cluster.voters if name != leader]
 
         def counted(name, metric, **labels):
@@ -94,8 +90,7 @@ class Vote(voting.Test):
 
     def test_an_operator_moves_the_office_to_a_node_of_its_choice(self):
         cluster = self.start(self.voting(3))
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         heir = next(name for name in cluster.voters if name != leader)
         until("the office has moved",
               lambda: cluster.operator(leader, "transfer", "--to", heir)[0] == 0 or cluster.agreed()[0] == heir)
@@ -107,8 +102,7 @@ class Vote(voting.Test):
 
     def test_an_operator_calls_an_election_and_not_too_soon_after_the_last_one(self):
         cluster = self.start(self.voting(3), security={"election_config": {"leader_min_term": "1h"}})
-        cluster.all_alive()
-        _, term = cluster.agreed()
+        _, term = cluster.whole()
         code, text = cluster.operator("a", "elect")
         self.assertEqual(code, 1)
         self.assertIn("the last election is too young", text)
@@ -144,8 +138,7 @@ keys = "{cluster.folder}/keys"
 capabilities = ["admin_election", "project_manager"]  # more than the others have
 """)
         cluster.running["c"] = world["c"].start(self.binary, "node", "--config", path, "--json", "-v", "--first-start")
-        cluster.all_alive()
-        cluster.agreed()
+        cluster.whole()
         cluster.operator("a", "elect", "--force")
         until("the best leads", lambda: cluster.agreed()[0] == "c")
         code, text = world["c"].run(self.binary, "cluster", "votes", "--config", path)
@@ -161,8 +154,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         for name in cluster.voters:
             capabilities = ["admin_election", *(["project_manager", "semantic_analysis"] if name == "b" else [])]
             self.start(cluster, name, agent={"capabilities": capabilities})
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed()[0], "b")
+        self.assertEqual(cluster.whole()[0], "b")
 
     def test_who_reckons_with_other_weights_is_not_voted_for_and_told(self):
         cluster = self.voting(3)
@@ -179,8 +171,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
 
     def test_without_a_majority_nobody_is_the_admin(self):
         cluster = self.start(self.voting(5))
-        cluster.all_alive()
-        leader, term = cluster.agreed()
+        leader, term = cluster.whole()
         few = [leader, next(name for name in cluster.voters if name != leader)]
         many = [name for name in cluster.voters if name not in few]
         cluster.world.cut(few, many)

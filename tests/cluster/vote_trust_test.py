@@ -26,8 +26,7 @@ class VoteTrust(voting.Test):
         for name, more in (("b", ()), ("c", ("project_manager",))):
             agent = {"capabilities": capabilities, "attestation": self.attest(cluster, key, name, *more)}
             self.start(cluster, name, vote={"operator_key": public}, agent=agent)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed()[0], "c")
+        self.assertEqual(cluster.whole()[0], "c")
         self.assertIn("the operator has attested it nothing", cluster.ask("d", "quorum")["stands_back"])
 
         def seen():
@@ -61,8 +60,7 @@ class VoteTrust(voting.Test):
         others = {"vote": {"reputation_weight": 100}}
         self.start(cluster, "a", **first)
         self.start(cluster, "b", "c", **others)
-        cluster.all_alive()
-        self.assertEqual(cluster.agreed()[0], "a")
+        self.assertEqual(cluster.whole()[0], "a")
         cluster.running.pop("a").kill()
         admin, _ = cluster.agreed(other_than="a")
         follower = "c" if admin == "b" else "b"
@@ -87,8 +85,7 @@ class VoteTrust(voting.Test):
 
     def test_who_is_cut_off_knows_it_and_blames_nobody_and_the_others_know_whom_they_do_not_hear(self):
         cluster = self.start(self.voting(3), vote={"reputation_weight": 100})
-        cluster.all_alive()
-        admin, _ = cluster.agreed()
+        admin, _ = cluster.whole()
         far, near = (name for name in cluster.voters if name != admin)
         cluster.world.cut([far], [admin, near])
         until("it hears no majority", lambda: (cluster.ask(far, "votes") or {}).get("in_minority"))

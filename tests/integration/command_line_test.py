@@ -5,7 +5,7 @@ import re
 import resource
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served, Server, response
 
 # What a person might type wrongly, and the words that must come back. @URL@ is a server that counts.
 WRONG = [
@@ -97,11 +97,8 @@ class Help(product.Test):
         self.assertRegex(self.bellwether("--version").out, r"^bellwether \d+\.\d+\.\d+\n$")
 
 
-class Flags(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.server = Server(lambda request, connection: response(b'{"ok": true}'))
-        self.addCleanup(self.server.close)
+class Flags(Served):
+    usual = response(b'{"ok": true}')
 
     def test_method_headers_and_body(self):
         self.load(self.server.url + "/path?a=b#fragment", "-d", "100ms", "-X", "put", "-b", "some text", "-H",

@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served, response
 
 # A workflow of two iterations of two users. Each test puts its own in place of what it is about.
 HEAD = """\
@@ -31,20 +31,14 @@ LOOK = source('    s.step("look", &Shop::look);', "  Task<Response> look() { co_
               '  Url url_{"/look"};')
 
 
-class Cpp(product.Test):
+class Cpp(Served):
+    usual = response(b'{"total": 3, "name": "bell"}', headers=["X-Kind: list"])
+
     # One cache for all: what many tests build alike is compiled once.
     @classmethod
     def setUpClass(cls):
         cls.cache = tempfile.mkdtemp(prefix="bellwether-cache-")
         cls.addClassCleanup(shutil.rmtree, cls.cache)
-
-    def setUp(self):
-        super().setUp()
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
-
-    def respond(self, request, connection):
-        return response(b'{"total": 3, "name": "bell"}', headers=["X-Kind: list"])
 
     def start(self, *arguments, environment=None, **more):
         return super().start(*arguments, environment={"XDG_CACHE_HOME": self.cache, **(environment or {})}, **more)

@@ -8,15 +8,10 @@ from collections import Counter
 from urllib.parse import unquote
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served
 
 
-class Feed(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.server = Server(lambda request, connection: response(b"ok"))
-        self.addCleanup(self.server.close)
-
+class Feed(Served):
     def scenario(self, data, steps, vus=1, iterations=1, kind="per-vu-iterations"):
         lines = "\n".join("      " + line for line in steps.strip("\n").splitlines())
         return f"""\

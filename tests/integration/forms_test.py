@@ -6,7 +6,7 @@ from collections import Counter
 from pathlib import Path
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served, response
 
 COMMON = """
   env: {PASS: secret}
@@ -104,12 +104,7 @@ BELLWETHER_WORKFLOWS(Shop)
 """
 
 
-class Forms(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
-
+class Forms(Served):
     def respond(self, request, connection):
         head = ["Content-Type: application/json"]
         if request.path == "/login":

@@ -4,21 +4,14 @@ together."""
 
 from lib import product
 from lib.product import PATIENCE
-from lib.server import Server, response
+from lib.server import Served, response
 
 
-class Around(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.answers = {}
-        self.server = Server(lambda request, connection: self.answers.get(request.path, response(b'{"id":"i-1"}')))
-        self.addCleanup(self.server.close)
+class Around(Served):
+    usual = response(b'{"id":"i-1"}')
 
     def scenario(self, text):
         return f'defaults: {{http: {{base: "{self.server.url}"}}}}\n{text}'
-
-    def paths(self):
-        return [request.path for request in self.server.requests]
 
     def test_setup_comes_first_and_teardown_last_and_neither_is_measured(self):
         run = self.load(self.scenario("""

@@ -7,20 +7,10 @@ import time
 
 from lib import product
 from lib.product import PATIENCE
-from lib.server import Server, chunked, response
+from lib.server import Served, Server, chunked, response
 
 
-class HttpTest(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.answers = {}
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
-
-    def respond(self, request, connection):
-        answer = self.answers.get(request.path, response(b"ok"))
-        return answer(request, connection) if callable(answer) else answer
-
+class HttpTest(Served):
     ONCE = "executor: per-vu-iterations\n    vus: 1\n    iterations: 1"
 
     def one(self, steps, workflow=ONCE, defaults="", arguments=(), **more):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lib import product
 from lib.product import PATIENCE
-from lib.server import Server, response
+from lib.server import Served, response
 
 
 def scenario(url, auth="", browse="", token="${login.json.$.token}"):
@@ -34,15 +34,13 @@ workflows:
 """
 
 
-class Layers(product.Test):
+class Layers(Served):
     def setUp(self):
         super().setUp()
         self.logins = 0
         self.of_first = []
         self.broken = False
         self.blocked = None
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
 
     def respond(self, request, connection):
         if self.blocked is not None:

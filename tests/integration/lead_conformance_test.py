@@ -4,9 +4,7 @@
 `FILE BELLWETHER SCHEME [TEST …]`. Most of the behaviours need several processes, which `memory:` does not have.
 """
 
-import os
 import signal
-import subprocess
 import sys
 
 from lib import leading, mechanisms, product
@@ -32,12 +30,8 @@ class Conformance(leading.Test):
 
     def candidate(self, name, *options, **more):
         words = [product.binary, *self.command_line(name, "--json", "-v", *options, **more)]
-        process = subprocess.Popen(list(map(str, words)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, cwd=self.folder,
-                                   env={**os.environ, **self.environment()})
-        one = leading.Candidate(process)
+        one = self.launch(words)
         one.name = name
-        self.addCleanup(leading.end, one)
         return one
 
     def group(self, *options, **more):

@@ -6,9 +6,7 @@ tests/cluster/lead_test.py.
 """
 
 import json
-import os
 import signal
-import subprocess
 import urllib.error
 import urllib.request
 
@@ -46,12 +44,8 @@ class InGroup(leading.Test):
     def member(self, name, *options, command=(*leading.RECORDER, "acts")):
         words = [product.binary, "lead", "--via", self.here.url(name), *self.here.first_start(name), "--json", "-v",
                  *options, *(["--", *command] if command else [])]
-        process = subprocess.Popen(list(map(str, words)), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                                   stderr=subprocess.PIPE, text=True, cwd=self.folder,
-                                   env={**os.environ, **self.environment()})
-        one = leading.Candidate(process)
+        one = self.launch(words)
         one.name = name
-        self.addCleanup(leading.end, one)
         return one
 
     def members(self, *options, **more):

@@ -4,21 +4,13 @@
 import pathlib
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served, response
 
 JSON = b'{"token":"t-1","items":[{"id":7,"name":"Seven"},{"id":8}],"none":null,"ok":true}'
 
 
-class Lua(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.answers = {}
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
-
-    def respond(self, request, connection):
-        answer = self.answers.get(request.path, response(JSON, headers=["Content-Type: application/json", "X-A: b"]))
-        return answer(request, connection) if callable(answer) else answer
+class Lua(Served):
+    usual = response(JSON, headers=["Content-Type: application/json", "X-A: b"])
 
     def script(self, text, settings="executor = \"per-vu-iterations\", iterations = 1", head=""):
         return pathlib.Path(self.write(
@@ -27,9 +19,6 @@ class Lua(product.Test):
 
     def one(self, text, settings="executor = \"per-vu-iterations\", iterations = 1", head="", arguments=(), **more):
         return self.load(self.script(text, settings, head), *arguments, **more)
-
-    def paths(self):
-        return [request.path for request in self.server.requests]
 
     # --- requests ---
 

@@ -7,7 +7,7 @@ import pathlib
 import re
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served, response
 
 ORDER = b'{"total": 12.5, "paid": true, "stock": "many", "left": -3}'
 
@@ -86,13 +86,11 @@ BELLWETHER_WORKFLOWS(Shop)
 """
 
 
-class Metrics(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.answer = ORDER
-        self.server = Server(lambda request, connection: response(
-            self.answer, headers=["Content-Type: application/json"]))
-        self.addCleanup(self.server.close)
+class Metrics(Served):
+    answer = ORDER
+
+    def respond(self, request, connection):
+        return response(self.answer, headers=["Content-Type: application/json"])
 
     def yaml(self, thresholds=""):
         return pathlib.Path(self.write("shop.yaml", YAML.format(url=self.server.url, thresholds=thresholds)))

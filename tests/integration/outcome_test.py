@@ -9,7 +9,7 @@ import time
 
 from lib import product
 from lib.product import PATIENCE
-from lib.server import Server, response
+from lib.server import Served, response
 
 
 def scenario(url, more="", thresholds="", duration="300ms", step=""):
@@ -25,13 +25,9 @@ thresholds: {{{thresholds}}}
 """
 
 
-class Outcome(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
-        self.hold = 0
-        self.fail_from = 10**9
+class Outcome(Served):
+    hold = 0
+    fail_from = 10**9
 
     def respond(self, request, connection):
         time.sleep(self.hold)

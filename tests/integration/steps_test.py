@@ -4,7 +4,7 @@
 import json
 
 from lib import product
-from lib.server import Server, response
+from lib.server import Served, response
 
 PAGE = b"""<!doctype html><html><body><form action=/buy>
 <input type=hidden name=csrf value='t&quot;0k'><ul><li class="item a"><a href=/items/7>Seven</a><li class=item>Eight
@@ -12,16 +12,10 @@ PAGE = b"""<!doctype html><html><body><form action=/buy>
 FEED = b"<?xml version='1.0'?><feed><entry><id>one</id></entry><entry><id>two</id></entry></feed>"
 
 
-class Steps(product.Test):
-    def setUp(self):
-        super().setUp()
-        self.answers = {}
-        self.server = Server(self.respond)
-        self.addCleanup(self.server.close)
-
+class Steps(Served):
     def respond(self, request, connection):
         answers = self.answers.get(request.path)
-        answer = answers.pop(0) if answers else response(b"ok")
+        answer = answers.pop(0) if answers else self.usual
         return answer(request, connection) if callable(answer) else answer
 
     def one(self, steps, more="", iterations=1, **options):
@@ -36,9 +30,6 @@ workflows:
     steps:
 {lines}
 """, **options)
-
-    def paths(self):
-        return [request.path for request in self.server.requests]
 
     # --- values of JSON bodies ---
 

@@ -110,6 +110,12 @@ class Cluster(nodes.Cluster):
         client.job = until(lambda: f"a job\n{client.printed()}", taken)[1]
         return client
 
+    def run_for(self, seconds, scenario, *words):
+        """Runs it, and waits for so many seconds of load."""
+        client = self.run(scenario, *words)
+        self.under_load(client, seconds)
+        return client
+
     def watch(self, job, verb="watch"):
         process, out = self.follow("job", verb, job)
         return Client(process, out, job)
@@ -185,13 +191,27 @@ class Cluster(nodes.Cluster):
 class Test(nodes.Test):
     kind = Cluster
 
-    def assert_whole(self, result, requests):
-        """Each request of the schedule was made and counted once, none late by seconds or left out."""
+    def at_work(self, voters, workers):
+        """A cluster that is ready for work, and who leads it."""
+        cluster = self.cluster(voters, workers)
+        return cluster, cluster.at_work()[0]
+
+    def ended(self, client, code=PASS):
+        """What the client wrote as the result. It ends with this code."""
+        found, result = client.finish()
+        self.assertEqual(found, code, client.printed())
+        return result
+
+    def assert_whole(self, result, requests, seconds=0):
+        """Each request of the schedule was made and counted once, none late by seconds or left out.
+
+        And there was load in each of so many seconds.
+        """
         self.assertEqual(result["totals"]["requests"], requests, result["series"])
         self.assertEqual(result["totals"]["dropped_iterations"], 0)
         self.assertEqual(result["lost"], [])
+        self.assert_steady(result, seconds)
 
     def assert_steady(self, result, seconds):
-        """There was load in each of these seconds."""
         load = {point["t"]: point["requests"] for point in result["series"]}
         self.assertEqual([t for t in range(seconds) if not load.get(t)], [], load)

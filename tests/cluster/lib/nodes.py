@@ -126,6 +126,11 @@ class Cluster:
               lambda: (self.ask(self.agreed()[0], "leader") or {}).get("since_ms", 0) > 1000)
         return self.agreed()
 
+    def whole(self):
+        """All alive, and a leader; gives (name, term)."""
+        self.all_alive()
+        return self.agreed()
+
     def all_alive(self, names=None, seconds=PATIENCE):
         names = list(names or self.running)
         want = {name: "alive" for name in names}

@@ -2,8 +2,6 @@
 
 import collections
 import json
-import os
-import subprocess
 
 from . import leading, product
 from .daemon import until
@@ -59,12 +57,7 @@ class Test(leading.Test):
 
     def agent(self, name, *options, **more):
         """Starts an agent, as its own process."""
-        process = subprocess.Popen(self.agent_words(name, *options, **more), stdin=subprocess.DEVNULL,
-                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=self.folder,
-                                   env={**os.environ, **self.environment()})
-        agent = leading.Candidate(process)
-        self.addCleanup(leading.end, agent)
-        return agent
+        return self.launch(self.agent_words(name, *options, **more))
 
     def leader(self, name, *options, **more):
         agent = self.agent(name, *options, **more)

@@ -149,6 +149,10 @@ class Test(product.Test):
         """Starts a candidate."""
         words = [product.binary, *self.arguments(*options, "--json", "-v", **more)]
         words += ["--", *command] if command else []
+        return self.launch(words, stdin, environment)
+
+    def launch(self, words, stdin=subprocess.DEVNULL, environment=None):
+        """A candidate that was started with these words."""
         process = subprocess.Popen(list(map(str, words)), stdin=stdin, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                                    text=True, errors="surrogateescape", cwd=self.folder,
                                    env={**os.environ, **self.environment(), **(environment or {})})

@@ -7,6 +7,8 @@ import struct
 import threading
 import time
 
+from . import product
+
 
 class Request:
     """One request as it arrived. `headers`: (lower-case name, value) in their order."""
@@ -178,3 +180,22 @@ def tls_context(certificate, key):
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     context.load_cert_chain(certificate, key)
     return context
+
+
+class Served(product.Test):
+    """A test with a server. It answers `usual` where `answers` has nothing for the path: an answer, or who gives it."""
+
+    usual = response(b"ok")
+
+    def setUp(self):
+        super().setUp()
+        self.answers = {}
+        self.server = Server(self.respond)
+        self.addCleanup(self.server.close)
+
+    def respond(self, request, connection):
+        answer = self.answers.get(request.path, self.usual)
+        return answer(request, connection) if callable(answer) else answer
+
+    def paths(self):
+        return [request.path for request in self.server.requests]
