@@ -1,7 +1,6 @@
 #include "target/connection.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "runtime/epoll_runtime.h"
 #include "runtime/scope.h"

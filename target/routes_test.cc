@@ -1,7 +1,6 @@
 #include "target/routes.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::target {
 namespace {

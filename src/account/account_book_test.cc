@@ -1,7 +1,6 @@
 #include "account/account_book.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "account/account_testing.h"
 

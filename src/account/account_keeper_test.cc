@@ -1,14 +1,11 @@
 #include "account/account_keeper.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "account/account_testing.h"
 
 namespace bellwether::account {
 namespace {
-
-using testing::HasSubstr;
 
 class AccountKeeperTest : public testing::Test {
  protected:
@@ -82,7 +79,7 @@ TEST_F(AccountKeeperTest, an_owner_that_lacks_what_is_gone_is_told_and_the_rest_
   const Status lost = keeper_.resume(1);
   ASSERT_FALSE(lost);
   EXPECT_EQ(lost.error().code, Errc::kNotFound);
-  EXPECT_THAT(lost.error().message, HasSubstr("seconds 2 to 3"));
+  EXPECT_THAT(lost.error().message, testing::HasSubstr("seconds 2 to 3"));
   EXPECT_EQ(send(), (Numbers{{4, 4}}));
 }
 

@@ -1,7 +1,6 @@
 #include "account/window_codec.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "account/account_testing.h"

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "aggregate/totals.h"
 #include "base/prng.h"
@@ -212,27 +212,25 @@ TEST(MetricSeries, of_parts_of_one_second_the_later_value_of_a_gauge_is_the_last
 }
 
 // Whatever comes in whatever order, the points are the run, and totals that were restored go on as the original.
-TEST(MetricSeries, the_points_add_up_to_the_run) {
-  EXPECT_TRUE(rc::check([] {
-    const plan::Plan plan = shop();
-    Prng prng(*rc::gen::arbitrary<uint64_t>());
-    Totals totals(plan);
-    uint64_t second = 0;
-    for (int i = 0; i < 200; ++i) {
-      const bool late = prng.chance(0.3);
-      if (!late) second += prng.chance(0.05) ? prng.below(100'000) : 1 + prng.below(30);
-      metrics::Window part = prices(plan, late ? prng.below(second + 1) : second, {2});
-      if (prng.chance(0.5)) part.series[kOrdersOfPay].add(3);
-      late ? totals.amend(part) : totals.add(part);
-      if (prng.chance(0.05)) totals = Totals::restore(plan, totals.save());
-      uint64_t values = 0;
-      for (const MetricPoint& point : totals.series_of(kPrice)) values += point.figure.count;
-      RC_ASSERT(values == totals.sum().series[kPriceOfBuy].count);
-      double orders = 0;
-      for (const MetricPoint& point : totals.series_of(kOrders)) orders += point.figure.sum;
-      RC_ASSERT(orders == totals.sum().series[kOrdersOfPay].amount());
-    }
-  }));
+RC_GTEST_PROP(MetricSeries, the_points_add_up_to_the_run, ()) {
+  const plan::Plan plan = shop();
+  Prng prng(*rc::gen::arbitrary<uint64_t>());
+  Totals totals(plan);
+  uint64_t second = 0;
+  for (int i = 0; i < 200; ++i) {
+    const bool late = prng.chance(0.3);
+    if (!late) second += prng.chance(0.05) ? prng.below(100'000) : 1 + prng.below(30);
+    metrics::Window part = prices(plan, late ? prng.below(second + 1) : second, {2});
+    if (prng.chance(0.5)) part.series[kOrdersOfPay].add(3);
+    late ? totals.amend(part) : totals.add(part);
+    if (prng.chance(0.05)) totals = Totals::restore(plan, totals.save());
+    uint64_t values = 0;
+    for (const MetricPoint& point : totals.series_of(kPrice)) values += point.figure.count;
+    RC_ASSERT(values == totals.sum().series[kPriceOfBuy].count);
+    double orders = 0;
+    for (const MetricPoint& point : totals.series_of(kOrders)) orders += point.figure.sum;
+    RC_ASSERT(orders == totals.sum().series[kOrdersOfPay].amount());
+  }
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "base/prng.h"
 
@@ -151,34 +151,32 @@ TEST_F(TotalsTest, the_series_of_more_than_a_day_is_bounded_and_loses_no_count) 
 }
 
 // Whatever comes in whatever order, the points of the series are the run.
-TEST(Totals, the_points_of_the_series_add_up_to_the_run) {
-  EXPECT_TRUE(rc::check([] {
-    const plan::Plan plan = two_workflows();
-    Prng prng(*rc::gen::arbitrary<uint64_t>());
-    Totals totals(plan);
-    uint64_t second = 0;
-    uint64_t told = 0;
-    for (int i = 0; i < 300; ++i) {
-      second += prng.chance(0.05) ? prng.below(100'000) : 1 + prng.below(30);
-      totals.add(one_request(plan, second, Duration::millis(1)));
+RC_GTEST_PROP(Totals, the_points_of_the_series_add_up_to_the_run, ()) {
+  const plan::Plan plan = two_workflows();
+  Prng prng(*rc::gen::arbitrary<uint64_t>());
+  Totals totals(plan);
+  uint64_t second = 0;
+  uint64_t told = 0;
+  for (int i = 0; i < 300; ++i) {
+    second += prng.chance(0.05) ? prng.below(100'000) : 1 + prng.below(30);
+    totals.add(one_request(plan, second, Duration::millis(1)));
+    ++told;
+    if (prng.chance(0.3)) {
+      totals.amend(one_request(plan, prng.below(second + 1), Duration::millis(2)));
       ++told;
-      if (prng.chance(0.3)) {
-        totals.amend(one_request(plan, prng.below(second + 1), Duration::millis(2)));
-        ++told;
-      }
-      if (prng.chance(0.05)) totals = Totals::restore(plan, totals.save());
-      uint64_t requests = 0;
-      Duration covered;
-      for (const SeriesPoint& point : totals.series()) {
-        requests += point.requests;
-        covered += point.covered;
-      }
-      RC_ASSERT(requests == told);
-      RC_ASSERT(covered == totals.elapsed());
-      RC_ASSERT(totals.series().size() <= Totals::kSeriesMax);
     }
-    RC_ASSERT(totals.counts().requests == told);
-  }));
+    if (prng.chance(0.05)) totals = Totals::restore(plan, totals.save());
+    uint64_t requests = 0;
+    Duration covered;
+    for (const SeriesPoint& point : totals.series()) {
+      requests += point.requests;
+      covered += point.covered;
+    }
+    RC_ASSERT(requests == told);
+    RC_ASSERT(covered == totals.elapsed());
+    RC_ASSERT(totals.series().size() <= Totals::kSeriesMax);
+  }
+  RC_ASSERT(totals.counts().requests == told);
 }
 
 TEST_F(TotalsTest, gaps_between_seconds_are_kept_as_gaps) {

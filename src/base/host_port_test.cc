@@ -1,7 +1,6 @@
 #include "base/host_port.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 namespace bellwether {
 namespace {
@@ -32,19 +32,17 @@ TEST(Prng, one_seed_gives_one_sequence_and_another_seed_another) {
   EXPECT_EQ(same, 0);
 }
 
-TEST(Prng, bounds_hold) {
-  EXPECT_TRUE(rc::check([](uint64_t seed, uint64_t bound, int64_t low, int64_t high) {
-    Prng prng(seed);
-    if (bound == 0) bound = 1;
-    if (low > high) std::swap(low, high);
-    for (int i = 0; i < 20; ++i) {
-      RC_ASSERT(prng.below(bound) < bound);
-      const int64_t between = prng.between(low, high);
-      RC_ASSERT(low <= between && between <= high);
-      const double unit = prng.unit();
-      RC_ASSERT(0 <= unit && unit < 1);
-    }
-  }));
+RC_GTEST_PROP(Prng, bounds_hold, (uint64_t seed, uint64_t bound, int64_t low, int64_t high)) {
+  Prng prng(seed);
+  if (bound == 0) bound = 1;
+  if (low > high) std::swap(low, high);
+  for (int i = 0; i < 20; ++i) {
+    RC_ASSERT(prng.below(bound) < bound);
+    const int64_t between = prng.between(low, high);
+    RC_ASSERT(low <= between && between <= high);
+    const double unit = prng.unit();
+    RC_ASSERT(0 <= unit && unit < 1);
+  }
 }
 
 TEST(Prng, the_ends_of_a_range_are_reached) {

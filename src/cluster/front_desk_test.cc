@@ -18,7 +18,7 @@ using wire::Role;
 
 wire::Identity who(std::string name, Role role) { return {.node = std::move(name), .role = role}; }
 
-class FrontDeskTest : public testing::Test, public FrontDesk::Listener {
+class FrontDeskTest : public sim::MachineTest, public FrontDesk::Listener {
  protected:
   void on_load_changed(LoadState state, std::string_view reason) override {
     changes.push_back(std::string(to_string(state)) + " " + std::string(reason));
@@ -32,8 +32,6 @@ class FrontDeskTest : public testing::Test, public FrontDesk::Listener {
     for (int i = 0; i < 2; ++i) desk_.on_loop_lag(0);
   }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   std::vector<std::string> changes;
   FrontDesk desk_{runtime_, *this};
 };

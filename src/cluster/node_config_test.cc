@@ -1,7 +1,6 @@
 #include "cluster/node_config.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <map>
 
 namespace bellwether::cluster {

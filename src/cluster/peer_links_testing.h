@@ -36,7 +36,7 @@ class Echo final : public Service {
 };
 
 // m1, an operator, which talks, and m2, which listens and may be stopped.
-class PeerLinksTest : public testing::Test, public PeerLinks::Listener {
+class PeerLinksTest : public sim::MachineTest, public PeerLinks::Listener {
  protected:
   PeerLinksTest() {
     dialling_.handshake = link::test_node("m1", wire::Role::kOperator);
@@ -80,17 +80,11 @@ class PeerLinksTest : public testing::Test, public PeerLinks::Listener {
                                          Duration::seconds(20), nullptr);
     out = std::move(answer);
   }
-  template <class Holds>
-  void until(Holds holds) {
-    ASSERT_TRUE(machine_.until(holds));
-  }
   void TearDown() override {
     machine_.run(links_->close(Duration::seconds(5)));
     if (server_ != nullptr) stop_m2();
   }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   wire::Keyring keys_ = link::test_keyring();
   link::RefusalWatch refusals_{nullptr};
   link::DialSettings dialling_;

@@ -10,11 +10,11 @@
 #include "cluster/election_driver.h"
 #include "cluster/leadership_codec.h"
 #include "cluster/message_types.h"
+#include "cluster/node_testing.h"
 #include "dispatch/codec/letters_codec.h"
 #include "message/description.h"
 #include "runtime/certificates_testing.h"
 #include "sim/machine_testing.h"
-#include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
 namespace {
@@ -70,14 +70,6 @@ class Audit final : public link::RefusalListener {
   }
 };
 
-class NoKv final : public Kv {
-  task<Result<std::optional<std::string>>> get(std::string) override { co_return std::nullopt; }
-  task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string) override {
-    co_return std::vector<std::pair<std::string, std::string>>();
-  }
-  task<Status> put(std::vector<KvChange>) override { co_return Status(); }
-};
-
 // Knows no address, and does nothing when it leads.
 class Bystander final : public Leadership::Listener, public PeerLinks::Listener, public Addresses {
   void on_elected(const election::TermOfOffice&) override {}
@@ -90,7 +82,7 @@ class Bystander final : public Leadership::Listener, public PeerLinks::Listener,
   std::optional<PeerAddress> find(const std::string&) const override { return std::nullopt; }
 };
 
-class SwitchboardTest : public testing::Test {
+class SwitchboardTest : public sim::MachineTest {
  protected:
   SwitchboardTest() {
     serving_.handshake = link::test_node("m1", Role::kManager);
@@ -129,8 +121,6 @@ class SwitchboardTest : public testing::Test {
     co_await scope.join();
   }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   wire::Keyring keys_ = link::test_keyring();
   Audit audit_;
   link::RefusalWatch refusals_{&audit_, Duration::zero()};
@@ -212,7 +202,7 @@ TEST_F(SwitchboardTest, with_a_certificate_a_node_says_what_its_role_may_say_and
 // A voter with a certificate of its own says what another one would have to say.
 TEST_F(SwitchboardTest, nobody_stands_and_nobody_leads_in_the_name_of_another) {
   Bystander none;
-  NoKv kv;
+  MemoryKv kv;
   PeerLinks links(runtime_, dialling_, keys_, deaf_, refusals_, none);
   router_.disconnect(message_type::kLeadership);
   ElectionSettings settings;

@@ -1,7 +1,6 @@
 #include "dispatch/job_spec.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/check.h"
 #include "plan/load_testing.h"

@@ -1,7 +1,6 @@
 #include "dispatch/worker_cores.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::dispatch {
 namespace {

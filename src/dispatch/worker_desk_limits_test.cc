@@ -20,8 +20,11 @@ class DeskLimits : public WorkerDeskTest {
   }
 };
 
-TEST_F(DeskLimits, a_share_that_obeys_has_been_stopped) {
-  run(order(1));
+struct DeskLimitsOfShare : DeskLimits {
+  DeskLimitsOfShare() { run(order(1)); }
+};
+
+TEST_F(DeskLimitsOfShare, a_share_that_obeys_has_been_stopped) {
   ask_to_stop(StopHow::kGraceful);
   EXPECT_TRUE(noted());
   ASSERT_NE(first<desk_effect::Stop>(), nullptr);
@@ -33,8 +36,7 @@ TEST_F(DeskLimits, a_share_that_obeys_has_been_stopped) {
   EXPECT_TRUE(noted()) << "it has";
 }
 
-TEST_F(DeskLimits, a_graceful_stop_has_the_time_of_its_workflow_and_the_grace) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, a_graceful_stop_has_the_time_of_its_workflow_and_the_grace) {
   ask_to_stop(StopHow::kGraceful);
   EXPECT_EQ(desk_->wake(), now_ + Duration::seconds(35));
   pass(Duration::millis(34'999));
@@ -48,8 +50,7 @@ TEST_F(DeskLimits, a_graceful_stop_has_the_time_of_its_workflow_and_the_grace) {
   EXPECT_THAT(end().detail, HasSubstr("within 5.0 s: somebody wants it"));
 }
 
-TEST_F(DeskLimits, a_stop_may_become_harder_and_never_softer) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, a_stop_may_become_harder_and_never_softer) {
   ask_to_stop(StopHow::kGraceful);
   ask_to_stop(StopHow::kAtOnce);
   ASSERT_NE(first<desk_effect::Stop>(), nullptr);
@@ -63,8 +64,7 @@ TEST_F(DeskLimits, a_stop_may_become_harder_and_never_softer) {
   EXPECT_EQ(desk_->wake(), now_ + Duration::seconds(4)) << "counted from the first time";
 }
 
-TEST_F(DeskLimits, one_that_completes_all_the_same_has_completed) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, one_that_completes_all_the_same_has_completed) {
   ask_to_stop(StopHow::kGraceful);
   tell_end(1, ShareOutcome::kCompleted);
   EXPECT_EQ(end().outcome, ShareOutcome::kCompleted);
@@ -92,8 +92,7 @@ TEST_F(DeskLimits, a_share_that_is_stopped_before_it_begins_is_gone) {
   expect_refused(Kind::kUnknown, "not here");
 }
 
-TEST_F(DeskLimits, a_share_goes_on_while_its_owner_answers_anything) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, a_share_goes_on_while_its_owner_answers_anything) {
   for (int i = 0; i < 10; ++i) {
     pass(Duration::seconds(50));
     EXPECT_EQ(first<desk_effect::Stop>(), nullptr);
@@ -103,8 +102,7 @@ TEST_F(DeskLimits, a_share_goes_on_while_its_owner_answers_anything) {
   }
 }
 
-TEST_F(DeskLimits, any_letter_of_the_owner_is_a_word_of_it_and_those_of_others_are_not) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, any_letter_of_the_owner_is_a_word_of_it_and_those_of_others_are_not) {
   const std::vector<Letter> letters{
       Offer{order(1)}, BeginLetter{"j1", JobFence(5), ShareId(1), Duration::zero(), false, 0},
       StopLetter{"j1", JobFence(5), ShareId(9), StopHow::kAtOnce, "not here"}, AdoptLetter{"j1", JobFence(5), {}}};
@@ -120,16 +118,14 @@ TEST_F(DeskLimits, any_letter_of_the_owner_is_a_word_of_it_and_those_of_others_a
   EXPECT_NE(first<desk_effect::Stop>(), nullptr);
 }
 
-TEST_F(DeskLimits, an_owner_that_was_started_again_is_followed_anew) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, an_owner_that_was_started_again_is_followed_anew) {
   write(AdoptLetter{"j1", JobFence(6), {}});
   EXPECT_EQ(count<desk_effect::Follow>(), 1u);
   write(AdoptLetter{"j1", JobFence(6), {}});
   EXPECT_EQ(count<desk_effect::Follow>(), 0u);
 }
 
-TEST_F(DeskLimits, a_share_whose_owner_is_silent_is_stopped_and_its_results_stay) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, a_share_whose_owner_is_silent_is_stopped_and_its_results_stay) {
   step(desk_event::Measured{key(1), 50});
   pass(Duration::millis(59'999));
   EXPECT_EQ(first<desk_effect::Stop>(), nullptr);
@@ -193,8 +189,7 @@ TEST_F(DeskLimits, a_preparation_that_does_not_end_is_given_up) {
   EXPECT_EQ(count<desk_effect::Kill>(), 1u);
 }
 
-TEST_F(DeskLimits, a_share_whose_load_is_somebody_elses_is_stopped_and_keeps_nothing) {
-  run(order(1));
+TEST_F(DeskLimitsOfShare, a_share_whose_load_is_somebody_elses_is_stopped_and_keeps_nothing) {
   step(desk_event::Excess{key(1)});
   EXPECT_EQ(count<desk_effect::Discard>(), 1u);
   EXPECT_EQ(first<desk_effect::Stop>()->how, StopHow::kAtOnce);

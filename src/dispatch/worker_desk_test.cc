@@ -5,7 +5,6 @@
 namespace bellwether::dispatch {
 namespace {
 
-using testing::ElementsAre;
 using Kind = Refusal::Kind;
 
 using Desk = WorkerDeskTest;
@@ -15,7 +14,7 @@ TEST_F(Desk, an_offer_is_answered_when_it_is_prepared) {
   EXPECT_TRUE(noted());
   offer(order(1, 5, 2));
   ASSERT_NE(first<desk_effect::Start>(), nullptr);
-  EXPECT_THAT(first<desk_effect::Start>()->core_of_part, ElementsAre(0, 1));
+  EXPECT_THAT(first<desk_effect::Start>()->core_of_part, testing::ElementsAre(0, 1));
   EXPECT_EQ(*first<desk_effect::Start>()->bundle, "the bytes");
   EXPECT_EQ(answer(), nullptr);
   EXPECT_EQ(desk_->free_cores(), 2u);

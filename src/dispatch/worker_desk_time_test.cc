@@ -4,8 +4,6 @@
 namespace bellwether::dispatch {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr Duration kSecond = Duration::seconds(1);
 
 class DeskTime : public WorkerDeskTest {
@@ -51,7 +49,7 @@ TEST_F(DeskTime, without_an_answer_it_is_warned_then_stopped_then_killed) {
   EXPECT_EQ(until<desk_effect::Kill>(), Duration::seconds(35));
   const ShareEnd told = end(ShareOutcome::kKilled);
   EXPECT_EQ(told.outcome, ShareOutcome::kKilled);
-  EXPECT_THAT(told.detail, HasSubstr("20.0 s, as long as it may"));
+  EXPECT_THAT(told.detail, testing::HasSubstr("20.0 s, as long as it may"));
 }
 
 TEST_F(DeskTime, one_that_obeys_after_the_grace_ran_over_its_time) {

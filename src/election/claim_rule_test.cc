@@ -1,7 +1,6 @@
 #include "election/claim_rule.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/time_testing.h"
 

@@ -1,7 +1,6 @@
 #include "election/lease_timing.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::election {
 namespace {

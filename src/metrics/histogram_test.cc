@@ -4,7 +4,7 @@
 #include <cmath>
 #include <gtest/gtest.h>
 #include <map>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "base/prng.h"
 #include "metrics/piece_pool.h"
@@ -74,20 +74,18 @@ TEST(Histogram, values_out_of_range_count_as_the_nearest_tracked_one) {
   EXPECT_EQ(h.count(), 2u);
 }
 
-TEST(Histogram, percentiles_are_within_a_tenth_of_a_percent_of_the_sorted_samples) {
-  EXPECT_TRUE(rc::check([] {
-    auto values = *durations();
-    RC_PRE(!values.empty());
-    const double percent = *rc::gen::inRange(0, 1001) / 10.0;
-    const Histogram h = of(values);
-    for (int64_t& ns : values) ns = std::clamp<int64_t>(ns, 0, Histogram::kMaxTracked);
-    std::sort(values.begin(), values.end());
-    const auto rank = static_cast<std::size_t>(std::ceil(percent * static_cast<double>(values.size()) / 100 - 1e-9));
-    const auto exact = static_cast<double>(values[std::max<std::size_t>(rank, 1) - 1]);
-    RC_ASSERT(std::abs(static_cast<double>(h.percentile(percent).ns()) - exact) <= exact * 0.001);
-    RC_ASSERT(h.percentile(percent) >= h.min());
-    RC_ASSERT(h.percentile(percent) <= h.max());
-  }));
+RC_GTEST_PROP(Histogram, percentiles_are_within_a_tenth_of_a_percent_of_the_sorted_samples, ()) {
+  auto values = *durations();
+  RC_PRE(!values.empty());
+  const double percent = *rc::gen::inRange(0, 1001) / 10.0;
+  const Histogram h = of(values);
+  for (int64_t& ns : values) ns = std::clamp<int64_t>(ns, 0, Histogram::kMaxTracked);
+  std::sort(values.begin(), values.end());
+  const auto rank = static_cast<std::size_t>(std::ceil(percent * static_cast<double>(values.size()) / 100 - 1e-9));
+  const auto exact = static_cast<double>(values[std::max<std::size_t>(rank, 1) - 1]);
+  RC_ASSERT(std::abs(static_cast<double>(h.percentile(percent).ns()) - exact) <= exact * 0.001);
+  RC_ASSERT(h.percentile(percent) >= h.min());
+  RC_ASSERT(h.percentile(percent) <= h.max());
 }
 
 TEST(Histogram, counts_at_or_below_take_whole_buckets_only) {
@@ -101,45 +99,39 @@ TEST(Histogram, counts_at_or_below_take_whole_buckets_only) {
   EXPECT_EQ(h.count_at_or_below(Duration::hours(100)), 4u);
 }
 
-TEST(Histogram, merging_equals_recording_the_union) {
-  EXPECT_TRUE(rc::check([] {
-    const auto a = *durations();
-    const auto b = *durations();
-    auto both = a;
-    both.insert(both.end(), b.begin(), b.end());
-    Histogram merged = of(a);
-    merged.merge(of(b));
-    RC_ASSERT(merged == of(both));
-    RC_ASSERT(merged.buckets() == of(both).buckets());
-  }));
+RC_GTEST_PROP(Histogram, merging_equals_recording_the_union, ()) {
+  const auto a = *durations();
+  const auto b = *durations();
+  auto both = a;
+  both.insert(both.end(), b.begin(), b.end());
+  Histogram merged = of(a);
+  merged.merge(of(b));
+  RC_ASSERT(merged == of(both));
+  RC_ASSERT(merged.buckets() == of(both).buckets());
 }
 
-TEST(Histogram, merging_is_commutative_and_associative) {
-  EXPECT_TRUE(rc::check([] {
-    const auto a = *durations();
-    const auto b = *durations();
-    const auto c = *durations();
-    Histogram ab = of(a);
-    ab.merge(of(b));
-    Histogram ba = of(b);
-    ba.merge(of(a));
-    RC_ASSERT(ab == ba);
-    Histogram bc = of(b);
-    bc.merge(of(c));
-    Histogram a_bc = of(a);
-    a_bc.merge(bc);
-    ab.merge(of(c));
-    RC_ASSERT(ab == a_bc);
-  }));
+RC_GTEST_PROP(Histogram, merging_is_commutative_and_associative, ()) {
+  const auto a = *durations();
+  const auto b = *durations();
+  const auto c = *durations();
+  Histogram ab = of(a);
+  ab.merge(of(b));
+  Histogram ba = of(b);
+  ba.merge(of(a));
+  RC_ASSERT(ab == ba);
+  Histogram bc = of(b);
+  bc.merge(of(c));
+  Histogram a_bc = of(a);
+  a_bc.merge(bc);
+  ab.merge(of(c));
+  RC_ASSERT(ab == a_bc);
 }
 
-TEST(Histogram, buckets_and_totals_rebuild_it_exactly) {
-  EXPECT_TRUE(rc::check([] {
-    const Histogram h = of(*durations());
-    Histogram again = of({7});
-    again.assign(h.buckets(), h.sum_ns(), h.min().ns(), h.max().ns());
-    RC_ASSERT(again == h);
-  }));
+RC_GTEST_PROP(Histogram, buckets_and_totals_rebuild_it_exactly, ()) {
+  const Histogram h = of(*durations());
+  Histogram again = of({7});
+  again.assign(h.buckets(), h.sum_ns(), h.min().ns(), h.max().ns());
+  RC_ASSERT(again == h);
 }
 
 TEST(Histogram, one_differing_value_makes_it_unequal) {
@@ -166,27 +158,25 @@ std::vector<Histogram::Bucket> counted(const Recorded& all) {
   return out;
 }
 
-TEST(Histogram, counts_are_kept_whatever_their_size) {
-  EXPECT_TRUE(rc::check([] {
-    const auto first = *recorded();
-    const auto second = *recorded();
-    PiecePool pool;
-    Histogram a(&pool);
-    Histogram b;
-    for (const auto& [ns, times] : first) a.record(Duration::nanos(ns), times);
-    for (const auto& [ns, times] : second) b.record(Duration::nanos(ns), times);
-    RC_ASSERT(a.buckets() == counted(first));
-    RC_ASSERT(b.buckets() == counted(second));
-    b.merge(a);
-    Recorded both = first;
-    both.insert(both.end(), second.begin(), second.end());
-    RC_ASSERT(b.buckets() == counted(both));
-    a.clear();
-    RC_ASSERT(a == Histogram());
-    RC_ASSERT(a.memory_bytes() == 0u);
-    for (const auto& [ns, times] : second) a.record(Duration::nanos(ns), times);
-    RC_ASSERT(a.buckets() == counted(second));
-  }));
+RC_GTEST_PROP(Histogram, counts_are_kept_whatever_their_size, ()) {
+  const auto first = *recorded();
+  const auto second = *recorded();
+  PiecePool pool;
+  Histogram a(&pool);
+  Histogram b;
+  for (const auto& [ns, times] : first) a.record(Duration::nanos(ns), times);
+  for (const auto& [ns, times] : second) b.record(Duration::nanos(ns), times);
+  RC_ASSERT(a.buckets() == counted(first));
+  RC_ASSERT(b.buckets() == counted(second));
+  b.merge(a);
+  Recorded both = first;
+  both.insert(both.end(), second.begin(), second.end());
+  RC_ASSERT(b.buckets() == counted(both));
+  a.clear();
+  RC_ASSERT(a == Histogram());
+  RC_ASSERT(a.memory_bytes() == 0u);
+  for (const auto& [ns, times] : second) a.record(Duration::nanos(ns), times);
+  RC_ASSERT(a.buckets() == counted(second));
 }
 
 TEST(Histogram, a_few_values_take_little_and_many_take_counters_as_narrow_as_can_be) {

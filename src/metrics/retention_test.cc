@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <map>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 #include "base/prng.h"
 
@@ -85,25 +85,23 @@ TEST(Retention, seconds_that_are_missing_do_no_harm) {
 }
 
 // Whoever asks for the stretch of each second has the same stretches as who does what add() says.
-TEST(Retention, both_ways_to_keep_stretches_agree) {
-  EXPECT_TRUE(rc::check([] {
-    Prng prng(*rc::gen::arbitrary<uint64_t>());
-    Kept of;
-    Retention asked;
-    std::vector<uint64_t> seconds;
-    uint64_t second = 0;
-    for (int i = 0; i < 400; ++i) {
-      second += prng.chance(0.02) ? prng.below(100'000) : 1 + prng.below(40);
-      seconds.push_back(second);
-      of.add(second);
-      asked.reach(second);
-    }
-    std::map<uint64_t, uint64_t> stretches;
-    for (const uint64_t one : seconds) ++stretches[asked.stretch_of(one)];
-    std::map<uint64_t, uint64_t> kept;
-    for (const auto& [first, stretch] : of.kept) kept[first] = stretch.seconds;
-    RC_ASSERT(stretches == kept);
-  }));
+RC_GTEST_PROP(Retention, both_ways_to_keep_stretches_agree, ()) {
+  Prng prng(*rc::gen::arbitrary<uint64_t>());
+  Kept of;
+  Retention asked;
+  std::vector<uint64_t> seconds;
+  uint64_t second = 0;
+  for (int i = 0; i < 400; ++i) {
+    second += prng.chance(0.02) ? prng.below(100'000) : 1 + prng.below(40);
+    seconds.push_back(second);
+    of.add(second);
+    asked.reach(second);
+  }
+  std::map<uint64_t, uint64_t> stretches;
+  for (const uint64_t one : seconds) ++stretches[asked.stretch_of(one)];
+  std::map<uint64_t, uint64_t> kept;
+  for (const auto& [first, stretch] : of.kept) kept[first] = stretch.seconds;
+  RC_ASSERT(stretches == kept);
 }
 
 TEST(Retention, a_second_far_ahead_costs_no_more_than_any_other) {

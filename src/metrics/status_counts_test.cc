@@ -1,7 +1,6 @@
 #include "metrics/status_counts.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::metrics {
 namespace {

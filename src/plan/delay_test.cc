@@ -2,7 +2,7 @@
 
 #include <cmath>
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 #include <vector>
 
 #include "plan/load_testing.h"
@@ -103,18 +103,16 @@ Delay any_delay() {
   return out;
 }
 
-TEST(Delay, each_keeps_its_bounds_and_its_seed_whatever_it_is) {
-  EXPECT_TRUE(rc::check([] {
-    const Delay delay = any_delay();
-    const auto seed = *rc::gen::arbitrary<uint64_t>();
-    Prng prng(seed);
-    Prng again(seed);
-    for (int i = 0; i < 50; ++i) {
-      const Duration span = draw(delay, prng);
-      RC_ASSERT(span >= delay.low && span <= delay.high);
-      RC_ASSERT(span == draw(delay, again));
-    }
-  }));
+RC_GTEST_PROP(Delay, each_keeps_its_bounds_and_its_seed_whatever_it_is, ()) {
+  const Delay delay = any_delay();
+  const auto seed = *rc::gen::arbitrary<uint64_t>();
+  Prng prng(seed);
+  Prng again(seed);
+  for (int i = 0; i < 50; ++i) {
+    const Duration span = draw(delay, prng);
+    RC_ASSERT(span >= delay.low && span <= delay.high);
+    RC_ASSERT(span == draw(delay, again));
+  }
 }
 
 TEST(Delay, pacing_is_written_like_think_time) {

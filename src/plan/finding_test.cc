@@ -1,7 +1,6 @@
 #include "plan/finding.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <limits>
 
 namespace bellwether::plan {

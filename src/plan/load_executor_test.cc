@@ -1,6 +1,5 @@
 // Executors as scenarios write them, in our words and in those of k6.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/check.h"
 #include "plan/load_testing.h"

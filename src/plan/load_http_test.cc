@@ -1,6 +1,5 @@
 // How requests get to their server, with which credentials, and with which of many bodies.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "plan/body_files.h"
 #include "plan/bundle.h"

@@ -8,7 +8,6 @@
 namespace bellwether::plan {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 constexpr const char* kLoadIncludeShop = R"yaml(
@@ -53,7 +52,7 @@ TEST(LoadInclude, files_are_put_together_and_what_they_name_lies_beside_them) {
   shop.text.insert(shop.text.find("headers"), "base: \"${ROOT}\", ");
   const auto plan = shop.load();
   ASSERT_TRUE(plan) << shop.errors();
-  EXPECT_THAT(names(*plan), ElementsAre("warm.s", "ping.p", "buy.cart"));
+  EXPECT_THAT(names(*plan), testing::ElementsAre("warm.s", "ping.p", "buy.cart"));
   const auto& cart = std::get<HttpCall>(plan->workflows[2].steps[0].work);
   EXPECT_EQ(show(cart.url), "http://h/v1/cart/{slot 0|url}");
   EXPECT_EQ(cart.timeout, Duration::seconds(5));

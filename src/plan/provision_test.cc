@@ -1,7 +1,6 @@
 #include "plan/provision.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace bellwether::plan {

@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 #include <tuple>
 #include <vector>
 
@@ -28,23 +27,21 @@ TEST(ShareOf, more_parts_than_things_leaves_the_first_parts_empty) {
   EXPECT_EQ(share_of(1, 2, 3).count, 1u);
 }
 
-TEST(ShareOf, every_number_is_in_exactly_one_part) {
-  EXPECT_TRUE(rc::check([] {
-    const auto total = *rc::gen::inRange<uint32_t>(0, 1'000'000);
-    const auto parts = *rc::gen::inRange<uint32_t>(1, 300);
-    uint32_t next = 0;
-    uint32_t smallest = UINT32_MAX;
-    uint32_t largest = 0;
-    for (uint32_t part = 0; part < parts; ++part) {
-      const Share share = share_of(total, part, parts);
-      RC_ASSERT(share.first == next);
-      next += share.count;
-      smallest = std::min(smallest, share.count);
-      largest = std::max(largest, share.count);
-    }
-    RC_ASSERT(next == total);
-    RC_ASSERT(largest - smallest <= 1);
-  }));
+RC_GTEST_PROP(ShareOf, every_number_is_in_exactly_one_part, ()) {
+  const auto total = *rc::gen::inRange<uint32_t>(0, 1'000'000);
+  const auto parts = *rc::gen::inRange<uint32_t>(1, 300);
+  uint32_t next = 0;
+  uint32_t smallest = UINT32_MAX;
+  uint32_t largest = 0;
+  for (uint32_t part = 0; part < parts; ++part) {
+    const Share share = share_of(total, part, parts);
+    RC_ASSERT(share.first == next);
+    next += share.count;
+    smallest = std::min(smallest, share.count);
+    largest = std::max(largest, share.count);
+  }
+  RC_ASSERT(next == total);
+  RC_ASSERT(largest - smallest <= 1);
 }
 
 TEST(ArrivalSchedule, arrivals_are_evenly_spaced_from_zero) {
@@ -84,33 +81,31 @@ TEST(ArrivalSchedule, four_weeks_do_not_drift) {
   EXPECT_EQ(schedule.due(last), kFourWeeks - Duration::nanos(33'333));
 }
 
-TEST(ArrivalSchedule, the_parts_together_are_the_schedule_of_one_generator) {
-  EXPECT_TRUE(rc::check([] {
-    const double rate = static_cast<double>(*rc::gen::inRange(1, 2'000'000)) / 1000.0;
-    const Duration duration = Duration::micros(*rc::gen::inRange<int64_t>(1, 2'000'000));
-    const auto parts = *rc::gen::inRange<uint32_t>(1, 9);
-    const ArrivalSchedule whole = level(rate, duration, 0, 1);
-    std::vector<Duration> expected;
-    for (uint64_t i = 0; i < whole.count(); ++i) expected.push_back(whole.due(i));
-    std::vector<Duration> merged;
-    for (uint32_t part = 0; part < parts; ++part) {
-      const ArrivalSchedule schedule = level(rate, duration, part, parts);
-      for (uint64_t i = 0; i < schedule.count(); ++i) merged.push_back(schedule.due(i));
-    }
-    std::sort(merged.begin(), merged.end());
-    RC_ASSERT(merged == expected);
-    const Duration offset = Duration::micros(*rc::gen::inRange<int64_t>(-1, 2'500'000));
-    uint64_t before = 0;
-    for (uint32_t part = 0; part < parts; ++part) {
-      const ArrivalSchedule schedule = level(rate, duration, part, parts);
-      const uint64_t first = schedule.due_before(offset);
-      RC_ASSERT((first == 0 || schedule.due(first - 1) < offset));
-      RC_ASSERT((first == schedule.count() || schedule.due(first) >= offset));
-      before += first;
-    }
-    RC_ASSERT(before == static_cast<uint64_t>(std::ranges::lower_bound(expected, offset) - expected.begin()));
-    RC_ASSERT(expected.empty() || expected.back() < duration);
-  }));
+RC_GTEST_PROP(ArrivalSchedule, the_parts_together_are_the_schedule_of_one_generator, ()) {
+  const double rate = static_cast<double>(*rc::gen::inRange(1, 2'000'000)) / 1000.0;
+  const Duration duration = Duration::micros(*rc::gen::inRange<int64_t>(1, 2'000'000));
+  const auto parts = *rc::gen::inRange<uint32_t>(1, 9);
+  const ArrivalSchedule whole = level(rate, duration, 0, 1);
+  std::vector<Duration> expected;
+  for (uint64_t i = 0; i < whole.count(); ++i) expected.push_back(whole.due(i));
+  std::vector<Duration> merged;
+  for (uint32_t part = 0; part < parts; ++part) {
+    const ArrivalSchedule schedule = level(rate, duration, part, parts);
+    for (uint64_t i = 0; i < schedule.count(); ++i) merged.push_back(schedule.due(i));
+  }
+  std::sort(merged.begin(), merged.end());
+  RC_ASSERT(merged == expected);
+  const Duration offset = Duration::micros(*rc::gen::inRange<int64_t>(-1, 2'500'000));
+  uint64_t before = 0;
+  for (uint32_t part = 0; part < parts; ++part) {
+    const ArrivalSchedule schedule = level(rate, duration, part, parts);
+    const uint64_t first = schedule.due_before(offset);
+    RC_ASSERT((first == 0 || schedule.due(first - 1) < offset));
+    RC_ASSERT((first == schedule.count() || schedule.due(first) >= offset));
+    before += first;
+  }
+  RC_ASSERT(before == static_cast<uint64_t>(std::ranges::lower_bound(expected, offset) - expected.begin()));
+  RC_ASSERT(expected.empty() || expected.back() < duration);
 }
 
 TEST(ArrivalSchedule, a_rate_that_grows_makes_as_many_as_its_integral) {
@@ -153,38 +148,36 @@ TEST(ArrivalSchedule, without_any_rate_there_are_no_arrivals) {
   EXPECT_EQ(ArrivalSchedule({{0, 50, Duration::zero()}}, 0, 1).count(), 0u);
 }
 
-TEST(ArrivalSchedule, the_parts_of_a_course_together_are_the_course) {
-  EXPECT_TRUE(rc::check([] {
-    std::vector<RateStage> stages;
-    double rate = *rc::gen::inRange(0, 500);
-    const auto lines = *rc::gen::inRange(1, 6);
-    for (int i = 0; i < lines; ++i) {
-      const double to = *rc::gen::inRange(0, 500);
-      stages.push_back({rate, to, Duration::micros(*rc::gen::inRange<int64_t>(0, 1'000'000))});
-      rate = to;
-    }
-    const ArrivalSchedule whole(stages, 0, 1);
-    std::vector<Duration> expected;
-    for (uint64_t i = 0; i < whole.count(); ++i) expected.push_back(whole.due(i));
-    RC_ASSERT(std::ranges::is_sorted(expected));
-    if (!expected.empty()) RC_ASSERT(expected.back() < length_of(stages));
-    double integral = 0;
-    for (const RateStage& one : stages) integral += (one.from_per_s + one.to_per_s) / 2 * one.duration.seconds_f();
-    RC_ASSERT(static_cast<double>(whole.count()) >= integral - 1e-6 &&
-              static_cast<double>(whole.count()) < integral + 1 + 1e-6);
-    const auto parts = *rc::gen::inRange<uint32_t>(1, 9);
-    std::vector<Duration> merged;
-    const Duration offset = Duration::micros(*rc::gen::inRange<int64_t>(-1, 3'000'000));
-    uint64_t before = 0;
-    for (uint32_t part = 0; part < parts; ++part) {
-      const ArrivalSchedule schedule(stages, part, parts);
-      for (uint64_t i = 0; i < schedule.count(); ++i) merged.push_back(schedule.due(i));
-      before += schedule.due_before(offset);
-    }
-    std::sort(merged.begin(), merged.end());
-    RC_ASSERT(merged == expected);
-    RC_ASSERT(before == static_cast<uint64_t>(std::ranges::lower_bound(expected, offset) - expected.begin()));
-  }));
+RC_GTEST_PROP(ArrivalSchedule, the_parts_of_a_course_together_are_the_course, ()) {
+  std::vector<RateStage> stages;
+  double rate = *rc::gen::inRange(0, 500);
+  const auto lines = *rc::gen::inRange(1, 6);
+  for (int i = 0; i < lines; ++i) {
+    const double to = *rc::gen::inRange(0, 500);
+    stages.push_back({rate, to, Duration::micros(*rc::gen::inRange<int64_t>(0, 1'000'000))});
+    rate = to;
+  }
+  const ArrivalSchedule whole(stages, 0, 1);
+  std::vector<Duration> expected;
+  for (uint64_t i = 0; i < whole.count(); ++i) expected.push_back(whole.due(i));
+  RC_ASSERT(std::ranges::is_sorted(expected));
+  if (!expected.empty()) RC_ASSERT(expected.back() < length_of(stages));
+  double integral = 0;
+  for (const RateStage& one : stages) integral += (one.from_per_s + one.to_per_s) / 2 * one.duration.seconds_f();
+  RC_ASSERT(static_cast<double>(whole.count()) >= integral - 1e-6 &&
+            static_cast<double>(whole.count()) < integral + 1 + 1e-6);
+  const auto parts = *rc::gen::inRange<uint32_t>(1, 9);
+  std::vector<Duration> merged;
+  const Duration offset = Duration::micros(*rc::gen::inRange<int64_t>(-1, 3'000'000));
+  uint64_t before = 0;
+  for (uint32_t part = 0; part < parts; ++part) {
+    const ArrivalSchedule schedule(stages, part, parts);
+    for (uint64_t i = 0; i < schedule.count(); ++i) merged.push_back(schedule.due(i));
+    before += schedule.due_before(offset);
+  }
+  std::sort(merged.begin(), merged.end());
+  RC_ASSERT(merged == expected);
+  RC_ASSERT(before == static_cast<uint64_t>(std::ranges::lower_bound(expected, offset) - expected.begin()));
 }
 
 TEST(IterationsOf, users_share_them_in_proportion_and_each_is_done_once) {
@@ -225,39 +218,36 @@ TEST(VuRamp, a_stage_that_takes_no_time_is_a_step) {
                                    VuRamp::Turn{at_ms(500), 1, false}, VuRamp::Turn{at_ms(500), 0, false}));
 }
 
-TEST(VuRamp, the_parts_together_follow_the_course_and_each_does_by_itself) {
-  EXPECT_TRUE(rc::check([] {
-    std::vector<VuStage> stages;
-    const auto start = *rc::gen::inRange<uint32_t>(0, 200);
-    const auto count = *rc::gen::inRange(1, 6);
-    for (int i = 0; i < count; ++i) {
-      stages.push_back(
-          {Duration::micros(*rc::gen::inRange<int64_t>(0, 1'000'000)), *rc::gen::inRange<uint32_t>(0, 200)});
+RC_GTEST_PROP(VuRamp, the_parts_together_follow_the_course_and_each_does_by_itself, ()) {
+  std::vector<VuStage> stages;
+  const auto start = *rc::gen::inRange<uint32_t>(0, 200);
+  const auto count = *rc::gen::inRange(1, 6);
+  for (int i = 0; i < count; ++i) {
+    stages.push_back({Duration::micros(*rc::gen::inRange<int64_t>(0, 1'000'000)), *rc::gen::inRange<uint32_t>(0, 200)});
+  }
+  const auto parts = *rc::gen::inRange<uint32_t>(1, 9);
+  std::vector<std::tuple<Duration, uint32_t, bool>> whole;
+  for (const VuRamp::Turn& turn : turns_of(VuRamp(start, stages, 0, 1))) {
+    whole.emplace_back(turn.at, turn.index + 1, turn.wanted);
+  }
+  std::vector<std::tuple<Duration, uint32_t, bool>> merged;
+  uint32_t most = 0;
+  for (uint32_t part = 0; part < parts; ++part) {
+    const VuRamp ramp(start, stages, part, parts);
+    most += ramp.most();
+    std::vector<bool> there(ramp.most());
+    for (const VuRamp::Turn& turn : turns_of(ramp)) {
+      RC_ASSERT(there.at(turn.index) != turn.wanted);
+      there[turn.index] = turn.wanted;
+      merged.emplace_back(turn.at, ramp.number_of(turn.index), turn.wanted);
     }
-    const auto parts = *rc::gen::inRange<uint32_t>(1, 9);
-    std::vector<std::tuple<Duration, uint32_t, bool>> whole;
-    for (const VuRamp::Turn& turn : turns_of(VuRamp(start, stages, 0, 1))) {
-      whole.emplace_back(turn.at, turn.index + 1, turn.wanted);
-    }
-    std::vector<std::tuple<Duration, uint32_t, bool>> merged;
-    uint32_t most = 0;
-    for (uint32_t part = 0; part < parts; ++part) {
-      const VuRamp ramp(start, stages, part, parts);
-      most += ramp.most();
-      std::vector<bool> there(ramp.most());
-      for (const VuRamp::Turn& turn : turns_of(ramp)) {
-        RC_ASSERT(there.at(turn.index) != turn.wanted);
-        there[turn.index] = turn.wanted;
-        merged.emplace_back(turn.at, ramp.number_of(turn.index), turn.wanted);
-      }
-      RC_ASSERT(static_cast<uint32_t>(std::ranges::count(there, true)) ==
-                (stages.back().target + parts - 1 - part) / parts);
-    }
-    std::ranges::sort(whole);
-    std::ranges::sort(merged);
-    RC_ASSERT(merged == whole);
-    RC_ASSERT(most == most_vus(start, stages));
-  }));
+    RC_ASSERT(static_cast<uint32_t>(std::ranges::count(there, true)) ==
+              (stages.back().target + parts - 1 - part) / parts);
+  }
+  std::ranges::sort(whole);
+  std::ranges::sort(merged);
+  RC_ASSERT(merged == whole);
+  RC_ASSERT(most == most_vus(start, stages));
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "plan/stages.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::plan {
 namespace {

@@ -8,7 +8,6 @@ namespace bellwether::report {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 ResultFile long_run(std::size_t seconds) {
   ResultFile run;
@@ -99,7 +98,7 @@ TEST(Charts, what_was_lost_and_what_happened_is_marked_where_it_was) {
   EXPECT_THAT(svg, HasSubstr("class=\"lost\" x=\"220.5\" width=\"162.5\""));
   EXPECT_THAT(svg, HasSubstr("lost: worker &lt;w1&gt; died"));
   EXPECT_THAT(svg, HasSubstr("<title>worker_lost: &quot;w1&quot;</title><line x1=\"383\""));
-  EXPECT_THAT(svg, Not(HasSubstr("<w1>")));
+  EXPECT_THAT(svg, testing::Not(HasSubstr("<w1>")));
 }
 
 TEST(Charts, ticks_are_round_numbers) {

@@ -10,7 +10,6 @@ namespace bellwether::report {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 TEST(Junit, thresholds_and_checks_are_cases_and_what_could_not_be_judged_is_an_error) {
   const auto run = read_result(to_json(open_run()->report));
@@ -40,7 +39,7 @@ TEST(Junit, a_generator_that_was_the_bottleneck_is_said_with_its_remedy) {
   EXPECT_THAT(to_junit(*run), HasSubstr("<system-out>The load generator was a bottleneck: its CPU was fully used. "
                                         "What helps: give it more cores"));
   run->saturated = false;
-  EXPECT_THAT(to_junit(*run), Not(HasSubstr("system-out")));
+  EXPECT_THAT(to_junit(*run), testing::Not(HasSubstr("system-out")));
 }
 
 TEST(Markup, nothing_from_outside_is_markup_and_what_xml_cannot_hold_is_replaced) {

@@ -9,7 +9,6 @@ namespace bellwether::report {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 // A run of so many seconds with one metric, which has points where `points` says.
 ResultFile run_with(std::size_t seconds, std::string kind, std::vector<ResultMetricPoint> points) {
@@ -34,7 +33,7 @@ TEST(MetricCharts, each_metric_with_values_has_one_and_others_have_none) {
        {"<b>orders per second</b>", "<b>depth</b>", "<b>sold, % true</b>", "<b>price, EUR</b>", "<b>took, ms</b>"}) {
     EXPECT_THAT(charts.figures, HasSubstr(title));
   }
-  EXPECT_THAT(charts.figures, Not(HasSubstr("never")));
+  EXPECT_THAT(charts.figures, testing::Not(HasSubstr("never")));
   EXPECT_EQ(charts.left_out, 0U);
 }
 

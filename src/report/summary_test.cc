@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <fstream>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sstream>
 
 #include "report/sample_run_testing.h"
@@ -13,7 +12,6 @@ namespace bellwether::report {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 // Compares with src/report/testdata/NAME. BW_UPDATE_GOLDEN=1 writes the file instead, to be read before it is
 // committed.
@@ -72,7 +70,7 @@ TEST(Summary, of_users_with_a_pace_shows_both_times) {
   late.steps[0].censored = 12;
   run->totals->add(late);
   const std::string text = summary(run->report);
-  EXPECT_THAT(text, Not(HasSubstr("coordinated omission")));
+  EXPECT_THAT(text, testing::Not(HasSubstr("coordinated omission")));
   EXPECT_THAT(text, HasSubstr("  response  "));
   EXPECT_THAT(text, HasSubstr("  service  "));
   EXPECT_THAT(text, HasSubstr("12 of the response times are lower bounds: not asked in time, or unfinished"));

@@ -7,8 +7,6 @@
 namespace bellwether::resilience {
 namespace {
 
-using testing::ElementsAre;
-
 class BreakerTest : public testing::Test {
  protected:
   void fail(std::initializer_list<int64_t> seconds) {
@@ -103,7 +101,7 @@ TEST(Breakers, their_status_is_there_to_be_seen) {
                    std::to_string(s.failures) + " " + std::to_string(s.times_opened) + " " +
                    std::to_string(s.retry_in.ms()));
   }
-  EXPECT_THAT(seen, ElementsAre("a protocol closed 1 0 0", "b network open 3 1 6000"));
+  EXPECT_THAT(seen, testing::ElementsAre("a protocol closed 1 0 0", "b network open 3 1 6000"));
 }
 
 TEST(Breakers, they_are_bounded_and_forget_who_was_quiet_longest) {

@@ -13,8 +13,6 @@ namespace bellwether::runtime {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::SizeIs;
 
 class BootClockTest : public testing::Test {
  protected:
@@ -106,8 +104,8 @@ TEST_F(BootClockTest, ten_thousand_sleepers_share_one_descriptor_of_the_clock_th
     scope.spawn(note(*runtime_, log, start + Duration::micros(10'000 - i), i));
   }
   const auto descriptors = timer_descriptors();
-  ASSERT_THAT(descriptors, SizeIs(1));
-  EXPECT_THAT(descriptors[0], HasSubstr("clockid: " + std::to_string(CLOCK_BOOTTIME)));
+  ASSERT_THAT(descriptors, testing::SizeIs(1));
+  EXPECT_THAT(descriptors[0], testing::HasSubstr("clockid: " + std::to_string(CLOCK_BOOTTIME)));
   runtime_->run([](Scope& all) -> task<void> { co_await all.join(); }(scope));
   EXPECT_EQ(log.size(), 10'000u);
 }

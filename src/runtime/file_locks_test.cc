@@ -7,8 +7,6 @@
 namespace bellwether::runtime {
 namespace {
 
-using testing::HasSubstr;
-
 constexpr OpenOptions kLockFile{.create = true, .write = true};
 
 class FileLocksTest : public testing::Test {
@@ -50,7 +48,7 @@ TEST_F(FileLocksTest, a_deadline_ends_the_waiting_and_names_the_file) {
   const Status waited = runtime_->run(other->lock(deadline, nullptr));
   ASSERT_FALSE(waited);
   EXPECT_EQ(waited.error().code, Errc::kTimeout);
-  EXPECT_THAT(waited.error().message, HasSubstr("locking '" + folder_.path("a") + "'"));
+  EXPECT_THAT(waited.error().message, testing::HasSubstr("locking '" + folder_.path("a") + "'"));
   EXPECT_GE(runtime_->now(), deadline);
 }
 

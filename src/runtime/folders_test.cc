@@ -10,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 class FoldersTest : public testing::Test {
  protected:
@@ -56,7 +55,7 @@ TEST_F(FoldersTest, names_are_listed_in_order) {
   for (const char* name : {"b", "c", ".hidden", "a"}) folder_.file(name, "");
   ASSERT_TRUE(make(folder_.path("folder")));
   EXPECT_THAT(*list(folder_.path()), ElementsAre(".hidden", "a", "b", "c", "folder"));
-  EXPECT_THAT(*list(folder_.path("folder")), IsEmpty());
+  EXPECT_THAT(*list(folder_.path("folder")), testing::IsEmpty());
 }
 
 TEST_F(FoldersTest, what_cannot_be_listed_says_why) {

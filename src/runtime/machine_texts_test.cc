@@ -9,12 +9,11 @@ namespace bellwether::runtime {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 TEST(MachineTexts, numbers_are_those_of_the_line_that_begins_with_the_key) {
   EXPECT_THAT(numbers_after("cpu0 9\ncpu  1 2\t3 x 4\n", "cpu "), ElementsAre(1, 2, 3));
   EXPECT_THAT(numbers_after("150000 100000\n", ""), ElementsAre(150'000, 100'000));
-  EXPECT_THAT(numbers_after("max 100000\n", ""), IsEmpty());
+  EXPECT_THAT(numbers_after("max 100000\n", ""), testing::IsEmpty());
   EXPECT_EQ(number_after("active_file 7\ninactive_file 4096\nslab 3\n", "inactive_file "), 4096u);
   EXPECT_EQ(number_after("MemTotal:       1000 kB", "MemTotal:"), 1000u);
   EXPECT_EQ(number_after("", "a "), std::nullopt);

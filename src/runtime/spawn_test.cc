@@ -14,7 +14,6 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-using testing::StartsWith;
 
 class SpawnTest : public ChildTest {};
 
@@ -176,7 +175,7 @@ TEST_F(SpawnTest, programs_are_looked_for_in_each_folder_of_the_path) {
   ASSERT_TRUE(found);
   EXPECT_EQ(*found, "/bin/sh");
   EXPECT_THAT(find_program("tool", "/none:" + folder_.path()).error().message, HasSubstr("'" + plain + "'"));
-  EXPECT_THAT(find_program("tool", "").error().message, StartsWith("tool: no such file; in PATH: "));
+  EXPECT_THAT(find_program("tool", "").error().message, testing::StartsWith("tool: no such file; in PATH: "));
 }
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <list>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 
 namespace bellwether::runtime {
 namespace {
@@ -189,45 +189,42 @@ void advance_both(TimerWheel& wheel, Model& model, int64_t to, std::vector<int>&
   for (const int number : due) model.armed.erase(number);
 }
 
-TEST(TimerWheel, behaves_like_a_sorted_list_of_deadlines) {
-  EXPECT_TRUE(rc::check([] {
-    Model model;
-    model.now = any_span();
-    TimerWheel wheel(timer_wheel_at(model.now));
-    std::vector<int> fired;
-    std::list<Recorder> timers;
-    for (int number = 0; number < 12; ++number) timers.emplace_back(number, fired);
+RC_GTEST_PROP(TimerWheel, behaves_like_a_sorted_list_of_deadlines, ()) {
+  Model model;
+  model.now = any_span();
+  TimerWheel wheel(timer_wheel_at(model.now));
+  std::vector<int> fired;
+  std::list<Recorder> timers;
+  for (int number = 0; number < 12; ++number) timers.emplace_back(number, fired);
 
-    const int steps = *rc::gen::inRange(1, 120);
-    for (int step = 0; step < steps; ++step) {
-      auto timer = std::next(timers.begin(), *rc::gen::inRange(0, 12));
-      switch (*rc::gen::inRange(0, 5)) {
-        case 0:
-        case 1: {
-          const int64_t deadline =
-              std::max<int64_t>(0, model.now + any_span() - (*rc::gen::inRange(0, 4) == 0) * kTick);
-          wheel.arm(timer->timer, timer_wheel_at(deadline));
-          model.armed[timer->number] = {deadline, model.now};
-          break;
-        }
-        case 2:
-          timer->timer.disarm();
-          model.armed.erase(timer->number);
-          break;
-        case 3: advance_both(wheel, model, model.now + any_span(), fired); break;
-        case 4:
-          if (wheel.next_deadline() != Instant::never()) {
-            advance_both(wheel, model, std::max(model.now, wheel.next_deadline().ns()), fired);
-          }
-          break;
+  const int steps = *rc::gen::inRange(1, 120);
+  for (int step = 0; step < steps; ++step) {
+    auto timer = std::next(timers.begin(), *rc::gen::inRange(0, 12));
+    switch (*rc::gen::inRange(0, 5)) {
+      case 0:
+      case 1: {
+        const int64_t deadline = std::max<int64_t>(0, model.now + any_span() - (*rc::gen::inRange(0, 4) == 0) * kTick);
+        wheel.arm(timer->timer, timer_wheel_at(deadline));
+        model.armed[timer->number] = {deadline, model.now};
+        break;
       }
-      RC_ASSERT(wheel.size() == model.armed.size());
-      int64_t earliest = std::numeric_limits<int64_t>::max();
-      for (const auto& [number, armed] : model.armed) earliest = std::min(earliest, armed.deadline);
-      RC_ASSERT(wheel.next_deadline() <= timer_wheel_at(std::max(earliest, model.now)));
-      RC_ASSERT((wheel.next_deadline() == Instant::never()) == model.armed.empty());
+      case 2:
+        timer->timer.disarm();
+        model.armed.erase(timer->number);
+        break;
+      case 3: advance_both(wheel, model, model.now + any_span(), fired); break;
+      case 4:
+        if (wheel.next_deadline() != Instant::never()) {
+          advance_both(wheel, model, std::max(model.now, wheel.next_deadline().ns()), fired);
+        }
+        break;
     }
-  }));
+    RC_ASSERT(wheel.size() == model.armed.size());
+    int64_t earliest = std::numeric_limits<int64_t>::max();
+    for (const auto& [number, armed] : model.armed) earliest = std::min(earliest, armed.deadline);
+    RC_ASSERT(wheel.next_deadline() <= timer_wheel_at(std::max(earliest, model.now)));
+    RC_ASSERT((wheel.next_deadline() == Instant::never()) == model.armed.empty());
+  }
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "secret/collector.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "secret/secret_testing.h"
 

@@ -1,7 +1,6 @@
 #include "signature/attestation.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/wall_text.h"
 #include "signature/signature_testing.h"

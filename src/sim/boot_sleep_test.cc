@@ -1,6 +1,5 @@
 // Sleeping on the boot clock of a simulated machine.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "sim/sim_testing.h"
 
@@ -9,7 +8,6 @@ namespace {
 
 using runtime::Runtime;
 using runtime::task;
-using testing::ElementsAre;
 
 // Sleeps a minute by each clock, again and again, and counts.
 struct Minutes {
@@ -104,7 +102,7 @@ TEST(BootSleep, a_sleeper_is_cancelled) {
   World world(7);
   world.add_node("node").start(&sleep_cancelled, &results);
   world.run_for(Duration::seconds(2));
-  EXPECT_THAT(results, ElementsAre(false, true));
+  EXPECT_THAT(results, testing::ElementsAre(false, true));
 }
 
 }  // namespace

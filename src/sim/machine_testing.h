@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <gtest/gtest.h>
 
 #include "base/check.h"
 #include "runtime/event.h"
@@ -63,6 +64,17 @@ class TestMachine {
   runtime::Event end_;  // of the process, which never comes
   World world_;
   Node& node_;
+};
+
+class MachineTest : public testing::Test {
+ protected:
+  template <class Holds>
+  void until(Holds holds) {
+    ASSERT_TRUE(machine_.until(holds));
+  }
+
+  TestMachine machine_;
+  runtime::Runtime& runtime_ = machine_.runtime();
 };
 
 }  // namespace bellwether::sim

@@ -1,7 +1,6 @@
 #include "sim/node.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "runtime/scope.h"
 #include "sim/sim_testing.h"

@@ -2,7 +2,6 @@
 
 #include <csignal>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "runtime/scope.h"
 #include "sim/sim_testing.h"
@@ -15,7 +14,6 @@ using runtime::Runtime;
 using runtime::SpawnOptions;
 using runtime::task;
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 // What the machine's programs do, and what their starter saw.
 struct Stage {
@@ -138,7 +136,7 @@ TEST_F(ProgramsTest, a_program_ends_with_the_process_that_started_it) {
   run(Duration::seconds(1));
   node_.kill();
   world_.run_for(Duration::seconds(60));
-  EXPECT_THAT(stage_.log, IsEmpty());
+  EXPECT_THAT(stage_.log, testing::IsEmpty());
 }
 
 }  // namespace

@@ -1,7 +1,6 @@
 #include "sim/timeline.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::sim {
 namespace {

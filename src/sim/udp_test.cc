@@ -1,7 +1,6 @@
 #include "sim/udp.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "sim/sim_testing.h"
 

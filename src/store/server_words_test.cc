@@ -1,6 +1,5 @@
 // What the stores on servers say and understand, without a server.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "base/base64.h"
 #include "store/etcd/etcd_json.h"

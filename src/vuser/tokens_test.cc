@@ -1,12 +1,9 @@
 #include "vuser/tokens.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::vuser {
 namespace {
-
-using testing::HasSubstr;
 
 TEST(TokenAnswer, has_a_token_and_says_how_long_it_lasts) {
   const auto answer = read_token(200, R"({"token_type": "bearer", "access_token": "abc.d-_~", "expires_in": 3600})");
@@ -33,7 +30,7 @@ TEST(TokenAnswer, a_refusal_is_told_in_the_words_of_the_server) {
   EXPECT_EQ(refused.error().code, Errc::kRefused);
   EXPECT_EQ(refused.error().message, "status 401, invalid_client (nobody? of that name)");
   EXPECT_EQ(read_token(503, "busy").error().message, "status 503");
-  EXPECT_THAT(read_token(302, "").error().message, HasSubstr("302"));
+  EXPECT_THAT(read_token(302, "").error().message, testing::HasSubstr("302"));
 }
 
 }  // namespace

@@ -10,7 +10,6 @@ namespace bellwether::wire {
 namespace {
 
 using testing::HasSubstr;
-using testing::Not;
 
 constexpr WallTime kNow = wall_ms(1'800'000'000'000);
 
@@ -228,7 +227,7 @@ TEST_F(HandshakeTest, a_hello_in_pieces_or_of_another_kind_is_told_nothing) {
 TEST_F(HandshakeTest, the_words_of_a_refusal_are_sealed) {
   opener_.self.identity.cluster = "herd";
   meet();
-  EXPECT_THAT(std::string(as_text(answer_)), Not(HasSubstr("flock")));
+  EXPECT_THAT(std::string(as_text(answer_)), testing::Not(HasSubstr("flock")));
 }
 
 TEST_F(HandshakeTest, a_copied_hello_gives_the_copier_no_keys) {

@@ -5,8 +5,6 @@
 namespace bellwether::wire {
 namespace {
 
-using testing::HasSubstr;
-
 TEST(Roles, every_pair_is_as_the_matrix_says) {
   struct Row {
     Role from;
@@ -43,7 +41,7 @@ TEST(Names, have_few_characters_and_a_limit) {
                                  std::string("a\nb"), std::string("\xc3\xa9")}) {
     EXPECT_FALSE(is_name(bad)) << bad;
   }
-  EXPECT_THAT(check_identity({"c", "e", "d!", "n", Role::kGate}).error().message, HasSubstr("datacenter"));
+  EXPECT_THAT(check_identity({"c", "e", "d!", "n", Role::kGate}).error().message, testing::HasSubstr("datacenter"));
   EXPECT_TRUE(check_identity({"c", "e", "d", "n", Role::kGate}));
 }
 

@@ -7,9 +7,7 @@
 namespace bellwether::wire {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 std::string refused(std::string text) {
   auto made = Secret::take(std::move(text));
@@ -20,7 +18,7 @@ TEST(Secret, a_short_one_is_refused_with_the_remedy_and_without_the_secret) {
   const std::string message = refused("Xy7#qpLmZ0w!2nB");
   EXPECT_THAT(message, HasSubstr("shorter than 16 characters"));
   EXPECT_THAT(message, HasSubstr("openssl rand"));
-  EXPECT_THAT(message, Not(HasSubstr("Xy7")));
+  EXPECT_THAT(message, testing::Not(HasSubstr("Xy7")));
   EXPECT_EQ(refused("Xy7#qpLmZ0w!2nBk"), "");
 }
 
@@ -66,7 +64,7 @@ TEST_F(KeyringTest, a_secret_is_learnt_used_and_the_old_one_forgotten) {
   ASSERT_TRUE(second);
   EXPECT_EQ(ring_.in_use(), first_) << "learning alone changes nothing about what is sent";
   ASSERT_TRUE(ring_.use(*second));
-  EXPECT_THAT(ring_.ids(), ElementsAre(*second, first_));
+  EXPECT_THAT(ring_.ids(), testing::ElementsAre(*second, first_));
   ASSERT_TRUE(ring_.forget(first_));
   EXPECT_FALSE(ring_.knows(first_));
   EXPECT_FALSE(ring_.derive(first_, {}, {}).has_value());

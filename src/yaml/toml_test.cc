@@ -1,7 +1,6 @@
 #include "yaml/toml.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::yaml {
 namespace {

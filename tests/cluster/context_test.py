@@ -35,8 +35,7 @@ class Context(contexts.Test):
         self.assertAlmostEqual(winner["score"], (1 - share) * base + share * fitness, places=6)
 
     def test_a_leader_that_is_killed_with_requests_queued_and_running_loses_none(self):
-        cluster = self.start(self.contexts())
-        leader = self.context_leader(cluster)
+        cluster, leader = self.contexts_led()
         self.submit_many(cluster, 50, "0.3")
         until("some run", lambda: (self.status(cluster, leader) or {}).get("active", 0) > 0)
         cluster.running.pop(leader).kill()
@@ -56,8 +55,7 @@ class Context(contexts.Test):
               lambda: (self.status(cluster, second) or {"health": 0})["health"] == 1)
 
     def test_the_leadership_is_transferred_to_a_named_node_under_load(self):
-        cluster = self.start(self.contexts())
-        leader = self.context_leader(cluster)
+        cluster, leader = self.contexts_led()
         target = next(name for name in cluster.voters if name != leader)
         with contexts.Load(self, cluster) as load:
             until("some are kept", lambda: load.acknowledged > 5)
@@ -77,8 +75,7 @@ class Context(contexts.Test):
         cluster.says(leader, f"'{target}' generates contexts")
 
     def test_a_leader_that_is_cut_off_does_nothing_more_and_loses_nothing(self):
-        cluster = self.start(self.contexts())
-        leader = self.context_leader(cluster)
+        cluster, leader = self.contexts_led()
         others = [name for name in cluster.voters if name != leader]
         with contexts.Load(self, cluster, takes="0.3") as load:
             until("some are kept", lambda: load.acknowledged > 5)
@@ -95,8 +92,7 @@ class Context(contexts.Test):
         self.assertNotIn(leader, holders[holders.index(second):])
 
     def test_a_leader_that_leaves_in_good_order_stops_its_commands_and_loses_nothing(self):
-        cluster = self.start(self.contexts())
-        leader = self.context_leader(cluster)
+        cluster, leader = self.contexts_led()
         with contexts.Load(self, cluster, takes="0.5") as load:
             until("some are kept", lambda: load.acknowledged > 5)
             self.assertEqual(cluster.running.pop(leader).stop(60), 0)
@@ -106,8 +102,7 @@ class Context(contexts.Test):
         self.all_done(cluster, second)
 
     def test_a_leader_that_is_stopped_leaves_no_command_behind(self):
-        cluster = self.start(self.contexts())
-        leader = self.context_leader(cluster)
+        cluster, leader = self.contexts_led()
         request = self.submit(cluster, "a", "8")
         until("it runs", lambda: contexts.commands_of(request))
         cluster.running[leader].pause()
@@ -209,8 +204,7 @@ class Context(contexts.Test):
     def test_failovers_of_all_kinds_lose_nothing_and_complete_nothing_twice(self):
         """BW_CONTEXT_FAILOVERS of them, in turn: the leader is killed, hands over to a named node, is cut off."""
         count = int(os.environ.get("BW_CONTEXT_FAILOVERS", "3"))
-        cluster = self.start(self.contexts())
-        leader = self.context_leader(cluster)
+        cluster, leader = self.contexts_led()
         acknowledged = 0
         for number in range(count):
             others = [name for name in cluster.voters if name != leader]

@@ -32,8 +32,7 @@ class Disturbed(nodes.Test):
         self.assertEqual((cluster.whole(), cluster.changes(leader[0])), (leader, before))
 
     def test_a_leader_that_gets_little_of_the_processor_never_leads_beside_another(self):
-        cluster = self.cluster(3).start()
-        leader, _ = cluster.settled()
+        cluster, leader, _ = self.led(3, settled=True)
         rest = [name for name in cluster.names if name != leader]
         # It stands still for longer than its lease again and again.
         cluster.running[leader].starve(share=0.3, period=8)
@@ -44,8 +43,7 @@ class Disturbed(nodes.Test):
         cluster.whole()
 
     def test_a_follower_that_gets_little_of_the_processor_deposes_nobody(self):
-        cluster = self.cluster(3).start()
-        leader, term = cluster.settled()
+        cluster, leader, term = self.led(3, settled=True)
         slow = next(name for name in cluster.names if name != leader)
         cluster.running[slow].starve(share=0.2, period=0.3)
         heard = 'bellwether_datagrams_total{direction="received"}'
@@ -57,8 +55,7 @@ class Disturbed(nodes.Test):
 
 class Overloaded(nodes.Test):
     def test_a_node_that_stood_still_takes_in_less_until_it_has_recovered(self):
-        cluster = self.cluster(3).start()
-        leader, _ = cluster.settled()
+        cluster, leader, _ = self.led(3, settled=True)
         still = next(name for name in cluster.names if name != leader)
         until("it is well", lambda: cluster.metric(still, "bellwether_load_state") == 0)
         before = len(cluster.said(still, "load_changed"))
@@ -85,10 +82,7 @@ class Clocks(nodes.Test):
 
     def test_wall_clocks_that_are_set_change_nothing(self):
         cluster = self.cluster(3, workers=1)
-        for name in cluster.names:
-            file = cluster.folder / f"{name}.clock"
-            file.write_bytes(bytes(8))
-            cluster.environments[name] = {"LD_PRELOAD": str(self.clock), "STEPPED_CLOCK": str(file)}
+        self.let_clocks_be_stepped(cluster)
         cluster.start()
         leader, term = cluster.settled()
         follower = next(name for name in cluster.voters if name != leader)

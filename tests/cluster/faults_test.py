@@ -7,8 +7,7 @@ from lib.world import fill, until
 
 class Failing(nodes.Test):
     def test_the_leader_is_killed_and_comes_back_with_its_disk(self):
-        cluster = self.cluster(3).start()
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(3)
         rest = [name for name in cluster.names if name != leader]
         cluster.running[leader].kill()
         second, higher = cluster.agreed(rest, other_than=leader)
@@ -18,8 +17,7 @@ class Failing(nodes.Test):
         self.assertEqual(cluster.whole(), (second, higher), "who comes back follows")
 
     def test_a_paused_leader_leads_no_more_when_it_wakes(self):
-        cluster = self.cluster(3).start()
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(3)
         rest = [name for name in cluster.names if name != leader]
         cluster.running[leader].pause()
         cluster.agreed(rest, other_than=leader)
@@ -30,8 +28,7 @@ class Failing(nodes.Test):
         self.assertEqual(len(cluster.said(leader, "deposed")), 1)
 
     def test_the_smaller_part_of_a_split_has_no_leader_and_the_whole_has_one(self):
-        cluster = self.cluster(5).start()
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(5)
         others = [name for name in cluster.names if name != leader]
         small, large = [leader, others[0]], others[1:]
         cluster.world.split(small, large)
@@ -43,8 +40,7 @@ class Failing(nodes.Test):
         cluster.whole()
 
     def test_a_leader_that_is_not_heard_is_followed_by_one_that_is(self):
-        cluster = self.cluster(3).start()
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(3)
         rest = [name for name in cluster.names if name != leader]
         cluster.world.cut([leader], rest, both=False)
         cluster.agreed(rest, other_than=leader)
@@ -79,8 +75,7 @@ class Failing(nodes.Test):
         cluster.agreed(rest, other_than=leader)
 
     def test_a_voter_that_has_lost_its_disk_follows_and_says_what_to_do(self):
-        cluster = self.cluster(3).start()
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(3)
         lost = next(name for name in cluster.names if name != leader)
         cluster.running[lost].kill()
         cluster.start(lost, first=False, data=str(cluster.folder / "empty"))
@@ -93,8 +88,7 @@ class Failing(nodes.Test):
 
 class Majorities(nodes.Test):
     def test_any_three_of_seven_may_be_gone_and_four_may_not(self):
-        cluster = self.cluster(7).start()
-        leader, term = cluster.settled()
+        cluster, leader, term = self.led(7, settled=True)
         others = [name for name in cluster.names if name != leader]
         gone, rest = [leader, *others[:2]], others[2:]
         for name in gone:

@@ -49,10 +49,7 @@ class Disks(jobs.Test):
 class Clocks(jobs.Test):
     def test_wall_clocks_that_are_set_change_nothing(self):
         cluster = self.cluster(3, workers=2)
-        for name in cluster.names:
-            file = cluster.folder / f"{name}.clock"
-            file.write_bytes(bytes(8))
-            cluster.environments[name] = {"LD_PRELOAD": str(self.clock), "STEPPED_CLOCK": str(file)}
+        self.let_clocks_be_stepped(cluster)
         leader, _ = cluster.at_work()
 
         def step(name, seconds):

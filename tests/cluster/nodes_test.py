@@ -12,8 +12,7 @@ from lib.world import until
 
 class Joining(nodes.Test):
     def test_three_that_start_at_once_find_each_other_and_agree(self):
-        cluster = self.cluster(3, workers=2).start()
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(3, workers=2)
         self.assertIn(leader, cluster.voters)
         quorum = cluster.ask("w1", "quorum")
         self.assertEqual((len(quorum["voters"]), quorum["needed"], quorum["alive"]), (3, 2, 3))
@@ -30,8 +29,7 @@ class Joining(nodes.Test):
         self.assertEqual(cluster.page("a", "/nothing")[0], 404)
 
     def test_a_manager_that_has_just_begun_waits_for_the_workers_that_others_know(self):
-        cluster = self.cluster(3, workers=2).start()
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(3, workers=2)
         fresh = next(name for name in cluster.voters if name != leader)
         cluster.running[fresh].kill()
         cluster.running["w2"].pause()
@@ -125,8 +123,7 @@ class Joining(nodes.Test):
 
 class Operating(nodes.Test):
     def test_a_leader_that_leaves_hands_over_first(self):
-        cluster = self.cluster(3).start()
-        leader, term = cluster.settled()
+        cluster, leader, term = self.led(3, settled=True)
         rest = [name for name in cluster.names if name != leader]
         code, answer = cluster.operator(leader, "leave", "--node", f"{cluster.world[leader].ipv4}:9000")
         self.assertEqual(code, 0, answer)
@@ -136,8 +133,7 @@ class Operating(nodes.Test):
         self.assertEqual([event["reason"] for event in cluster.said(leader, "resigned")], ["resigned"])
 
     def test_the_leadership_is_moved_to_whom_the_operator_names(self):
-        cluster = self.cluster(3).start()
-        leader, term = cluster.settled()
+        cluster, leader, term = self.led(3, settled=True)
         heir = next(name for name in cluster.names if name != leader)
         other = next(name for name in cluster.names if name not in (leader, heir))
         code, text = cluster.operator(other, "transfer", "--to", heir)
@@ -162,8 +158,7 @@ class Operating(nodes.Test):
             self.assertIn(f"{cluster.world[name].ipv4}:9000: ", text)
 
     def test_voters_are_changed_one_at_a_time(self):
-        cluster = self.cluster(3).start()
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(3)
         gone = next(name for name in cluster.names if name != leader)
 
         def change(how, count):

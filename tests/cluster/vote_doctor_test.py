@@ -21,8 +21,7 @@ class Doctor(voting.Test):
                      lambda: self.doctor(cluster, name, *more)[1].get(what))
 
     def test_too_many_elections(self):
-        cluster = self.start(self.voting(3))
-        cluster.whole()
+        cluster, _, _ = self.led(3)
         until("all is well", lambda: self.doctor(cluster, "a") == (0, {}))
         until("it says so", lambda: cluster.world["a"].run(self.binary, "doctor", "--config", cluster.folder / "a.yaml")
               == (0, "healthy (3 nodes looked at)\n"))
@@ -48,8 +47,7 @@ class Doctor(voting.Test):
         until("one leads again", lambda: "two nodes lead at once" not in self.doctor(cluster, "w1")[1])
 
     def test_none_elected_for_there_is_no_majority(self):
-        cluster = self.start(self.voting(3))
-        cluster.whole()
+        cluster, _, _ = self.led(3)
         for name in ("a", "b"):
             cluster.running.pop(name).kill()
         finding = self.found(cluster, "c", "nobody leads", "--for", "3s")
@@ -81,8 +79,7 @@ class Doctor(voting.Test):
         self.assertRegex(finding["evidence"], "[bc] refuses what a says")
 
     def test_lost_heartbeats(self):
-        cluster = self.start(self.voting(3))
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(3)
         far, near = (name for name in cluster.voters if name != leader)
         # Its answers take longer than it is until the next heartbeat, and less than it takes to lose the office.
         cluster.world.set(leader, far, delay="900ms")

@@ -9,8 +9,7 @@ from lib.world import until
 
 class Vote(voting.Test):
     def test_they_elect_one_and_another_one_when_it_is_killed(self):
-        cluster = self.start(self.voting(3))
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(3)
         quorum = cluster.ask(leader, "quorum")
         self.assertEqual((quorum["decided_by"], len(quorum["voters"]), quorum["needed"]), ("vote", 3, 2))
         self.assertGreater(cluster.ask(leader, "leader")["valid_for_ms"], 0)
@@ -31,8 +30,7 @@ class Vote(voting.Test):
         self.assertEqual(cluster.whole(), (second, later), "who comes back takes nothing away")
 
     def test_heartbeats_promises_and_messages_are_shown(self):
-        cluster = self.start(self.voting(3))
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(3)
         follower = next(name for name in cluster.voters if name != leader)
         until("two heartbeats were answered",
               lambda: all(one["answered"] > 1 for one in cluster.ask(leader, "votes")["followers"]))
@@ -61,8 +59,7 @@ class Vote(voting.Test):
         self.assertEqual(complete["winner"], leader)
 
     def test_elections_and_heartbeats_have_their_metrics(self):
-        cluster = self.start(self.voting(3))
-        leader, _ = cluster.whole()
+        cluster, leader, _ = self.led(3)
         others = [name for name in cluster.voters if name != leader]
 
         def counted(name, metric, **labels):
@@ -89,8 +86,7 @@ class Vote(voting.Test):
             leader, "bellwether_vote_elections_total", trigger="manual_trigger", result="elected") >= 1)
 
     def test_an_operator_moves_the_office_to_a_node_of_its_choice(self):
-        cluster = self.start(self.voting(3))
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(3)
         heir = next(name for name in cluster.voters if name != leader)
         until("the office has moved",
               lambda: cluster.operator(leader, "transfer", "--to", heir)[0] == 0 or cluster.agreed()[0] == heir)
@@ -170,8 +166,7 @@ capabilities = ["admin_election", "project_manager"]  # more than the others hav
         self.assertIn(cluster.agreed()[0], ("a", "b"))
 
     def test_without_a_majority_nobody_is_the_admin(self):
-        cluster = self.start(self.voting(5))
-        leader, term = cluster.whole()
+        cluster, leader, term = self.led(5)
         few = [leader, next(name for name in cluster.voters if name != leader)]
         many = [name for name in cluster.voters if name not in few]
         cluster.world.cut(few, many)

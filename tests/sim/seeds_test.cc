@@ -3,7 +3,6 @@
 #include <cstdlib>
 #include <gmock/gmock.h>
 #include <gtest/gtest-spi.h>
-#include <gtest/gtest.h>
 #include <optional>
 
 namespace bellwether::sim {

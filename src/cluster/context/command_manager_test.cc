@@ -1,7 +1,6 @@
 #include "cluster/context/command_manager.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cluster/context/context_codec.h"
 #include "runtime/epoll_runtime.h"
@@ -12,7 +11,6 @@ namespace {
 
 using context_lead::JobEnded;
 using runtime::task;
-using testing::HasSubstr;
 using End = JobEnded::End;
 
 class CommandManagerTest : public testing::Test {
@@ -77,7 +75,7 @@ TEST_F(CommandManagerTest, a_command_that_is_not_there_fails_and_says_so) {
   ContextJob job{{{1, 2}, 0, {}, {}}, {election::Epoch(5), 1}};
   const auto end = runtime->run(manager.run(std::move(job), &stop, &kill));
   EXPECT_EQ(end.end, End::kFailed);
-  EXPECT_THAT(end.reason, HasSubstr("/no/such/program"));
+  EXPECT_THAT(end.reason, testing::HasSubstr("/no/such/program"));
 }
 
 TEST_F(CommandManagerTest, one_that_prints_too_much_fails_and_never_blocks) {

@@ -6,7 +6,6 @@ namespace bellwether::cluster {
 namespace {
 
 using namespace context_lead;
-using testing::IsEmpty;
 
 TEST_F(ContextDriverTest, a_state_that_is_malformed_is_refused_or_taken_but_for_the_fields_that_are_named) {
   ASSERT_TRUE(register_manager());
@@ -49,20 +48,15 @@ TEST_F(ContextDriverTest, messages_of_strangers_count_for_nothing) {
   say(operator_, StateOffer{{Epoch(4), 1}, "a state"});
   until([&] { return driver_->refused() == 1; });
   EXPECT_TRUE(has_said("context_message_refused"));
-  EXPECT_EQ(switchboard_.refused(), 1u) << "and counted with all that is refused";
-  EXPECT_THAT(other_.heard, IsEmpty());
+  EXPECT_EQ(node_.switchboard.refused(), 1u) << "and counted with all that is refused";
+  EXPECT_THAT(other_.heard, testing::IsEmpty());
 }
 
 // Each node signs with a key of its own, by the number of its place in the alphabet.
 struct Seals {
-  static VoteSeal of(unsigned char number) {
-    return {"flock",
-            test_signing_key(number),
-            {{"a", test_signing_key(1).public_key()}, {"b", test_signing_key(2).public_key()}}};
-  }
-  VoteSeal a = of(1);
-  VoteSeal b = of(2);
-  VoteSeal c = of(3);
+  VoteSeal a = test_seal(1);
+  VoteSeal b = test_seal(2);
+  VoteSeal c = test_seal(3);
 };
 
 class SignedContextTest : protected Seals, public ContextDriverTest {

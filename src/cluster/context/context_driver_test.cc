@@ -6,7 +6,6 @@ namespace {
 
 using namespace context_lead;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 
 TEST_F(ContextDriverTest, a_second_context_manager_is_an_error) {
@@ -81,7 +80,7 @@ TEST_F(ContextDriverTest, only_operators_move_the_leadership) {
        {ContextQuestion(AskTransfer{"b", "m2", ""}), ContextQuestion(AskGeneration{})}) {
     const auto answer = ask(other_, question);
     ASSERT_TRUE(std::holds_alternative<ContextRefused>(answer));
-    EXPECT_THAT(std::get<ContextRefused>(answer).why, HasSubstr("only an operator"));
+    EXPECT_THAT(std::get<ContextRefused>(answer).why, testing::HasSubstr("only an operator"));
   }
   EXPECT_EQ(driver_->view().duty, "generating");
 }

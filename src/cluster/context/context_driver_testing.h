@@ -3,44 +3,15 @@
 #pragma once
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cluster/context/context_driver.h"
 #include "cluster/message_types.h"
+#include "cluster/node_testing.h"
 #include "cluster/register/copy_keeper.h"
 #include "sim/machine_testing.h"
 #include "wire/crypto.h"
-#include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
-
-class MemoryKv final : public Kv {
- public:
-  runtime::task<Result<std::optional<std::string>>> get(std::string key) override {
-    const auto found = kept_.find(key);
-    co_return found == kept_.end() ? std::nullopt : std::optional<std::string>(found->second);
-  }
-  runtime::task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string prefix) override {
-    std::vector<std::pair<std::string, std::string>> out;
-    for (const auto& one : kept_) {
-      if (one.first.starts_with(prefix)) out.emplace_back(one);
-    }
-    co_return out;
-  }
-  runtime::task<Status> put(std::vector<KvChange> changes) override {
-    for (const KvChange& one : changes) {
-      if (one.value) {
-        kept_[one.key] = *one.value;
-      } else {
-        kept_.erase(one.key);
-      }
-    }
-    co_return Status();
-  }
-
- private:
-  std::map<std::string, std::string> kept_;
-};
 
 // A register that nobody else takes.
 class MemoryStore final : public jobs::JobStore {
@@ -137,20 +108,10 @@ class FakeManager final : public ContextManager {
 };
 
 // The other end: a node or an operator, who asks and hears.
-class Other final : public Service, public PeerLinks::Listener {
+class Other final : public TestNode, public Service {
  public:
-  Other(runtime::Runtime& runtime, const std::string& name, wire::Role role) : runtime_(runtime) {
-    dialling_.handshake = link::test_node(name, role);
-    switchboard_.connect(message_type::kContext, *this);
-  }
-  runtime::Endpoint listen(runtime::Scope& scope) {
-    link::ServerSettings serving;
-    serving.handshake = dialling_.handshake;
-    auto made =
-        link::Server::listen(runtime_, {runtime::IpAddress::loopback(), 0}, serving, keys_, switchboard_, refusals_);
-    server_ = std::move(*made);
-    scope.spawn(server_->serve(scope.cancellation()));
-    return server_->local();
+  Other(runtime::Runtime& runtime, const std::string& name, wire::Role role) : TestNode(runtime, name, role) {
+    switchboard.connect(message_type::kContext, *this);
   }
   void on_message(link::Connection&, const wire::Inbound& message) override {
     std::string bytes(as_text(message.body));
@@ -158,47 +119,26 @@ class Other final : public Service, public PeerLinks::Listener {
     auto read = decode_context_message(bytes);
     if (read) heard.push_back(std::move(*read));
   }
-  void on_refused(const PeerAddress&) override {}
-  void on_trouble(const PeerAddress&, const Error&) override {}
-  PeerLinks& links() { return links_; }
 
   std::vector<ContextMessage> heard;
   const VoteSeal* seal = nullptr;
-
- private:
-  runtime::Runtime& runtime_;
-  wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
-  link::DialSettings dialling_;
-  Switchboard switchboard_;
-  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
-  std::unique_ptr<link::Server> server_;
 };
 
-class ContextDriverTest : public testing::Test,
-                          public PeerLinks::Listener,
+class ContextDriverTest : public sim::MachineTest,
                           public Addresses,
                           public registers::NoteListener,
                           public ContextDriver::Listener,
                           public ContextDriver::Surroundings {
  protected:
   explicit ContextDriverTest(const VoteSeal* seal = nullptr) {
-    dialling_.handshake = link::test_node("a", wire::Role::kManager);
-    link::ServerSettings serving;
-    serving.handshake = dialling_.handshake;
-    auto made =
-        link::Server::listen(runtime_, {runtime::IpAddress::loopback(), 0}, serving, keys_, switchboard_, refusals_);
-    server_ = std::move(*made);
-    scope_.spawn(server_->serve(scope_.cancellation()));
-    other_at_ = other_.listen(scope_);
     scope_.spawn(keeper_.run(scope_.cancellation()));
     ContextDriverSettings settings;
     settings.self = "a";
     settings.members = {"a", "b"};
     settings.duties.generation_start_delay = Duration::zero();
-    auto driver =
-        ContextDriver::make({runtime_, links_, switchboard_, *this, store_, copies_, leadership_, *this, *this, seal},
-                            std::move(settings), 7);
+    auto driver = ContextDriver::make(
+        {runtime_, *node_.links, node_.switchboard, *this, store_, copies_, leadership_, *this, *this, seal},
+        std::move(settings), 7);
     driver_ = std::move(*driver);
     scope_.spawn(driver_->run(scope_.cancellation()));
   }
@@ -207,15 +147,10 @@ class ContextDriverTest : public testing::Test,
     self->scope_.cancel();
     co_await self->scope_.join();
     co_await self->copies_.close();
-    co_await self->links_.close(Duration::millis(10));
-    co_await self->other_.links().close(Duration::millis(10));
-    co_await self->operator_.links().close(Duration::millis(10));
+    co_await self->node_.close();
+    co_await self->other_.close();
+    co_await self->operator_.close();
     co_await self->lines_.close();
-  }
-
-  template <class Holds>
-  void until(Holds holds) {
-    ASSERT_TRUE(machine_.until(holds));
   }
 
   Status register_manager() { return driver_->register_manager(std::make_unique<FakeManager>(runtime_, jobs_)); }
@@ -227,9 +162,9 @@ class ContextDriverTest : public testing::Test,
     until([this] { return driver_->view().duty == "generating"; });
   }
   ContextAnswer ask(Other& who, const ContextQuestion& question) {
-    const PeerAddress here{"a", server_->local()};
-    auto bytes = machine_.run(who.links().request(here, message_type::kContext, wire::Priority::kNormal,
-                                                  encode_context_question(question), Duration::seconds(20), nullptr));
+    const PeerAddress here = node_.address();
+    auto bytes = machine_.run(who.links->request(here, message_type::kContext, wire::Priority::kNormal,
+                                                 encode_context_question(question), Duration::seconds(20), nullptr));
     EXPECT_TRUE(bytes) << bytes.error().message;
     return bytes ? *decode_context_answer(*bytes) : ContextRefused{};
   }
@@ -245,20 +180,18 @@ class ContextDriverTest : public testing::Test,
     return told == nullptr ? OutcomeAnswer{} : *told;
   }
   void say(Other& who, const ContextMessage& message) {
-    who.links().send({"a", server_->local()}, message_type::kContext, wire::Priority::kNormal,
-                     who.seal == nullptr ? encode_context_message(message)
-                                         : who.seal->seal(encode_context_message(message), VoteSeal::About::kContext),
-                     Duration::seconds(20));
+    who.links->send(node_.address(), message_type::kContext, wire::Priority::kNormal,
+                    who.seal == nullptr ? encode_context_message(message)
+                                        : who.seal->seal(encode_context_message(message), VoteSeal::About::kContext),
+                    Duration::seconds(20));
   }
   bool has_said(const std::string& event) const {
     return std::any_of(said.begin(), said.end(), [&](const auto& one) { return one.first == event; });
   }
 
-  void on_refused(const PeerAddress&) override {}
-  void on_trouble(const PeerAddress&, const Error&) override {}
   void on_note(bool, const std::string&) override {}
   std::optional<PeerAddress> find(const std::string& name) const override {
-    return name == "b" ? std::optional(PeerAddress{name, other_at_}) : std::nullopt;
+    return name == "b" ? std::optional(PeerAddress{name, other_.address().endpoint}) : std::nullopt;
   }
   void on_context_says(const std::string& event, const std::string& text, bool) override {
     said.emplace_back(event, text);
@@ -269,19 +202,11 @@ class ContextDriverTest : public testing::Test,
   }
 
   std::vector<std::pair<std::string, std::string>> said;
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
-  wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
-  link::DialSettings dialling_;
-  Switchboard switchboard_;
-  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
-  std::unique_ptr<link::Server> server_;
+  TestNode node_{runtime_, "a"};
   Other other_{runtime_, "b", wire::Role::kManager};
   Other operator_{runtime_, "ann", wire::Role::kOperator};
-  runtime::Endpoint other_at_;
   MemoryKv disk_;
-  registers::Lines lines_{links_, switchboard_, *this, "a", {"a"}};
+  registers::Lines lines_{*node_.links, node_.switchboard, *this, "a", {"a"}};
   copies::CopyKeeper keeper_{runtime_, disk_, lines_, {.first_start = true, .limits = {}}, *this};
   copies::Copies copies_{runtime_, lines_, {}, 3};
   MemoryStore store_;

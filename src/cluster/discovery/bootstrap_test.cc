@@ -9,9 +9,7 @@ namespace {
 
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::UnorderedElementsAre;
 
 HostPort place(std::string_view text) { return *parse_host_port(text, 9000); }
 
@@ -137,8 +135,8 @@ TEST_F(BootstrapTest, rounds_wait_longer_each_time_up_to_fifteen_seconds_and_a_q
 TEST_F(BootstrapTest, names_are_resolved_while_known_candidates_are_probed) {
   seeds({"10.0.0.1", "managers.example"});
   settings_.names = {{"_bellwether._tcp.example", 0}};
-  EXPECT_THAT(start(), UnorderedElementsAre("resolve managers.example", "resolve _bellwether._tcp.example",
-                                            "probe 10.0.0.1:9000"));
+  EXPECT_THAT(start(), testing::UnorderedElementsAre("resolve managers.example", "resolve _bellwether._tcp.example",
+                                                     "probe 10.0.0.1:9000"));
   EXPECT_THAT(step(20, event::Resolved{{"managers.example", 9000}, {place("10.0.0.1"), place("10.0.0.5")}, {}}),
               ElementsAre("probe 10.0.0.5:9000"));
   EXPECT_THAT(step(30, event::Resolved{{"_bellwether._tcp.example", 0}, {place("10.0.0.6:9100")}, {}}),
@@ -194,7 +192,7 @@ TEST_F(BootstrapTest, a_limit_of_rounds_ends_in_failure_that_names_all_that_was_
   const auto& tried = std::get<effect::Failed>(last_.back()).tried;
   ASSERT_EQ(tried.size(), 2);
   EXPECT_EQ(tried[0].outcome, "refused: another cluster");
-  EXPECT_THAT(tried[1].outcome, HasSubstr("no answer in 500 ms"));
+  EXPECT_THAT(tried[1].outcome, testing::HasSubstr("no answer in 500 ms"));
 }
 
 TEST_F(BootstrapTest, a_limit_of_time_ends_in_failure_wherever_it_stands) {

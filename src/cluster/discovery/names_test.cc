@@ -7,9 +7,6 @@
 namespace bellwether::discovery {
 namespace {
 
-using testing::ElementsAre;
-using testing::IsEmpty;
-
 class NameCacheTest : public testing::Test {
  protected:
   const Question question_{"managers.example", 9000};
@@ -19,7 +16,7 @@ class NameCacheTest : public testing::Test {
 
 TEST_F(NameCacheTest, an_answer_is_kept_for_its_time_within_limits) {
   names_.answered(at_seconds(0), question_, {one_}, Duration::seconds(10));
-  EXPECT_THAT(names_.find(at_seconds(9), question_)->places, ElementsAre(one_));
+  EXPECT_THAT(names_.find(at_seconds(9), question_)->places, testing::ElementsAre(one_));
   EXPECT_EQ(names_.find(at_seconds(10), question_), nullptr);
   names_.answered(at_seconds(0), question_, {one_}, Duration::hours(24));
   EXPECT_EQ(names_.find(at_seconds(300), question_), nullptr) << "five minutes at most";
@@ -31,7 +28,7 @@ TEST_F(NameCacheTest, an_answer_is_kept_for_its_time_within_limits) {
 TEST_F(NameCacheTest, a_failure_is_kept_for_half_a_minute_and_an_empty_answer_is_one) {
   names_.failed(at_seconds(0), question_);
   ASSERT_NE(names_.find(at_seconds(29), question_), nullptr);
-  EXPECT_THAT(names_.find(at_seconds(29), question_)->places, IsEmpty());
+  EXPECT_THAT(names_.find(at_seconds(29), question_)->places, testing::IsEmpty());
   EXPECT_EQ(names_.find(at_seconds(30), question_), nullptr);
   names_.answered(at_seconds(100), question_, {}, Duration::minutes(5));
   EXPECT_EQ(names_.find(at_seconds(130), question_), nullptr);

@@ -7,7 +7,6 @@ namespace bellwether::discovery {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 WallTime at(int64_t seconds) { return {(1'700'000'000 + seconds) * 1'000'000'000}; }
 HostPort peer(int number) { return {"10.0.0." + std::to_string(number), 9000}; }
@@ -19,7 +18,7 @@ TEST(PeerCache, a_peer_is_healthy_for_a_minute_and_then_a_last_resort) {
   EXPECT_THAT(cache.healthy(at(60)), ElementsAre(peer(2), peer(1))) << "the latest first";
   EXPECT_THAT(cache.healthy(at(65)), ElementsAre(peer(2)));
   EXPECT_THAT(cache.stale(at(65)), ElementsAre(peer(1)));
-  EXPECT_THAT(cache.stale(at(8 * 24 * 3600)), IsEmpty());
+  EXPECT_THAT(cache.stale(at(8 * 24 * 3600)), testing::IsEmpty());
   cache.evict_expired(at(8 * 24 * 3600));
   EXPECT_EQ(cache.size(), 0);
 }

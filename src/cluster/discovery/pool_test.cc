@@ -59,16 +59,18 @@ class PoolTest : public testing::Test {
   std::vector<PoolEffect> effects_;
 };
 
-TEST_F(PoolTest, it_keeps_three_primaries_and_two_backups_out_of_eight_candidates) {
-  open(20);
+struct PoolOfTwenty : PoolTest {
+  PoolOfTwenty() { open(20); }
+};
+
+TEST_F(PoolOfTwenty, it_keeps_three_primaries_and_two_backups_out_of_eight_candidates) {
   EXPECT_THAT(pool_->primaries(), SizeIs(3));
   EXPECT_THAT(pool_->backups(), SizeIs(2));
   EXPECT_EQ(metrics_.candidate_set_size, 8);
   EXPECT_THAT(metrics_.pool_connections, ElementsAre(3, 2));
 }
 
-TEST_F(PoolTest, requests_go_to_the_primaries_in_turn) {
-  open(20);
+TEST_F(PoolOfTwenty, requests_go_to_the_primaries_in_turn) {
   std::map<std::string, int> got;
   for (int i = 0; i < 300; ++i) ++got[*pool_->next()];
   EXPECT_THAT(got, SizeIs(3));
@@ -82,8 +84,7 @@ TEST_F(PoolTest, without_peers_there_is_nobody_to_ask_and_the_node_itself_is_no_
   EXPECT_EQ(metrics_.candidate_set_size, 0);
 }
 
-TEST_F(PoolTest, the_fourth_failure_in_a_row_evicts_and_a_backup_takes_the_place_a_moment_later) {
-  open(20);
+TEST_F(PoolOfTwenty, the_fourth_failure_in_a_row_evicts_and_a_backup_takes_the_place_a_moment_later) {
   const std::string bad = pool_->primaries()[1];
   fail(1000, bad, 3);
   EXPECT_EQ(pool_->standing(bad), Standing::kPrimary);
@@ -100,8 +101,7 @@ TEST_F(PoolTest, the_fourth_failure_in_a_row_evicts_and_a_backup_takes_the_place
   EXPECT_EQ(pool_->standing(bad), Standing::kKnown);
 }
 
-TEST_F(PoolTest, failures_between_answers_evict_above_a_rate_of_five_in_a_hundred) {
-  open(20);
+TEST_F(PoolOfTwenty, failures_between_answers_evict_above_a_rate_of_five_in_a_hundred) {
   const std::string bad = pool_->primaries()[0];
   for (int i = 0; i < 5; ++i) {
     answer(1000, bad, Duration::millis(1), 19);
@@ -113,8 +113,8 @@ TEST_F(PoolTest, failures_between_answers_evict_above_a_rate_of_five_in_a_hundre
   EXPECT_THAT(closed(), ElementsAre(std::pair(bad, std::optional(Eviction::kErrorRate))));
 }
 
-TEST_F(PoolTest, a_peer_that_is_three_times_slower_than_usual_is_evicted_and_one_that_is_slow_with_all_others_is_not) {
-  open(20);
+TEST_F(PoolOfTwenty,
+       a_peer_that_is_three_times_slower_than_usual_is_evicted_and_one_that_is_slow_with_all_others_is_not) {
   const auto three = pool_->primaries();
   for (const std::string& id : three) answer(1000, id, Duration::millis(10), 30);
   answer(1000, three[0], Duration::millis(29), 50);
@@ -128,8 +128,7 @@ TEST_F(PoolTest, a_peer_that_is_three_times_slower_than_usual_is_evicted_and_one
   EXPECT_THAT(closed(), IsEmpty()) << "all are slow: another peer would help nobody";
 }
 
-TEST_F(PoolTest, a_slow_peer_has_no_part_in_what_it_is_measured_by) {
-  open(20);
+TEST_F(PoolOfTwenty, a_slow_peer_has_no_part_in_what_it_is_measured_by) {
   const auto three = pool_->primaries();
   for (int i = 0; i < 100; ++i) {
     for (const std::string& id : {three[0], three[1]}) answer(1000, id, Duration::millis(10 + i));
@@ -139,23 +138,20 @@ TEST_F(PoolTest, a_slow_peer_has_no_part_in_what_it_is_measured_by) {
   EXPECT_EQ(pool_->standing(three[0]), Standing::kKnown) << "two of three are slow, and the third shows it";
 }
 
-TEST_F(PoolTest, three_times_next_to_nothing_is_nothing) {
-  open(20);
+TEST_F(PoolOfTwenty, three_times_next_to_nothing_is_nothing) {
   const auto three = pool_->primaries();
   for (const std::string& id : three) answer(1000, id, Duration::micros(100), 30);
   answer(1000, three[0], Duration::micros(4900), 100);
   EXPECT_THAT(closed(), IsEmpty());
 }
 
-TEST_F(PoolTest, when_the_last_primary_goes_a_backup_takes_its_place_at_once) {
-  open(20);
+TEST_F(PoolOfTwenty, when_the_last_primary_goes_a_backup_takes_its_place_at_once) {
   for (const std::string& id : pool_->primaries()) pool_->disconnected(at_ms(1000), id, effects_);
   EXPECT_THAT(pool_->primaries(), SizeIs(2));
   EXPECT_TRUE(pool_->next());
 }
 
-TEST_F(PoolTest, a_connection_of_an_hour_is_made_anew_elsewhere_one_at_a_time) {
-  open(20);
+TEST_F(PoolOfTwenty, a_connection_of_an_hour_is_made_anew_elsewhere_one_at_a_time) {
   const auto before = pool_->primaries();
   std::set<int64_t> when;
   int64_t now = 0;
@@ -207,8 +203,7 @@ TEST_F(PoolTest, who_was_evicted_is_not_chosen_again_for_a_minute_while_there_ar
   EXPECT_THAT(pool_->primaries(), SizeIs(3));
 }
 
-TEST_F(PoolTest, peers_that_leave_the_cluster_are_replaced_and_others_keep_their_connections) {
-  open(20);
+TEST_F(PoolOfTwenty, peers_that_leave_the_cluster_are_replaced_and_others_keep_their_connections) {
   const auto kept = pool_->primaries();
   const std::string gone = kept[0];
   std::erase_if(peers_, [&](const Peer& peer) { return peer.id == gone; });
@@ -230,8 +225,7 @@ TEST_F(PoolTest, near_peers_come_first) {
   EXPECT_EQ(metrics_.locality_tier_selected[0], 1);
 }
 
-TEST_F(PoolTest, what_is_refreshed_is_refreshed_each_minute_and_a_little) {
-  open(20);
+TEST_F(PoolOfTwenty, what_is_refreshed_is_refreshed_each_minute_and_a_little) {
   EXPECT_GE(deadline(), 60'000);
   EXPECT_LE(deadline(), 65'001);
 }

@@ -1,15 +1,12 @@
 #include "cluster/vote/hearing_watch.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::cluster {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
-using testing::Pair;
 
 Instant at(int64_t ms) { return Instant::from_ns(1'000'000'000) + Duration::millis(ms); }
 
@@ -24,7 +21,7 @@ TEST(HearingWatch, who_is_silent_for_too_long_is_named_once_with_since_when) {
   EXPECT_THAT(changes[0].text, HasSubstr("has not heard 'b' for 1.00s: with itself it hears 2 of 3 voters"));
   EXPECT_THAT(changes[0].text, testing::Not(HasSubstr("minority")));
   EXPECT_THAT(watch.look(at(1502)), IsEmpty());
-  EXPECT_THAT(watch.unheard(at(1501)), ElementsAre(Pair("b", Duration::millis(1001))));
+  EXPECT_THAT(watch.unheard(at(1501)), testing::ElementsAre(testing::Pair("b", Duration::millis(1001))));
   EXPECT_FALSE(watch.in_minority(at(1501)));
 }
 

@@ -3,51 +3,35 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cluster/message_types.h"
+#include "cluster/node_testing.h"
 #include "cluster/vote/vote_testing_keys.h"
 #include "secret/secret_testing.h"
 #include "sim/machine_testing.h"
-#include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
 namespace {
 
 using election::Term;
-using runtime::task;
 using testing::HasSubstr;
 
 const std::vector<std::string> kNames = {"a", "b", "c"};
 
-class Node final : public PeerLinks::Listener, public Addresses, public KeyKeeper::Owner {
+class Node final : public TestNode, public Addresses, public KeyKeeper::Owner {
  public:
   using Places = std::map<std::string, runtime::Endpoint>;
 
-  Node(runtime::Runtime& runtime, Places& places, std::string name, unsigned char key)
-      : runtime_(runtime),
-        places_(places),
-        name_(std::move(name)),
-        seal_("flock", test_signing_key(key),
-              {{"a", test_signing_key(1).public_key()},
-               {"b", test_signing_key(2).public_key()},
-               {"c", test_signing_key(3).public_key()}}) {
-    dialling_.handshake = link::test_node(name_, wire::Role::kManager);
-    link::ServerSettings serving;
-    serving.handshake = dialling_.handshake;
-    auto made =
-        link::Server::listen(runtime_, {runtime::IpAddress::loopback(), 0}, serving, keys_, switchboard_, refusals_);
-    EXPECT_TRUE(made) << made.error().message;
-    server_ = std::move(*made);
-    places_[name_] = server_->local();
-    scope_.spawn(server_->serve(scope_.cancellation()));
+  Node(runtime::Runtime& runtime, Places& places, const std::string& name, unsigned char key)
+      : TestNode(runtime, name), places_(places), seal_(test_seal(key)) {
+    places_[name] = address().endpoint;
   }
   void keep(const secret::Splitting& of, std::size_t index) {
-    keeper_.emplace(runtime_, links_, switchboard_, *this, seal_,
-                    KeyKeeperSettings{"flock", name_, kNames, Duration::millis(10), Duration::millis(300)},
+    keeper_.emplace(runtime, *links, switchboard, *this, seal_,
+                    KeyKeeperSettings{"flock", name, kNames, Duration::millis(10), Duration::millis(300)},
                     KeyHolding{of.commitment, secret::copy_of(of.shares[index - 1])}, *this);
   }
-  void collect(uint64_t term) { keeper_->collect(Term(term), scope_); }
+  void collect(uint64_t term) { keeper_->collect(Term(term), scope); }
   KeyKeeper& keeper() { return *keeper_; }
   VoteView::Keys progress() { return keeper_->view().value_or(VoteView::Keys{}); }
   // Why the key share of this node is refused; empty: it is not.
@@ -58,13 +42,8 @@ class Node final : public PeerLinks::Listener, public Addresses, public KeyKeepe
   }
   // As somebody who has this node's name and signature.
   void say(const std::string& to, const KeyShareMessage& message) {
-    links_.send(*find(to), message_type::kKeyShare, wire::Priority::kLeadership,
+    links->send(*find(to), message_type::kKeyShare, wire::Priority::kLeadership,
                 seal_.seal(message::encode(message), VoteSeal::About::kKeyShare), Duration::seconds(5));
-  }
-  task<void> stop() {
-    scope_.cancel();
-    co_await scope_.join();
-    co_await links_.close(Duration::millis(10));
   }
 
   std::pair<std::string, uint64_t> followed;
@@ -83,28 +62,17 @@ class Node final : public PeerLinks::Listener, public Addresses, public KeyKeepe
       failure = got.error().message;
   }
   void on_key_note(bool, const std::string& text) override { notes.push_back(text); }
-  void on_refused(const PeerAddress&) override {}
-  void on_trouble(const PeerAddress&, const Error&) override {}
-  std::optional<PeerAddress> find(const std::string& name) const override {
-    const auto found = places_.find(name);
-    return found == places_.end() ? std::nullopt : std::optional(PeerAddress{name, found->second});
+  std::optional<PeerAddress> find(const std::string& node) const override {
+    const auto found = places_.find(node);
+    return found == places_.end() ? std::nullopt : std::optional(PeerAddress{node, found->second});
   }
 
-  runtime::Runtime& runtime_;
   Places& places_;
-  std::string name_;
   VoteSeal seal_;
-  wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
-  link::DialSettings dialling_;
-  Switchboard switchboard_;
-  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
-  std::unique_ptr<link::Server> server_;
   std::optional<KeyKeeper> keeper_;
-  runtime::Scope scope_;
 };
 
-class KeyKeeperTest : public testing::Test {
+class KeyKeeperTest : public sim::MachineTest {
  protected:
   KeyKeeperTest() {
     for (unsigned char i = 0; i < 3; ++i) {
@@ -113,18 +81,12 @@ class KeyKeeperTest : public testing::Test {
     }
   }
   Node& node(const std::string& name) { return *nodes_.at(name); }
-  template <class Holds>
-  void until(Holds holds) {
-    ASSERT_TRUE(machine_.until(holds));
-  }
   void TearDown() override {
-    for (auto& [name, one] : nodes_) machine_.run(one->stop());
+    for (auto& [name, one] : nodes_) machine_.run(one->close());
     nodes_.clear();
   }
 
   secret::Splitting splitting_ = secret::split_text("the key of the admin", {2, 3});
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   Node::Places places_;
   std::map<std::string, std::unique_ptr<Node>> nodes_;
 };

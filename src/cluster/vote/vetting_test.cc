@@ -1,7 +1,6 @@
 #include "cluster/vote/vetting.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cluster/vote/vote_testing_keys.h"
 #include "signature/attestation.h"
@@ -11,7 +10,6 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 const WallTime kNow{1'800'000'000'000'000'000};
 const WallTime kEnd{kNow.unix_ns + 1000};
@@ -61,7 +59,7 @@ TEST(Vetting, a_node_claims_no_more_than_it_was_attested) {
   EXPECT_THAT(vetting().claimable({"project_manager", "context_curation"}, kNow), ElementsAre("project_manager"));
   EXPECT_EQ(vetting().own_trouble(kNow), "");
   const WallTime later{kEnd.unix_ns + 1};
-  EXPECT_THAT(vetting().claimable({"project_manager"}, later), IsEmpty());
+  EXPECT_THAT(vetting().claimable({"project_manager"}, later), testing::IsEmpty());
   EXPECT_THAT(vetting().own_trouble(later), HasSubstr("was good until"));
   EXPECT_THAT(vetting("").own_trouble(kNow), HasSubstr("attested it nothing"));
 }

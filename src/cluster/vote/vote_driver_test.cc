@@ -2,90 +2,49 @@
 #include "cluster/vote/vote_driver.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
+#include "cluster/node_testing.h"
 #include "cluster/vote/vote_testing_keys.h"
 #include "sim/machine_testing.h"
-#include "wire/link/link_testing.h"
 
 namespace bellwether::cluster {
 namespace {
 
-using runtime::task;
 using testing::HasSubstr;
-
-class MemoryKv final : public Kv {
- public:
-  std::map<std::string, std::string> kept;
-
-  task<Result<std::optional<std::string>>> get(std::string key) override {
-    const auto found = kept.find(key);
-    co_return found == kept.end() ? std::nullopt : std::optional<std::string>(found->second);
-  }
-  task<Result<std::vector<std::pair<std::string, std::string>>>> list(std::string) override {
-    co_return std::vector<std::pair<std::string, std::string>>{};
-  }
-  task<Status> put(std::vector<KvChange> changes) override {
-    for (const KvChange& one : changes) kept[one.key] = one.value.value_or("");
-    co_return Status();
-  }
-};
 
 // What of a node outlives its process.
 struct Machine {
   MemoryKv disk;
-  runtime::Endpoint at;
+  runtime::Endpoint at{runtime::IpAddress::loopback(), 0};
 };
 
-class VoteDriverNode final : public Leadership::Listener,
-                             public PeerLinks::Listener,
-                             public Addresses,
-                             public ResourceSource {
+class VoteDriverNode final : public TestNode, public Leadership::Listener, public Addresses, public ResourceSource {
  public:
   VoteDriverNode(runtime::Runtime& runtime, std::map<std::string, Machine>& machines, std::string name,
                  unsigned char key, double cpu)
-      : runtime_(runtime),
+      : TestNode(runtime, name, wire::Role::kManager, machines[name].at),
         machines_(machines),
-        name_(std::move(name)),
         cpu_(cpu),
-        seal_("flock", test_signing_key(key),
-              {{"a", test_signing_key(1).public_key()},
-               {"b", test_signing_key(2).public_key()},
-               {"c", test_signing_key(3).public_key()}}) {
-    dialling_.handshake = link::test_node(name_, wire::Role::kManager);
-    link::ServerSettings serving;
-    serving.handshake = dialling_.handshake;
-    Machine& own = machines_[name_];
-    const runtime::Endpoint at = own.at.port == 0 ? runtime::Endpoint{runtime::IpAddress::loopback(), 0} : own.at;
-    auto made = link::Server::listen(runtime_, at, serving, keys_, switchboard_, refusals_);
-    EXPECT_TRUE(made) << made.error().message;
-    server_ = std::move(*made);
-    own.at = server_->local();
+        seal_(test_seal(key)) {
+    machines_[name].at = address().endpoint;
   }
   void start(bool first) {
     VoteSettings settings;
     settings.key = "flock";
-    settings.self = name_;
+    settings.self = name;
     settings.members = {"a", "b", "c"};
     settings.timing = vote::VoteTiming::lan();
     settings.capabilities = {"admin_election"};
     settings.first_start = first;
-    driver_ = std::make_unique<VoteDriver>(runtime_, machines_[name_].disk, links_, switchboard_, *this, seal_, *this,
-                                           std::move(settings), runtime_.prng().next(), *this);
-    scope_.spawn(server_->serve(scope_.cancellation()));
-    scope_.spawn(driver_->run(scope_.cancellation()));
-  }
-  task<void> stop() {
-    scope_.cancel();
-    co_await scope_.join();
-    co_await links_.close(Duration::millis(10));
+    driver_ = std::make_unique<VoteDriver>(runtime, machines_[name].disk, *links, switchboard, *this, seal_, *this,
+                                           std::move(settings), runtime.prng().next(), *this);
+    scope.spawn(driver_->run(scope.cancellation()));
   }
   VoteDriver& driver() { return *driver_; }
-  bool leads() const { return driver_->leads(runtime_.boot_now()); }
-  const Switchboard& switchboard() const { return switchboard_; }
+  bool leads() const { return driver_->leads(runtime.boot_now()); }
   // Signed with its own key, whatever it says.
   void say(const std::string& to, const vote::Message& message) {
-    links_.send(*find(to), message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
+    links->send(*find(to), message_type::kVote, wire::Priority::kLeadership, seal_.seal(encode_vote_message(message)),
                 Duration::seconds(1));
   }
 
@@ -104,36 +63,25 @@ class VoteDriverNode final : public Leadership::Listener,
     ended.push_back(end);
     if (end.work_runs) driver_->work_stopped();
   }
-  void on_leader_changed(const std::string& name, election::Term, const std::string&) override { leader = name; }
+  void on_leader_changed(const std::string& node, election::Term, const std::string&) override { leader = node; }
   void on_election_complete(const std::string& winner, election::Term, const std::string&) override {
     complete.push_back(winner);
   }
   void on_note(bool, const std::string& text) override { notes.push_back(text); }
-  void on_refused(const PeerAddress&) override {}
-  void on_trouble(const PeerAddress&, const Error&) override {}
-  std::optional<PeerAddress> find(const std::string& name) const override {
-    const auto found = machines_.find(name);
+  std::optional<PeerAddress> find(const std::string& node) const override {
+    const auto found = machines_.find(node);
     if (found == machines_.end() || found->second.at.port == 0) return std::nullopt;
-    return PeerAddress{name, found->second.at};
+    return PeerAddress{node, found->second.at};
   }
   vote::Resources resources() const override { return {cpu_, 0.5, 0.5, 1}; }
 
-  runtime::Runtime& runtime_;
   std::map<std::string, Machine>& machines_;
-  std::string name_;
   double cpu_;
   VoteSeal seal_;
-  wire::Keyring keys_ = link::test_keyring();
-  link::RefusalWatch refusals_{nullptr};
-  link::DialSettings dialling_;
-  Switchboard switchboard_;
-  PeerLinks links_{runtime_, dialling_, keys_, switchboard_, refusals_, *this};
-  std::unique_ptr<link::Server> server_;
   std::unique_ptr<VoteDriver> driver_;
-  runtime::Scope scope_;
 };
 
-class VoteDriverTest : public testing::Test {
+class VoteDriverTest : public sim::MachineTest {
  protected:
   VoteDriverNode& make(const std::string& name, unsigned char key, double cpu) {
     nodes_[name] = std::make_unique<VoteDriverNode>(runtime_, machines_, name, key, cpu);
@@ -145,12 +93,8 @@ class VoteDriverTest : public testing::Test {
     for (const auto& [name, node] : nodes_) node->start(true);
   }
   void stop(const std::string& name) {
-    machine_.run(nodes_.at(name)->stop());
+    machine_.run(nodes_.at(name)->close());
     nodes_.erase(name);
-  }
-  template <class Holds>
-  void until(Holds holds) {
-    ASSERT_TRUE(machine_.until(holds));
   }
   bool all_follow(const std::string& name) {
     return std::all_of(nodes_.begin(), nodes_.end(), [&](const auto& one) { return one.second->leader == name; });
@@ -159,8 +103,6 @@ class VoteDriverTest : public testing::Test {
     while (!nodes_.empty()) stop(nodes_.begin()->first);
   }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   std::map<std::string, Machine> machines_;
   std::map<std::string, std::unique_ptr<VoteDriverNode>> nodes_;
 };

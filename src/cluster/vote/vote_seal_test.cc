@@ -1,7 +1,6 @@
 #include "cluster/vote/vote_seal.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cluster/vote/vote_testing_keys.h"
 
@@ -10,11 +9,7 @@ namespace {
 
 using testing::HasSubstr;
 
-VoteSeal seal_of(unsigned char number, const std::string& group = "flock") {
-  return {group,
-          test_signing_key(number),
-          {{"a", test_signing_key(1).public_key()}, {"b", test_signing_key(2).public_key()}}};
-}
+VoteSeal seal_of(unsigned char number, const std::string& group = "flock") { return test_seal(number, group, "ab"); }
 
 TEST(VoteSeal, what_a_node_has_signed_is_read_by_the_others) {
   const auto read = seal_of(2).open(seal_of(1).seal("I stand"), "a");

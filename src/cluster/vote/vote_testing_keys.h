@@ -1,10 +1,14 @@
 // For tests: a key of Ed25519 for each number, which nobody uses for anything else.
 #pragma once
 
+#include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "base/base64.h"
 #include "base/check.h"
+#include "cluster/vote/vote_seal.h"
 #include "signature/keys.h"
 
 namespace bellwether::cluster {
@@ -18,6 +22,16 @@ inline signature::SigningKey test_signing_key(unsigned char number) {
   auto key = signature::SigningKey::read(pem, "test");
   check(key.has_value(), "the keys of tests are good");
   return std::move(*key);
+}
+
+// The seal of the node with this key. Each of the names has the key of its place.
+inline VoteSeal test_seal(unsigned char number, std::string group = "flock", std::string_view names = "abc") {
+  std::map<std::string, signature::PublicKey> keys;
+  for (const char name : names) {
+    const auto place = static_cast<unsigned char>(keys.size() + 1);
+    keys.emplace(std::string(1, name), test_signing_key(place).public_key());
+  }
+  return {std::move(group), test_signing_key(number), std::move(keys)};
 }
 
 }  // namespace bellwether::cluster

@@ -1,7 +1,6 @@
 #include "cluster/vote/vote_watch.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::cluster {
 namespace {

@@ -1,7 +1,6 @@
 #include "election/context/context_claim.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "election/context/context_testing.h"
 

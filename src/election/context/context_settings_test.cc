@@ -1,7 +1,6 @@
 #include "election/context/context_settings.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "election/context/context_testing.h"
 

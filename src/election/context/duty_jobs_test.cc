@@ -90,7 +90,8 @@ TEST_F(DutyTest, as_many_jobs_run_as_the_manager_takes_the_urgent_ones_first) {
   EXPECT_EQ(kernel->status().queued, 1u);
 }
 
-TEST_F(DutyWriting, an_outcome_is_told_after_it_is_written) {
+TEST_F(DutyWithRequest, an_outcome_is_told_after_it_is_written) {
+  holds_register = true;
   end(all<RunJob>()[0]);
   EXPECT_TRUE(all<TellOutcome>().empty());
   run(Duration::minutes(2));

@@ -99,7 +99,8 @@ TEST_F(DutyTest, the_next_leader_runs_again_what_ran_and_tells_again_what_was_no
   EXPECT_EQ(all<FailedOver>()[0].old_leader, NodeId(1));
 }
 
-TEST_F(DutyWriting, who_loses_the_office_kills_its_jobs_and_leaves_nobody_without_an_answer) {
+TEST_F(DutyWithRequest, who_loses_the_office_kills_its_jobs_and_leaves_nobody_without_an_answer) {
+  holds_register = true;
   ASSERT_TRUE(submit(2));
   holds_payloads = true;
   ASSERT_TRUE(submit(3));
@@ -153,7 +154,8 @@ TEST_F(DutyWithRequest, a_lost_register_is_taken_again_and_nothing_of_before_cou
   EXPECT_TRUE(all<BecameLeader>().empty()) << "it led all the time";
 }
 
-TEST_F(DutyWriting, what_was_never_written_is_not_told_after_the_register_was_lost) {
+TEST_F(DutyWithRequest, what_was_never_written_is_not_told_after_the_register_was_lost) {
+  holds_register = true;
   end(all<RunJob>()[0]);
   say(RegisterLost{"somebody else"});
   run(Duration::minutes(2));

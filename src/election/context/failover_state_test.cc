@@ -2,7 +2,6 @@
 
 #include <functional>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <limits>
 
 #include "election/context/sha256_testing.h"

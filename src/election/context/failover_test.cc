@@ -7,7 +7,6 @@
 namespace bellwether::context_lead {
 namespace {
 
-using testing::ElementsAre;
 using testing::HasSubstr;
 
 class FailoverTest : public DutyTest {
@@ -68,7 +67,7 @@ TEST_F(FailoverTest, a_transfer_goes_through_all_its_steps) {
   say(LeadershipLost{Epoch(5), "handed over"});
   say(LeaderSeen{NodeId(2), Epoch(6)});
   EXPECT_TRUE(all<TransferEnded>()[0].ok);
-  EXPECT_THAT(callbacks(), ElementsAre("stopped", "lose", "changed", "changed", "failover"));
+  EXPECT_THAT(callbacks(), testing::ElementsAre("stopped", "lose", "changed", "changed", "failover"));
   EXPECT_EQ(all<LostLeadership>()[0].new_leader, NodeId(2));
   EXPECT_EQ(all<FailedOver>()[0].duration, Duration::seconds(4));
   EXPECT_EQ(kernel->metrics(at().wall).transfers, 1u);

@@ -1,7 +1,6 @@
 #include "election/context/request_queue.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::context_lead {
 namespace {

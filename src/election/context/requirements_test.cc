@@ -1,7 +1,6 @@
 #include "election/context/requirements.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "election/context/context_testing.h"
 

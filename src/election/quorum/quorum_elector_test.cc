@@ -1,7 +1,6 @@
 #include "election/quorum/quorum_elector.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "election/quorum/group_testing.h"
 

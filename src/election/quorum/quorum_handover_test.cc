@@ -1,6 +1,5 @@
 // Who stands, who gives way, and how leadership is handed on.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "election/quorum/group_testing.h"
 

@@ -1,7 +1,6 @@
 #include "election/quorum/quorum_timing.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 namespace bellwether::quorum {

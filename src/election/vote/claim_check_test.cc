@@ -1,7 +1,6 @@
 #include "election/vote/claim_check.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <limits>
 
 namespace bellwether::vote {

@@ -13,16 +13,16 @@ void split_votes(VoteGroup& group) {
   group.start(2);
 }
 
-TEST(VoteDoubt, votes_that_are_split_are_not_split_for_ever) {
-  VoteGroup group(3);
+using VoteDoubtOfThree = VoteOf<3>;
+
+TEST_F(VoteDoubtOfThree, votes_that_are_split_are_not_split_for_ever) {
   split_votes(group);
   EXPECT_TRUE(group.run_until(Duration::minutes(1), [&] { return group.admin() != 0; }));
   EXPECT_TRUE(group.was_noted(3, "does not vote for node 2: it is up for"));
   EXPECT_EQ(group.admin(), 3u);
 }
 
-TEST(VoteDoubt, an_election_that_is_split_is_over_soon_after_all_who_take_part_have_voted) {
-  VoteGroup group(3);
+TEST_F(VoteDoubtOfThree, an_election_that_is_split_is_over_soon_after_all_who_take_part_have_voted) {
   split_votes(group);
   group.forget();
   const auto votes = [&] { return group.sent<Vote>(2) > 0 && group.sent<Vote>(3) > 0; };
@@ -32,8 +32,7 @@ TEST(VoteDoubt, an_election_that_is_split_is_over_soon_after_all_who_take_part_h
   EXPECT_EQ(group.all<ElectionComplete>(3).at(0).why, "no candidate had enough votes in time");
 }
 
-TEST(VoteDoubt, where_no_majority_is_needed_who_is_late_may_decide) {
-  VoteGroup group(3);
+TEST_F(VoteDoubtOfThree, where_no_majority_is_needed_who_is_late_may_decide) {
   group.rule = QuorumRule::kPlurality;
   split_votes(group);
   group.forget();
@@ -68,8 +67,7 @@ TEST(VoteDoubt, an_election_in_which_nobody_stands_is_over_soon) {
 }
 
 // What was read late makes all that is said later look like a lie.
-TEST(VoteDoubt, a_doubt_wears_off) {
-  VoteGroup group(3);
+TEST_F(VoteDoubtOfThree, a_doubt_wears_off) {
   group.claims[3].capabilities = {};
   ASSERT_EQ(group.lead(), 1u);
   Claim claim = group.claims[2];
@@ -83,8 +81,7 @@ TEST(VoteDoubt, a_doubt_wears_off) {
   EXPECT_EQ(doubts, 4u) << "1, 3, 7 and 15 heartbeat timeouts are forgiven";
 }
 
-TEST(VoteDoubt, what_a_candidate_says_of_itself_is_as_old_as_its_word) {
-  VoteGroup group(3);
+TEST_F(VoteDoubtOfThree, what_a_candidate_says_of_itself_is_as_old_as_its_word) {
   ASSERT_EQ(group.lead(), 1u);
   const Instant measured = Instant::from_ns(1'000'000'000);
   group.run(Duration::minutes(10));

@@ -13,8 +13,9 @@ TEST(VoteElector, one_alone_elects_itself) {
   EXPECT_EQ(group.all<Elected>(1).size(), 1u);
 }
 
-TEST(VoteElector, of_three_the_best_is_elected_and_all_are_told) {
-  VoteGroup group(3);
+using VoteElectorOfThree = VoteOf<3>;
+
+TEST_F(VoteElectorOfThree, of_three_the_best_is_elected_and_all_are_told) {
   EXPECT_EQ(group.lead(), 1u);
   for (uint64_t id = 1; id <= 3; ++id) {
     EXPECT_EQ(group[id].state(), State::kIdle);
@@ -35,8 +36,7 @@ TEST(VoteElector, of_three_the_best_is_elected_and_all_are_told) {
   expect_sound(group);
 }
 
-TEST(VoteElector, it_goes_through_its_states) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, it_goes_through_its_states) {
   group.lead();
   std::vector<State> states;
   for (const StateChanged& one : group.all<StateChanged>(1)) states.push_back(one.to);
@@ -98,8 +98,7 @@ TEST(VoteElector, no_window_protects_a_dead_admin) {
       group.run_until(budget_of(VoteTiming::standard(), {}).crash_worst.total, [&] { return group.admin() == 2; }));
 }
 
-TEST(VoteElector, a_vote_is_durable_before_it_is_sent) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, a_vote_is_durable_before_it_is_sent) {
   group.start_all();
   group.run(Duration::millis(10));
   group.hanging_disks = {2};
@@ -110,8 +109,7 @@ TEST(VoteElector, a_vote_is_durable_before_it_is_sent) {
   EXPECT_EQ(group.sent<Vote>(3), 1u);
 }
 
-TEST(VoteElector, a_node_whose_disk_fails_abstains_and_comes_back) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, a_node_whose_disk_fails_abstains_and_comes_back) {
   group.start_all();
   group.run(Duration::millis(10));
   group.failing_disks = {1};
@@ -155,8 +153,7 @@ TEST_F(LedVoteElector, a_node_that_was_started_again_is_quiet_for_as_long_as_a_p
   expect_sound(group);
 }
 
-TEST(VoteElector, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
   group.claims[1].capabilities = {"semantic_analysis"};
   group.claims[2].capabilities = {};
   EXPECT_EQ(group.lead(), 3u);
@@ -168,8 +165,7 @@ TEST(VoteElector, who_is_not_eligible_votes_and_neither_stands_nor_calls) {
   EXPECT_EQ(group.sent<ElectionStarted>(1) + group.sent<ElectionStarted>(2), 0u);
 }
 
-TEST(VoteElector, a_better_candidate_that_comes_takes_nothing_away) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, a_better_candidate_that_comes_takes_nothing_away) {
   group.claims[1].resources.cpu_used = 0.9;
   group.start(2);
   group.start(3);
@@ -225,8 +221,7 @@ TEST_F(LedVoteElector, a_heartbeat_that_was_lost_is_said_again) {
   EXPECT_EQ(group[1].admin_term(), Term(1));
 }
 
-TEST(VoteElector, candidacies_and_votes_that_were_lost_are_said_again) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, candidacies_and_votes_that_were_lost_are_said_again) {
   group.start_all();
   ASSERT_TRUE(group.run_until(Duration::seconds(3),
                               [&] { return group.count<ElectionComplete>() + group.sent<Candidacy>(1) > 0; }));
@@ -247,8 +242,7 @@ TEST_F(LedVoteElector, an_admin_that_was_paused_finds_out_before_it_acts) {
   expect_sound(group);
 }
 
-TEST(VoteElector, an_admin_whose_key_cannot_be_put_together_does_not_act) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, an_admin_whose_key_cannot_be_put_together_does_not_act) {
   const auto with_keys = [&](uint64_t id) {
     VoteConfig config = group.config(id);
     config.reconstructs_keys = true;
@@ -268,8 +262,7 @@ TEST(VoteElector, an_admin_whose_key_cannot_be_put_together_does_not_act) {
   expect_sound(group);
 }
 
-TEST(VoteElector, a_key_that_nobody_brings_is_waited_for_no_longer_than_an_election_takes) {
-  VoteGroup group(3);
+TEST_F(VoteElectorOfThree, a_key_that_nobody_brings_is_waited_for_no_longer_than_an_election_takes) {
   group.keys_are_ready = false;
   for (uint64_t id = 1; id <= 3; ++id) {
     VoteConfig config = group.config(id);

@@ -161,8 +161,9 @@ TEST_F(LedVoteMessages, who_finds_out_during_an_election_that_its_disk_was_set_b
   EXPECT_EQ(group.sent<Vote>(3), 0u);
 }
 
-TEST(VoteMessages, a_record_that_cannot_be_read_is_not_that_of_a_new_node) {
-  VoteGroup group(3);
+using VoteMessagesOfThree = VoteOf<3>;
+
+TEST_F(VoteMessagesOfThree, a_record_that_cannot_be_read_is_not_that_of_a_new_node) {
   group.start(1);
   group.start(2);
   ASSERT_TRUE(group.run_until(Duration::seconds(5), [&] { return group.admin() == 1; }));
@@ -192,8 +193,7 @@ TEST_F(LedVoteMessages, of_two_processes_under_one_id_the_second_is_silent) {
   EXPECT_EQ(copy.wake(), Instant::never());
 }
 
-TEST(VoteMessages, an_inflated_score_is_not_voted_for) {
-  VoteGroup group(3);
+TEST_F(VoteMessagesOfThree, an_inflated_score_is_not_voted_for) {
   group.start_all();
   group.cut(3, 1), group.cut(3, 2);
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].state() == State::kElecting; }));
@@ -207,8 +207,7 @@ TEST(VoteMessages, an_inflated_score_is_not_voted_for) {
   EXPECT_NE(group[2].ballot()->announcements().at(NodeId(3))->doubt.find("a score of 0.99"), std::string::npos);
 }
 
-TEST(VoteMessages, who_may_not_stand_is_not_voted_for) {
-  VoteGroup group(3);
+TEST_F(VoteMessagesOfThree, who_may_not_stand_is_not_voted_for) {
   group.start_all();
   group.cut(3, 1), group.cut(3, 2);
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[2].state() == State::kElecting; }));
@@ -220,8 +219,7 @@ TEST(VoteMessages, who_may_not_stand_is_not_voted_for) {
   EXPECT_TRUE(group.was_noted(2, "no capability with which a node may stand"));
 }
 
-TEST(VoteMessages, who_votes_twice_is_named_and_counts_for_nobody) {
-  VoteGroup group(3);
+TEST_F(VoteMessagesOfThree, who_votes_twice_is_named_and_counts_for_nobody) {
   group.start_all();
   group.part(1, 3), group.part(2, 3);
   ASSERT_TRUE(group.run_until(Duration::seconds(3), [&] { return group[1].state() == State::kElecting; }));
@@ -239,8 +237,7 @@ TEST_F(LedVoteMessages, only_who_has_the_office_can_give_it_up) {
   EXPECT_EQ(group[2].admin(), NodeId(1));
 }
 
-TEST(VoteMessages, only_who_had_the_office_can_name_an_heir) {
-  VoteGroup group(3);
+TEST_F(VoteMessagesOfThree, only_who_had_the_office_can_name_an_heir) {
   group.start_all();
   group.run(Duration::millis(10));
   group.hear(2, group.forged(3, ElectionStarted{Term(1), Trigger::kManual, Permission{Term(), NodeId(3)}}));

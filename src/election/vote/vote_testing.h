@@ -294,11 +294,14 @@ inline void expect_sound(const VoteGroup& group) {
 
 inline const VoteTiming kLan = VoteTiming::lan();
 
-// A group that node 1 leads.
 template <std::size_t kMembers>
-struct LedVote : testing::Test {
-  void SetUp() override { ASSERT_EQ(group.lead(), 1u); }
+struct VoteOf : testing::Test {
   VoteGroup group{kMembers};
+};
+// Node 1 leads it.
+template <std::size_t kMembers>
+struct LedVote : VoteOf<kMembers> {
+  void SetUp() override { ASSERT_EQ(this->group.lead(), 1u); }
 };
 
 }  // namespace bellwether::vote

@@ -1,7 +1,6 @@
 #include "election/vote/vote_timing.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::vote {
 namespace {

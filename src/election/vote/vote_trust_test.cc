@@ -1,6 +1,5 @@
 // What a voter knows of others by itself decides whom it votes for, and what others do is told for their reputation.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "election/vote/vote_testing.h"
 

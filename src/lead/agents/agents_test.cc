@@ -8,7 +8,6 @@ namespace bellwether::lead {
 namespace {
 
 using testing::ElementsAre;
-using testing::IsEmpty;
 
 constexpr AgentAges kAges{.stale_after = Duration::seconds(120), .dead_after = Duration::seconds(600)};
 
@@ -67,7 +66,7 @@ TEST(AgentRegistry, the_leaders_cleanup_marks_the_silent_once_and_never_itself) 
   EXPECT_TRUE(registry.heartbeat("well", at(100)));
   auto done = registry.clean("leader", at(130), kAges);
   EXPECT_THAT(done.stale, ElementsAre("silent"));
-  EXPECT_THAT(done.reaped, IsEmpty());
+  EXPECT_THAT(done.reaped, testing::IsEmpty());
   EXPECT_EQ(registry.agents()[0].status, AgentStatus::kActive) << "the leader is never marked";
   EXPECT_FALSE(registry.clean("leader", at(140), kAges).changed()) << "it is told once";
   EXPECT_TRUE(registry.heartbeat("silent", at(150)));

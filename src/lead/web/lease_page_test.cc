@@ -1,7 +1,6 @@
 #include "lead/web/lease_page.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::lead {
 namespace {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "node/cluster/node_admin.h"
 #include "node/cluster/node_election.h"
@@ -15,7 +14,6 @@ namespace {
 using testing::AllOf;
 using testing::Contains;
 using testing::ElementsAre;
-using testing::HasSubstr;
 
 using Notes = std::vector<std::string>;
 
@@ -181,7 +179,7 @@ TEST_F(ClusterNodeTest, three_whole_nodes_elect_one_of_them) {
       return place->node->admin().members().size() == 3 && place->node->admin().not_ready().empty();
     });
   }));
-  EXPECT_THAT(leader()->lines, Contains(HasSubstr("elected: this node leads, term")));
+  EXPECT_THAT(leader()->lines, Contains(testing::HasSubstr("elected: this node leads, term")));
 }
 
 TEST_F(ClusterNodeTest, when_the_leader_is_killed_another_leads_and_it_comes_back_as_a_follower) {

@@ -3,7 +3,6 @@
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "runtime/temporary_testing.h"
 #include "secret/key_codec.h"

@@ -1,7 +1,6 @@
 #include "node/cluster/standing.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::node {
 namespace {

@@ -1,7 +1,6 @@
 #include "node/cluster/store_election.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <map>
 
 #include "sim/world.h"
@@ -11,7 +10,6 @@ namespace bellwether::node {
 namespace {
 
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 constexpr Duration kStoreElectionLease = Duration::seconds(3);
 
@@ -263,7 +261,7 @@ TEST_F(StoreElectionTest, while_the_store_is_away_nobody_leads_and_everybody_say
   EXPECT_EQ(leading().term, 2u);
   EXPECT_EQ(a.leader(), leading().name);
   EXPECT_EQ(b.leader(), leading().name);
-  EXPECT_THAT(a.election->obstacle(), IsEmpty());
+  EXPECT_THAT(a.election->obstacle(), testing::IsEmpty());
 }
 
 TEST_F(StoreElectionTest, a_store_that_forgot_is_noticed_by_a_node_that_has_started_again) {

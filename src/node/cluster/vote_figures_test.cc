@@ -1,7 +1,6 @@
 #include "node/cluster/vote_figures.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::node {
 namespace {

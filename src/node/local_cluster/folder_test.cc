@@ -1,7 +1,6 @@
 #include "node/local_cluster/folder.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/stat.h>
 
 #include "runtime/temporary_testing.h"
@@ -10,7 +9,6 @@
 namespace bellwether::local_cluster {
 namespace {
 
-using testing::HasSubstr;
 using Use = Folder::Use;
 
 class FolderTest : public testing::Test {
@@ -52,7 +50,7 @@ TEST_F(FolderTest, a_folder_of_somebody_else_is_left_as_it_is) {
   const auto opened = Folder::open(folder_.path(), Use::kMake);
   ASSERT_FALSE(opened);
   EXPECT_EQ(opened.error().code, Errc::kInvalid);
-  EXPECT_THAT(opened.error().message, HasSubstr("--dir"));
+  EXPECT_THAT(opened.error().message, testing::HasSubstr("--dir"));
   EXPECT_NE(::access(folder_.path("lock").c_str(), F_OK), 0);
   EXPECT_EQ(Folder::open(folder_.path(), Use::kKnown).error().code, Errc::kNotFound);
   EXPECT_EQ(Folder::open(path(), Use::kLook).error().code, Errc::kNotFound);

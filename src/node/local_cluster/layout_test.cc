@@ -1,7 +1,6 @@
 #include "node/local_cluster/layout.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "cluster/node_config.h"
 

@@ -1,7 +1,6 @@
 #include "node/roles/context_fitness.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::node {
 namespace {
@@ -9,8 +8,6 @@ namespace {
 using testing::Contains;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 
 ContextFigures able() {
   ContextFigures figures;
@@ -27,7 +24,7 @@ ContextFigures able() {
 
 TEST(ContextFitness, who_has_done_its_jobs_well_is_fit) {
   const auto fitness = fitness_of(able(), {});
-  EXPECT_THAT(fitness.disqualified, IsEmpty());
+  EXPECT_THAT(fitness.disqualified, testing::IsEmpty());
   EXPECT_GT(fitness.score, 0.5);
   EXPECT_LE(fitness.score, 1);
   EXPECT_THAT(fitness.lacks_preferred, ElementsAre("rag_integration"));
@@ -67,7 +64,7 @@ TEST(ContextFitness, what_is_not_measured_is_not_required) {
   const auto fitness = fitness_of(figures, {});
   // That nothing has been done is known well.
   EXPECT_THAT(fitness.disqualified, ElementsAre(HasSubstr("operations")));
-  EXPECT_THAT(fitness.disqualified, Not(Contains(HasSubstr("bandwidth"))));
+  EXPECT_THAT(fitness.disqualified, testing::Not(Contains(HasSubstr("bandwidth"))));
 }
 
 TEST(ContextFitness, capabilities_disqualify_unless_they_are_not_required) {

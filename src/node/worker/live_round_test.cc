@@ -9,7 +9,7 @@ namespace {
 using runtime::task;
 
 // Somebody who always has the same to say to m1.
-class LiveRoundTest : public testing::Test, public LiveRound::Host {
+class LiveRoundTest : public sim::MachineTest, public LiveRound::Host {
  protected:
   LiveRoundTest() { running_.spawn(round_.run(running_.cancellation())); }
   void TearDown() override {
@@ -26,10 +26,6 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
   }
 
   task<void> joining() { co_await running_.join(); }
-  template <class Holds>
-  void until(Holds holds) {
-    ASSERT_TRUE(machine_.until(holds));
-  }
   void say_something() {
     const uint64_t before = asked_;
     round_.changed();
@@ -45,8 +41,6 @@ class LiveRoundTest : public testing::Test, public LiveRound::Host {
     co_return answer ? Status{} : Status(tl::unexpected(answer.error()));
   }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   SafeAccount safe_;
   TestNode w1_{runtime_, "w1", wire::Role::kWorker, kAnyPort};
   TestNode m1_{runtime_, "m1", wire::Role::kManager, kAnyPort};

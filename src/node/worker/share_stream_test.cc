@@ -1,7 +1,6 @@
 #include "node/worker/share_stream.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "account/account_book.h"
 #include "account/account_testing.h"
@@ -73,8 +72,11 @@ TEST_F(ShareStreamTest, a_second_from_before_the_begin_is_counted_all_the_same) 
   for (uint64_t number = 1; number <= 3; ++number) EXPECT_EQ(iterations(next()), number);
 }
 
-TEST_F(ShareStreamTest, what_is_no_second_of_the_plan_is_refused) {
-  stream_.begin(0, 0);
+struct BegunShareStream : ShareStreamTest {
+  BegunShareStream() { stream_.begin(0, 0); }
+};
+
+TEST_F(BegunShareStream, what_is_no_second_of_the_plan_is_refused) {
   EXPECT_FALSE(stream_.add(0, "garbage"));
   metrics::Window other({3, 1, 1});
   other.steps[2].count = 1;
@@ -85,8 +87,7 @@ TEST_F(ShareStreamTest, what_is_no_second_of_the_plan_is_refused) {
   EXPECT_TRUE(stream_.add(ShareStream::kMostGap, second(1)));
 }
 
-TEST_F(ShareStreamTest, the_end_is_said_behind_all_that_was_measured_until_it_is_noted) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, the_end_is_said_behind_all_that_was_measured_until_it_is_noted) {
   ASSERT_TRUE(stream_.add(0, second(1)));
   stream_.end({dispatch::ShareOutcome::kStopped, "why", 1, Duration::seconds(1)});
   const auto delta = next();
@@ -99,8 +100,7 @@ TEST_F(ShareStreamTest, the_end_is_said_behind_all_that_was_measured_until_it_is
   EXPECT_TRUE(stream_.delivered());
 }
 
-TEST_F(ShareStreamTest, what_was_not_answered_is_said_again_as_it_was) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, what_was_not_answered_is_said_again_as_it_was) {
   ASSERT_TRUE(stream_.add(0, second(1)));
   const auto delta = next();
   stream_.again();
@@ -109,8 +109,7 @@ TEST_F(ShareStreamTest, what_was_not_answered_is_said_again_as_it_was) {
   EXPECT_TRUE(says_nothing());
 }
 
-TEST_F(ShareStreamTest, another_owner_gets_what_it_lacks) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, another_owner_gets_what_it_lacks) {
   for (uint64_t i = 0; i < 4; ++i) {
     ASSERT_TRUE(stream_.add(i, second(i + 1)));
     EXPECT_TRUE(applied(next(), i + 1, 1));
@@ -120,8 +119,7 @@ TEST_F(ShareStreamTest, another_owner_gets_what_it_lacks) {
   EXPECT_EQ(next().first, 4u);
 }
 
-TEST_F(ShareStreamTest, an_owner_that_has_less_than_it_is_sent_gets_what_is_missing) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, an_owner_that_has_less_than_it_is_sent_gets_what_is_missing) {
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(stream_.add(i, second(i + 1)));
   EXPECT_TRUE(applied(next(), 1, 0));
   EXPECT_TRUE(applied(next(), 2, 0));
@@ -130,8 +128,7 @@ TEST_F(ShareStreamTest, an_owner_that_has_less_than_it_is_sent_gets_what_is_miss
   EXPECT_EQ(next().first, 1u);
 }
 
-TEST_F(ShareStreamTest, what_an_owner_has_lost_for_good_is_said_and_the_rest_goes_on) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, what_an_owner_has_lost_for_good_is_said_and_the_rest_goes_on) {
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(stream_.add(i, second(i + 1)));
   EXPECT_TRUE(applied(next(), 1, 1));
   EXPECT_TRUE(applied(next(), 2, 2));
@@ -141,8 +138,7 @@ TEST_F(ShareStreamTest, what_an_owner_has_lost_for_good_is_said_and_the_rest_goe
   EXPECT_EQ(next().first, 3u);
 }
 
-TEST_F(ShareStreamTest, an_owner_that_has_more_than_was_ever_sent_contradicts_itself) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, an_owner_that_has_more_than_was_ever_sent_contradicts_itself) {
   for (uint64_t i = 0; i < 3; ++i) ASSERT_TRUE(stream_.add(i, second(i + 1)));
   EXPECT_FALSE(applied(next(), 2, 0));
   ASSERT_FALSE(status_);
@@ -151,8 +147,7 @@ TEST_F(ShareStreamTest, an_owner_that_has_more_than_was_ever_sent_contradicts_it
   EXPECT_FALSE(stream_.resume(9));
 }
 
-TEST_F(ShareStreamTest, what_is_noted_and_not_durable_is_in_doubt_until_the_owner_says_so) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, what_is_noted_and_not_durable_is_in_doubt_until_the_owner_says_so) {
   ASSERT_TRUE(stream_.add(0, second(1)));
   ASSERT_TRUE(stream_.add(1, second(2)));
   stream_.end({});
@@ -173,8 +168,7 @@ TEST_F(ShareStreamTest, what_is_noted_and_not_durable_is_in_doubt_until_the_owne
   EXPECT_EQ(stream_.bytes(), 0u);
 }
 
-TEST_F(ShareStreamTest, what_nobody_wants_is_not_kept) {
-  stream_.begin(0, 0);
+TEST_F(BegunShareStream, what_nobody_wants_is_not_kept) {
   ASSERT_TRUE(stream_.add(0, second(1)));
   const auto under_way = next();
   stream_.discard();

@@ -6,13 +6,13 @@ namespace {
 
 using dispatch::Refusal;
 using dispatch::ShareId;
-using testing::ElementsAre;
 using testing::HasSubstr;
 
-using WorkerDelivery = WorkerServiceTest;
+struct WorkerDelivery : WorkerServiceTest {
+  FakeProcess& process = *run_share(1);
+};
 
 TEST_F(WorkerDelivery, asks_the_others_when_the_owner_does_not_answer_and_loses_nothing) {
-  FakeProcess& process = *run_share(1);
   one_.silent = true;
   for (uint64_t second = 0; second < 8; ++second) measure(process, second);
   until([&] { return two_.refused > 0; });
@@ -22,7 +22,6 @@ TEST_F(WorkerDelivery, asks_the_others_when_the_owner_does_not_answer_and_loses_
 }
 
 TEST_F(WorkerDelivery, follows_who_is_named_as_the_owner) {
-  FakeProcess& process = *run_share(1);
   two_.own();
   Refusal other;
   other.owner = "m2";
@@ -36,7 +35,6 @@ TEST_F(WorkerDelivery, follows_who_is_named_as_the_owner) {
 }
 
 TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
-  FakeProcess& process = *run_share(1);
   one_.disown({});  // and names nobody
   two_.own();
   measure(process, 0);
@@ -48,7 +46,6 @@ TEST_F(WorkerDelivery, who_takes_what_was_measured_is_the_owner) {
 }
 
 TEST_F(WorkerDelivery, an_owner_that_was_replaced_is_not_believed_though_the_new_one_is_silent) {
-  FakeProcess& process = *run_share(1);
   two_.own();
   ask(two_, two_.adoption(2));
   two_.silent = true;
@@ -59,7 +56,6 @@ TEST_F(WorkerDelivery, an_owner_that_was_replaced_is_not_believed_though_the_new
 }
 
 TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {
-  FakeProcess& process = *run_share(1);
   Refusal other;
   other.owner = "m2";
   other.fence = dispatch::JobFence(2);
@@ -75,7 +71,6 @@ TEST_F(WorkerDelivery, two_managers_that_name_each_other_do_not_keep_it_busy) {
 }
 
 TEST_F(WorkerDelivery, a_new_owner_goes_on_from_the_copy_that_was_safe) {
-  FakeProcess& process = *run_share(1);
   for (uint64_t second = 0; second < 4; ++second) measure(process, second);
   until([&] { return applied(1) == 4; });  // and safe
   for (uint64_t second = 4; second < 7; ++second) measure(process, second);
@@ -97,7 +92,6 @@ TEST_F(WorkerDelivery, a_new_owner_goes_on_from_the_copy_that_was_safe) {
 }
 
 TEST_F(WorkerDelivery, what_an_owner_noted_before_it_died_is_told_to_the_next_one) {
-  FakeProcess& process = *run_share(1);
   measure(process, 0);
   process.to.on_ended({ShareEnd::How::kCompleted, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
@@ -110,7 +104,6 @@ TEST_F(WorkerDelivery, what_an_owner_noted_before_it_died_is_told_to_the_next_on
 }
 
 TEST_F(WorkerDelivery, what_is_lost_on_the_way_back_is_counted_once) {
-  FakeProcess& process = *run_share(1);
   one_.loses_answers = 1;
   measure(process, 0);
   until([&] { return one_.windows == 1; });
@@ -122,11 +115,10 @@ TEST_F(WorkerDelivery, what_is_lost_on_the_way_back_is_counted_once) {
 }
 
 TEST_F(WorkerDelivery, load_that_belongs_to_somebody_else_is_stopped_and_not_kept) {
-  FakeProcess& process = *run_share(1);
   one_.all_is_excess = true;
   measure(process, 0);
   until([&] { return !process.stops.empty(); });
-  EXPECT_THAT(process.stops, ElementsAre(false));
+  EXPECT_THAT(process.stops, testing::ElementsAre(false));
   process.to.on_second(1, account::encode_window(account::empty_window()), Duration::seconds(1));
   process.to.on_ended({ShareEnd::How::kStopped, {}, Duration::seconds(1)});
   until([&] { return !one_.ends.empty(); });
@@ -135,7 +127,6 @@ TEST_F(WorkerDelivery, load_that_belongs_to_somebody_else_is_stopped_and_not_kep
 }
 
 TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
-  FakeProcess& process = *run_share(1);
   measure(process, 0);
   until([&] { return applied(1) == 1; });
   vuser::Tally tally;
@@ -155,7 +146,6 @@ TEST_F(WorkerDelivery, screens_are_told_what_its_shares_do) {
 }
 
 TEST_F(WorkerDelivery, the_last_counters_of_a_share_are_told_when_it_has_ended_before_its_end_is) {
-  FakeProcess& process = *run_share(1);
   measure(process, 0);
   until([&] { return applied(1) == 1; });
   vuser::Tally tally;
@@ -175,7 +165,6 @@ TEST_F(WorkerDelivery, the_last_counters_of_a_share_are_told_when_it_has_ended_b
 }
 
 TEST_F(WorkerDelivery, drains_by_waiting_for_the_end_and_for_its_delivery) {
-  FakeProcess& process = *run_share(1);
   measure(process, 0);
   const auto late = machine_.run(service_->drain(runtime_.now() + Duration::millis(50), nullptr));
   ASSERT_FALSE(late);

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "node/worker/worker_testing.h"
 #include "sim/machine_testing.h"
@@ -11,7 +10,7 @@ namespace bellwether::node {
 
 inline const runtime::Endpoint kAnyPort{runtime::IpAddress::loopback(), 0};
 
-class WorkerServiceTest : public testing::Test {
+class WorkerServiceTest : public sim::MachineTest {
  protected:
   WorkerServiceTest() {
     managers_.all = {m1_.address(), m2_.address()};
@@ -37,10 +36,6 @@ class WorkerServiceTest : public testing::Test {
 
   static runtime::task<void> joining(runtime::Scope& scope) { co_await scope.join(); }
   void turn() { machine_.run_for(Duration::millis(1)); }
-  template <class Holds>
-  void until(Holds holds) {
-    ASSERT_TRUE(machine_.until(holds));
-  }
 
   dispatch::Response ask(FakeManager& manager, dispatch::Letter letter) {
     auto answer = machine_.run(manager.ask(worker_.address(), std::move(letter)));
@@ -97,8 +92,6 @@ class WorkerServiceTest : public testing::Test {
   }
 
   Prng prng_{7};
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   SafeAccount safe_;
   metrics::Window measured_ = account::empty_window();
   TestNode worker_{runtime_, "w1", wire::Role::kWorker, kAnyPort};

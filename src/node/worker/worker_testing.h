@@ -14,12 +14,12 @@
 #include "account/account_testing.h"
 #include "base/bytes.h"
 #include "cluster/message_types.h"
+#include "cluster/node_testing.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "dispatch/codec/letters_codec.h"
 #include "node/worker/worker_service.h"
 #include "plan/bundle.h"
 #include "plan/load_testing.h"
-#include "wire/link/link_testing.h"
 
 namespace bellwether::node {
 
@@ -70,39 +70,7 @@ inline bool same(const metrics::Window& a, const metrics::Window& b) {
   return bytes(a) == bytes(b);
 }
 
-// What a node stands on.
-struct TestNode final : cluster::PeerLinks::Listener {
-  TestNode(runtime::Runtime& on, const std::string& called, wire::Role role, runtime::Endpoint at)
-      : runtime(on), name(called) {
-    dialling.handshake = link::test_node(name, role);
-    dialling.connect_timeout = Duration::seconds(1);
-    link::ServerSettings serving;
-    serving.handshake = dialling.handshake;
-    auto made = link::Server::listen(runtime, at, std::move(serving), keys, switchboard, refusals);
-    check(made.has_value(), "the port of a node is free");
-    server = std::move(*made);
-    links = std::make_unique<cluster::PeerLinks>(runtime, dialling, keys, switchboard, refusals, *this);
-    scope.spawn(server->serve(scope.cancellation()));
-  }
-  cluster::PeerAddress address() const { return {name, server->local()}; }
-  runtime::task<void> close() {
-    co_await links->close(Duration::millis(1));
-    scope.cancel();
-    co_await scope.join();
-  }
-  void on_refused(const cluster::PeerAddress&) override {}
-  void on_trouble(const cluster::PeerAddress&, const Error&) override {}
-
-  runtime::Runtime& runtime;
-  std::string name;
-  wire::Keyring keys = link::test_keyring();
-  link::RefusalWatch refusals{nullptr};
-  link::DialSettings dialling;
-  cluster::Switchboard switchboard;
-  std::unique_ptr<link::Server> server;
-  std::unique_ptr<cluster::PeerLinks> links;
-  runtime::Scope scope;
-};
+using cluster::TestNode;
 
 class TestManagers final : public Managers {
  public:

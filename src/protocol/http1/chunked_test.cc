@@ -1,7 +1,7 @@
 #include "protocol/http1/chunked.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck.h>
+#include <rapidcheck/gtest.h>
 #include <string>
 
 namespace bellwether::http1 {
@@ -89,32 +89,27 @@ TEST(Chunked, reset_starts_a_new_body) {
   EXPECT_EQ(decoder.decode(whole.data(), whole.size()).state, Parse::kDone);
 }
 
-TEST(Chunked, any_body_in_any_chunks_and_any_pieces_comes_back) {
-  EXPECT_TRUE(rc::check([] {
-    const auto chunks = *rc::gen::container<std::vector<std::string>>(rc::gen::nonEmpty<std::string>());
-    const auto pieces = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 9));
-    Decoded expected;
-    std::string coding;
-    for (const std::string& chunk : chunks) {
-      char size[20];
-      std::snprintf(size, sizeof size, "%zx\r\n", chunk.size());
-      coding += size + chunk + "\r\n";
-      expected.body += chunk;
-    }
-    coding += "0\r\n\r\n";
-    expected.state = Parse::kDone;
-    expected.consumed = coding.size();
-    RC_ASSERT(decode(coding, pieces) == expected);
-  }));
+RC_GTEST_PROP(Chunked, any_body_in_any_chunks_and_any_pieces_comes_back, ()) {
+  const auto chunks = *rc::gen::container<std::vector<std::string>>(rc::gen::nonEmpty<std::string>());
+  const auto pieces = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 9));
+  Decoded expected;
+  std::string coding;
+  for (const std::string& chunk : chunks) {
+    char size[20];
+    std::snprintf(size, sizeof size, "%zx\r\n", chunk.size());
+    coding += size + chunk + "\r\n";
+    expected.body += chunk;
+  }
+  coding += "0\r\n\r\n";
+  expected.state = Parse::kDone;
+  expected.consumed = coding.size();
+  RC_ASSERT(decode(coding, pieces) == expected);
 }
 
-TEST(Chunked, any_bytes_give_the_same_however_they_are_split) {
-  EXPECT_TRUE(rc::check([] {
-    const auto coding =
-        *rc::gen::container<std::string>(rc::gen::element('\r', '\n', '0', '1', '3', ';', 'a', 'x', ' '));
-    const auto pieces = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 5));
-    RC_ASSERT(decode(coding, pieces) == decode(coding));
-  }));
+RC_GTEST_PROP(Chunked, any_bytes_give_the_same_however_they_are_split, ()) {
+  const auto coding = *rc::gen::container<std::string>(rc::gen::element('\r', '\n', '0', '1', '3', ';', 'a', 'x', ' '));
+  const auto pieces = *rc::gen::container<std::vector<std::size_t>>(rc::gen::inRange<std::size_t>(1, 5));
+  RC_ASSERT(decode(coding, pieces) == decode(coding));
 }
 
 }  // namespace

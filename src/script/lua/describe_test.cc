@@ -1,7 +1,6 @@
 #include "script/lua/describe.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 namespace bellwether::script::lua {
 namespace {

@@ -1,14 +1,11 @@
 #include "script/native/build.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "script/native/native_testing.h"
 
 namespace bellwether::script::native {
 namespace {
-
-using testing::HasSubstr;
 
 // A compiler that is none: it notes that it was called, and what it was called for.
 std::string fake_compiler(const Folder& folder) {
@@ -51,7 +48,7 @@ TEST(Build, the_compiler_that_is_not_there_is_named) {
                             .verbose = false});
   ASSERT_FALSE(built);
   EXPECT_EQ(built.error().code, Errc::kNotFound);
-  EXPECT_THAT(built.error().message, HasSubstr("no-such-compiler"));
+  EXPECT_THAT(built.error().message, testing::HasSubstr("no-such-compiler"));
 }
 
 TEST(Build, sources_are_known_by_their_names) {

@@ -1,7 +1,6 @@
 #include "sim/cluster/sim_kv.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <optional>
 
 #include "runtime/scope.h"
@@ -11,7 +10,6 @@ namespace bellwether::sim {
 namespace {
 
 using runtime::task;
-using testing::ElementsAre;
 using testing::Pair;
 
 // A machine whose process opens its store, does what a test wants, and stays.
@@ -72,7 +70,7 @@ TEST_F(SimKvTest, keeps_what_it_has_confirmed_over_a_loss_of_power) {
   node_.lose_power();
   start(0);
   world_.run_for(Duration::seconds(1));
-  EXPECT_THAT(context_.found, ElementsAre(Pair("0", "v0"), Pair("1", "v1"), Pair("2", "v2")));
+  EXPECT_THAT(context_.found, testing::ElementsAre(Pair("0", "v0"), Pair("1", "v1"), Pair("2", "v2")));
 }
 
 // Of what was asked for, the first part is there, however long that part is.

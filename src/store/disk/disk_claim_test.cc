@@ -1,7 +1,6 @@
 #include "store/disk/disk_claim.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
 #include "store/disk/claims_testing.h"

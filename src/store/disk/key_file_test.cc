@@ -1,7 +1,6 @@
 #include "store/disk/key_file.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
 #include "base/percent.h"

@@ -1,7 +1,6 @@
 #include "store/disk/key_ledger.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "store/disk/claims_testing.h"
 

@@ -1,7 +1,6 @@
 #include "store/disk/process_proof.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "store/disk/claims_testing.h"
 
@@ -9,7 +8,6 @@ namespace bellwether::store {
 namespace {
 
 using election::HolderSight;
-using testing::HasSubstr;
 
 const runtime::ProcessIdentity kSelf = process(9, 900);
 
@@ -20,7 +18,7 @@ HolderSight sight(const runtime::ProcessIdentity& holder, const runtime::Process
 TEST(ProcessProof, a_process_that_is_gone_is_dead) {
   const Proof proof = judge_process(process(4711), kSelf, dead(), true);
   EXPECT_EQ(proof.sight, HolderSight::kDead);
-  EXPECT_THAT(proof.why, HasSubstr("4711"));
+  EXPECT_THAT(proof.why, testing::HasSubstr("4711"));
 }
 
 TEST(ProcessProof, a_process_of_the_same_id_and_start_is_alive) {

@@ -2,7 +2,6 @@
 
 #include <dirent.h>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/file.h>
 
@@ -15,7 +14,6 @@ namespace bellwether::store {
 namespace {
 
 using election::Epoch;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using Json = nlohmann::json;
 using LeaseFileStoreKind = election::WriteRequest::Kind;
@@ -207,7 +205,7 @@ TEST_F(LeaseFileStoreTest, a_folder_has_a_file_for_each_key) {
   ASSERT_TRUE(listed);
   std::vector<std::string> keys;
   for (const ListedKey& one : *listed) keys.push_back(one.key + " " + one.seen.record.holder);
-  EXPECT_THAT(keys, ElementsAre("agents/two bob", "one alice"));
+  EXPECT_THAT(keys, testing::ElementsAre("agents/two bob", "one alice"));
 }
 
 TEST(LeaseFileOptions, the_url_says_what_there_is) {

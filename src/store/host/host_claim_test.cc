@@ -1,7 +1,6 @@
 #include "store/host/host_claim.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 
 #include "store/disk/claims_testing.h"
 

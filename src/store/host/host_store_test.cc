@@ -1,7 +1,6 @@
 #include "store/host/host_store.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <sys/file.h>
 #include <vector>
 
@@ -15,7 +14,6 @@ namespace {
 
 using election::Epoch;
 using election::HolderSight;
-using testing::ElementsAre;
 using testing::HasSubstr;
 using HostStoreKind = election::WriteRequest::Kind;
 
@@ -229,7 +227,7 @@ TEST_F(HostStoreTest, keys_of_other_programs_and_damaged_ones_are_listed) {
   ASSERT_TRUE(listed) << listed.error().message;
   std::vector<std::string> keys;
   for (const ListedKey& one : *listed) keys.push_back(one.key + " " + one.seen.record.holder);
-  EXPECT_THAT(keys, ElementsAre("agents/one alice", "broken ", "foreign other"));
+  EXPECT_THAT(keys, testing::ElementsAre("agents/one alice", "broken ", "foreign other"));
   EXPECT_THAT((*listed)[1].seen.evidence, HasSubstr("broken.epoch"));
 }
 

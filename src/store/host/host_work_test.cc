@@ -1,6 +1,5 @@
 // Work that outlives the process which leads: who sees it, whom it holds up, and whom it does not.
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <poll.h>
 #include <sys/stat.h>
 #include <sys/wait.h>

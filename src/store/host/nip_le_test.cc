@@ -4,7 +4,6 @@
 #include <barrier>
 #include <csignal>
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -32,7 +31,7 @@ constexpr Duration kRefresh = Duration::seconds(5);
 // that the test decides.
 class Instance {
  public:
-  Instance(const std::string& folder, std::string id, uint64_t seed, bool claims = true)
+  Instance(const std::string& folder, std::string id, uint64_t seed, bool claims = true, bool starts = true)
       : runtime_(runtime::test_runtime()), gate_(lead::FailPolicy::kOpen) {
     HostStoreOptions options;
     options.folder = folder;
@@ -47,6 +46,7 @@ class Instance {
     config.campaign = claims;
     config.fail_open = true;
     elector_.emplace(std::move(config), seed);
+    if (starts) start();
   }
 
   bool leads() const { return gate_.permits(now_); }
@@ -139,21 +139,18 @@ class NipLeReader : public NipLeTest {};
 
 TEST_F(NipLeReader, absent_means_leader) {
   auto window = instance("window-a", 1, false);
-  window.start();
   EXPECT_TRUE(window.leads());
 }
 
 TEST_F(NipLeReader, self_owned_means_leader) {
   write_claim_of("window-a", ::getppid());
   auto window = instance("window-a", 1, false);
-  window.start();
   EXPECT_TRUE(window.leads());
 }
 
 TEST_F(NipLeReader, foreign_owned_means_observer) {
   write_claim_of("window-b", ::getppid());
   auto window = instance("window-a", 1, false);
-  window.start();
   EXPECT_FALSE(window.leads());
 }
 
@@ -161,7 +158,6 @@ TEST_F(NipLeReader, malformed_means_leader_so_that_the_only_responder_is_never_s
   for (const char* content : {"not json", "{", "{}", "", "[1]", "{\"instance_id\": 5}"}) {
     write(content);
     auto window = instance("window-a", 1, false);
-    window.start();
     EXPECT_TRUE(window.leads()) << content;
   }
 }
@@ -176,7 +172,6 @@ TEST_F(NipLeReader, no_election_id_means_leader_even_beside_a_foreign_lock) {
 
 TEST_F(NipLeReader, a_refresh_flips_the_status_when_the_lock_changes) {
   auto window = instance("window-a", 1, false);
-  window.start();
   EXPECT_TRUE(window.leads());
   write_claim_of("window-b", ::getppid());
   window.live(kRefresh);
@@ -192,7 +187,6 @@ class NipLeWriter : public NipLeTest {};
 
 TEST_F(NipLeWriter, claiming_an_unowned_lock_writes_ourselves) {
   auto window = instance("window-a");
-  window.start();
   EXPECT_TRUE(window.leads());
   EXPECT_EQ(claim()["instance_id"], "window-a");
   EXPECT_EQ(claim()["pid"], ::getpid());
@@ -201,7 +195,6 @@ TEST_F(NipLeWriter, claiming_an_unowned_lock_writes_ourselves) {
 
 TEST_F(NipLeWriter, a_folder_that_is_not_there_is_made_for_its_owner_only) {
   Instance window(folder_.path("deep/leader-locks"), "window-a", 1);
-  window.start();
   EXPECT_TRUE(window.leads());
   struct stat status {};
   ASSERT_EQ(::stat(folder_.path("deep/leader-locks").c_str(), &status), 0);
@@ -213,8 +206,6 @@ TEST_F(NipLeWriter, a_folder_that_is_not_there_is_made_for_its_owner_only) {
 TEST_F(NipLeWriter, of_two_writers_exactly_one_wins) {
   auto a = instance("window-a", 1);
   auto b = instance("window-b", 2);
-  a.start();
-  b.start();
   EXPECT_TRUE(a.leads());
   EXPECT_FALSE(b.leads());
   EXPECT_EQ(claim()["instance_id"], "window-a");
@@ -223,7 +214,6 @@ TEST_F(NipLeWriter, of_two_writers_exactly_one_wins) {
 TEST_F(NipLeWriter, a_lock_of_a_dead_process_is_taken_over) {
   write_claim_of("window-b", pid_of_the_dead());
   auto window = instance("window-a");
-  window.start();
   EXPECT_TRUE(window.leads());
   EXPECT_EQ(claim()["instance_id"], "window-a");
 }
@@ -232,7 +222,6 @@ TEST_F(NipLeWriter, a_living_fresh_foreign_lock_blocks_the_claim) {
   write_claim_of("window-b", ::getppid(), kRefresh);
   const std::string before = text();
   auto window = instance("window-a");
-  window.start();
   EXPECT_FALSE(window.leads());
   EXPECT_EQ(text(), before);
 }
@@ -240,14 +229,12 @@ TEST_F(NipLeWriter, a_living_fresh_foreign_lock_blocks_the_claim) {
 TEST_F(NipLeWriter, a_stale_claim_whose_process_id_was_given_to_a_living_process_is_taken_over) {
   write_claim_of("window-b", ::getppid(), kRefresh * 2 + Duration::seconds(1));
   auto window = instance("window-a");
-  window.start();
   EXPECT_TRUE(window.leads());
   EXPECT_EQ(claim()["instance_id"], "window-a");
 }
 
 TEST_F(NipLeWriter, claiming_an_own_lock_again_renews_it_under_the_same_epoch) {
   auto window = instance("window-a");
-  window.start();
   const Json before = claim();
   window.live(kRefresh);
   EXPECT_TRUE(window.leads());
@@ -260,8 +247,6 @@ TEST_F(NipLeWriter, claiming_an_own_lock_again_renews_it_under_the_same_epoch) {
 TEST_F(NipLeWriter, a_release_frees_the_lock_for_another_and_leaves_the_same_file) {
   auto a = instance("window-a", 1);
   auto b = instance("window-b", 2);
-  a.start();
-  b.start();
   struct stat before {};
   ASSERT_EQ(::stat(path().c_str(), &before), 0);
   a.release();
@@ -277,7 +262,6 @@ TEST_F(NipLeWriter, a_release_frees_the_lock_for_another_and_leaves_the_same_fil
 
 TEST_F(NipLeWriter, a_release_does_not_stomp_a_successor) {
   auto window = instance("window-a");
-  window.start();
   write_claim_of("window-b", ::getppid());
   const std::string before = text();
   window.release();
@@ -305,7 +289,7 @@ TEST_F(NipLeWriter, of_eight_threads_that_claim_at_once_exactly_one_wins) {
     std::vector<std::thread> threads;
     for (uint64_t i = 0; i < 8; ++i) {
       threads.emplace_back([&, i] {
-        Instance window(folder_.path(), "window-" + std::to_string(i), round * 8 + i + 1);
+        Instance window(folder_.path(), "window-" + std::to_string(i), round * 8 + i + 1, true, false);
         together.arrive_and_wait();
         window.start();
         winners += window.leads() ? 1 : 0;

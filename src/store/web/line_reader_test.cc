@@ -1,7 +1,6 @@
 #include "store/web/line_reader.h"
 
 #include <gmock/gmock.h>
-#include <gtest/gtest.h>
 #include <vector>
 
 namespace bellwether::store {

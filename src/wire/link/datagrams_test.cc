@@ -14,7 +14,6 @@ using runtime::Runtime;
 using runtime::task;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::SizeIs;
 using wire::Refusal;
 using wire::Role;
 
@@ -128,8 +127,13 @@ class DatagramsTest : public testing::Test {
     speaking_.start(&speak, &speaker_);
     world_.run_for(Duration::seconds(1));
   }
-  // What the speaker says, as it is on the network.
+  void listen_up() {
+    hearing_.start(&hear, &hearer_);
+    world_.run_for(Duration::millis(10));
+  }
+  // What the speaker says, as it is on the network, to a hearer that listens.
   void overhear(std::vector<std::string> says) {
+    listen_up();
     speaker_.says = std::move(says);
     speaker_.to = {evil_.address(), kPort};
     evil_.start(&keep_all, &eavesdropper_);
@@ -200,7 +204,7 @@ TEST_F(DatagramsTest, another_process_under_our_name_is_heard) {
   speaker_.settings.self = hearer_.settings.self;
   hear_and_speak({"x"});
   EXPECT_EQ(refused(Refusal::kOwnName), 0U);
-  EXPECT_THAT(hearer_.heard, SizeIs(1));
+  EXPECT_THAT(hearer_.heard, testing::SizeIs(1));
 }
 
 TEST_F(DatagramsTest, another_secret_or_cluster_is_refused_without_crypto) {
@@ -218,8 +222,6 @@ TEST_F(DatagramsTest, another_secret_or_cluster_is_refused_without_crypto) {
 }
 
 TEST_F(DatagramsTest, what_was_overheard_is_not_taken_from_somebody_who_cannot_answer) {
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
   overhear({"a", "b"});
   show();
   EXPECT_THAT(hearer_.heard, IsEmpty());
@@ -227,8 +229,6 @@ TEST_F(DatagramsTest, what_was_overheard_is_not_taken_from_somebody_who_cannot_a
 }
 
 TEST_F(DatagramsTest, what_was_overheard_is_taken_once) {
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
   overhear({"a", "b"});
   introduce();
   show();
@@ -240,23 +240,18 @@ TEST_F(DatagramsTest, what_was_overheard_is_taken_once) {
 }
 
 TEST_F(DatagramsTest, what_was_overheard_is_of_no_use_when_the_hearer_has_started_again) {
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
   overhear({"a", "b"});
   introduce();
   show();
   EXPECT_EQ(hearer_.heard.size(), 2U);
   hearing_.kill();
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
+  listen_up();
   show();
   EXPECT_EQ(hearer_.heard.size(), 2U);
   EXPECT_EQ(refused(Refusal::kUnproven), 2U);
 }
 
 TEST_F(DatagramsTest, what_was_overheard_is_of_no_use_when_the_speaker_has_started_again) {
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
   overhear({"a", "b"});
   introduce();
   speaking_.kill();
@@ -272,8 +267,7 @@ TEST_F(DatagramsTest, what_was_overheard_is_of_no_use_when_the_speaker_has_start
 TEST_F(DatagramsTest, a_hearer_that_started_again_is_soon_spoken_to_again) {
   hear_and_speak({"before"});
   hearing_.kill();
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
+  listen_up();
   say("after");
   EXPECT_THAT(hearer_.heard, ElementsAre("before", "after")) << "at the price of one challenge";
   EXPECT_EQ(speaker_.datagrams->counts().sent_again, 2U);
@@ -291,8 +285,6 @@ TEST_F(DatagramsTest, however_often_a_speaker_starts_again_it_is_heard) {
 }
 
 TEST_F(DatagramsTest, every_damaged_or_shortened_datagram_is_refused) {
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
   overhear({"whole"});
   introduce();
   const std::string good = eavesdropper_.kept[0];
@@ -315,8 +307,6 @@ TEST_F(DatagramsTest, every_damaged_or_shortened_datagram_is_refused) {
 
 TEST_F(DatagramsTest, a_flood_of_forgeries_costs_no_more_crypto_than_its_source_may) {
   hearer_.settings.rate = {.per_source = 10, .burst = 20, .in_all = 1000, .burst_in_all = 1000, .sources = 64};
-  hearing_.start(&hear, &hearer_);
-  world_.run_for(Duration::millis(10));
   overhear({"good"});
   std::string forged = eavesdropper_.kept[0];
   forged.back() = static_cast<char>(forged.back() ^ 1);

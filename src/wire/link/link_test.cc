@@ -14,7 +14,7 @@ using wire::Refusal;
 using wire::Role;
 
 // A manager that listens on the loopback interface, and a worker that connects to it.
-class LinkTest : public testing::Test {
+class LinkTest : public sim::MachineTest {
  protected:
   LinkTest() {
     dialling_.handshake = test_node("w1", Role::kWorker);
@@ -107,8 +107,6 @@ class LinkTest : public testing::Test {
   }
   void TearDown() override { machine_.run(ending()); }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   runtime::Scope scope_;
   wire::Keyring client_keys_ = test_keyring();
   wire::Keyring server_keys_ = test_keyring();

@@ -16,7 +16,7 @@ using testing::HasSubstr;
 using wire::Refusal;
 using wire::Role;
 
-class TlsLinkTest : public testing::Test {
+class TlsLinkTest : public sim::MachineTest {
  protected:
   TlsLinkTest() {
     dialling_.handshake = test_node("w1", Role::kWorker);
@@ -72,8 +72,6 @@ class TlsLinkTest : public testing::Test {
     co_await scope.join();
   }
 
-  sim::TestMachine machine_;
-  runtime::Runtime& runtime_ = machine_.runtime();
   runtime::TemporaryFolder folder_;
   runtime::TestAuthority authority_{folder_};
   wire::Keyring keys_ = test_keyring();

@@ -113,6 +113,10 @@ class Test(voting.Test):
         code, out, _ = self.context(cluster, node, "result", request, "--json")
         return json.loads(out) if out.startswith("{") else None
 
+    def contexts_led(self):
+        cluster = self.start(self.contexts())
+        return cluster, self.context_leader(cluster)
+
     def context_leader(self, cluster, names=None, other_than=None, seconds=PATIENCE):
         """Waits until a node says that it leads contexts; gives its name."""
         def one():

@@ -187,6 +187,17 @@ class Test(unittest.TestCase):
         self.addCleanup(self.one_leader_a_term, cluster)
         return cluster
 
+    def led(self, voters, workers=0, settled=False):
+        """A cluster that runs, and who leads it in which term."""
+        cluster = self.cluster(voters, workers).start()
+        return cluster, *(cluster.settled() if settled else cluster.whole())
+
+    def let_clocks_be_stepped(self, cluster):
+        for name in cluster.names:
+            file = cluster.folder / f"{name}.clock"
+            file.write_bytes(bytes(8))
+            cluster.environments[name] = {"LD_PRELOAD": str(self.clock), "STEPPED_CLOCK": str(file)}
+
     def one_leader_a_term(self, cluster):
         leaders = {}
         for name in cluster.names:

@@ -38,6 +38,10 @@ class Test(nodes.Test):
         self.assertEqual(done.returncode, 0, done.stderr)
         return done.stdout
 
+    def led(self, voters):
+        cluster = self.start(self.voting(voters))
+        return cluster, *cluster.whole()
+
     def start(self, cluster, *names, first=True, **other):
         for name in names or cluster.voters:
             settings = {"leadership": "vote", **self.other, **other}

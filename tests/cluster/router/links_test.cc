@@ -9,8 +9,6 @@ namespace bellwether::router {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
 
 Instant at(int64_t ms) { return Instant() + Duration::millis(ms); }
 
@@ -60,7 +58,7 @@ TEST_F(LinksTest, jitter_spreads_and_keeps_the_order) {
     sent.push_back(std::to_string(i));
     send(i, sent.back());
   }
-  EXPECT_THAT(arrived(9), IsEmpty());
+  EXPECT_THAT(arrived(9), testing::IsEmpty());
   EXPECT_THAT(arrived(149), testing::ElementsAreArray(sent));
 }
 
@@ -149,7 +147,7 @@ TEST_F(LinksTest, a_wrong_line_changes_nothing_and_says_why) {
                                                         {"hello", "show"}}) {
     const auto done = script_.run(line);
     ASSERT_FALSE(done) << line;
-    EXPECT_THAT(done.error().message, HasSubstr(why)) << line;
+    EXPECT_THAT(done.error().message, testing::HasSubstr(why)) << line;
   }
   EXPECT_EQ(links_.link(0, 1).faults.delay, Duration::zero());
 }
