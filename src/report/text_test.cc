@@ -1,5 +1,6 @@
 #include "report/text.h"
 
+#include <cmath>
 #include <gtest/gtest.h>
 
 namespace bellwether::report {

@@ -154,7 +154,7 @@ TEST_F(VoteDriverTest, who_speaks_in_the_name_of_another_is_refused_counted_and_
   forged.term = election::Term(99);
   forged.body = vote::Winner{election::Term(99), 1, {}};
   nodes_.at("b")->say("a", forged);
-  until([&] { return nodes_.at("a")->switchboard().refused() == 1; });
+  until([&] { return nodes_.at("a")->switchboard.refused() == 1; });
   EXPECT_LT(nodes_.at("a")->driver().kernel().record().promised, election::Term(99));
   EXPECT_THAT(nodes_.at("a")->notes, testing::Contains(HasSubstr("a message of 'b' in the name of another node")));
 }
