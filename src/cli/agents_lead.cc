@@ -16,7 +16,6 @@
 #include "cli/verb.h"
 #include "lead/agents/fleet_leader.h"
 #include "lead/agents/profile.h"
-#include "store/store_url.h"
 
 namespace bellwether::cli {
 namespace {

@@ -2,7 +2,6 @@
 // with options of its own.
 #pragma once
 
-#include <memory>
 #include <string>
 
 namespace CLI {

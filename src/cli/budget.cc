@@ -22,7 +22,6 @@
 namespace bellwether::cli {
 namespace {
 
-using election::BudgetInput;
 using election::FailoverBudget;
 using election::Sum;
 using lead::LoopBudget;

@@ -1,7 +1,6 @@
 // bellwether keys: key shares of a key that only an elected admin has, and what an operator attests nodes.
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <memory>

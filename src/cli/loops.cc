@@ -21,7 +21,6 @@
 namespace bellwether::cli {
 namespace {
 
-using election::Observation;
 using lead::LoopPolicy;
 
 struct LoopOptions {

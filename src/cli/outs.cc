@@ -3,7 +3,6 @@
 #include <CLI/CLI.hpp>
 #include <array>
 #include <cstdio>
-#include <optional>
 
 #include "base/bytes.h"
 #include "report/csv.h"

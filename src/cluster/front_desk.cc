@@ -9,7 +9,6 @@ namespace bellwether::cluster {
 namespace {
 
 using resilience::LoadState;
-using resilience::Operation;
 using resilience::RequestLimiter;
 using resilience::Urgency;
 

@@ -1,6 +1,5 @@
 #include "cluster/sqlite_kv.h"
 
-#include <array>
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <unistd.h>

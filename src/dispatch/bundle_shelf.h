@@ -2,7 +2,6 @@
 // use stays.
 #pragma once
 
-#include <cstdint>
 #include <list>
 #include <memory>
 #include <string>

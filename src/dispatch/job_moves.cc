@@ -14,7 +14,6 @@
 // the sheet, asks the workers, and goes on at the step that their words show.
 
 #include <algorithm>
-#include <utility>
 
 #include "base/probe.h"
 #include "dispatch/job.h"

@@ -1,7 +1,6 @@
 // How the shares that a worker has prepared begin, and how one that runs gives its parts to others.
 
 #include <algorithm>
-#include <utility>
 
 #include "base/probe.h"
 #include "dispatch/worker_desk.h"

@@ -3,7 +3,6 @@
 // what follows.
 
 #include <algorithm>
-#include <utility>
 
 #include "base/probe.h"
 #include "dispatch/worker_desk.h"

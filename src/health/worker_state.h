@@ -10,7 +10,6 @@
 // of those five: on a machine that is never quite quiet it would else never work again.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
 #include "base/time.h"

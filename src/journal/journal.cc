@@ -1,9 +1,7 @@
 #include "journal/journal.h"
 
-#include <array>
 #include <cerrno>
 #include <condition_variable>
-#include <cstdio>
 #include <ctime>
 #include <deque>
 #include <fcntl.h>

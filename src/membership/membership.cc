@@ -1,7 +1,6 @@
 #include "membership/membership.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/check.h"
 

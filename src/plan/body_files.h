@@ -1,7 +1,6 @@
 // The files of a folder, or those that fit a pattern, of which each request sends one.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "plan/plan.h"

@@ -5,7 +5,6 @@
 #pragma once
 
 #include <optional>
-#include <string_view>
 
 #include "base/prng.h"
 #include "base/result.h"

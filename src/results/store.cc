@@ -1,7 +1,6 @@
 #include "results/store.h"
 
 #include <algorithm>
-#include <optional>
 
 #include "account/window_codec.h"
 #include "base/check.h"

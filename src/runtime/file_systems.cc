@@ -1,7 +1,6 @@
 #include "runtime/file_systems.h"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -1,7 +1,6 @@
 #include "runtime/frame_pool.h"
 
 #include <memory>
-#include <new>
 #include <vector>
 
 #include "base/check.h"

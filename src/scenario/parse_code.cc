@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <array>
 
 #include "scenario/names.h"
 #include "scenario/parse.h"

@@ -1,6 +1,5 @@
 #include "secret/commitment.h"
 
-#include <algorithm>
 #include <openssl/evp.h>
 #include <string>
 #include <string_view>

@@ -1,7 +1,5 @@
 #include "sim/timeline.h"
 
-#include <algorithm>
-
 namespace bellwether::sim {
 
 void Timeline::advance(Instant to) {

@@ -2,7 +2,6 @@
 // the machine.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 

@@ -1,7 +1,6 @@
 // A bounded number of things, used in turn: connections to a server that many callers share. First come, first served.
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <deque>
 

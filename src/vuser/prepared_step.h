@@ -4,8 +4,6 @@
 
 #include <memory>
 #include <optional>
-#include <string>
-#include <vector>
 
 #include "base/result.h"
 #include "plan/plan.h"

@@ -13,7 +13,6 @@
 // knows the secret gets no answer at all.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>

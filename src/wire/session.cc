@@ -1,7 +1,6 @@
 #include "wire/session.h"
 
 #include <algorithm>
-#include <cstring>
 
 #include "base/check.h"
 #include "wire/hello.h"

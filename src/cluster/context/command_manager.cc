@@ -4,7 +4,6 @@
 #include <array>
 #include <cerrno>
 #include <fcntl.h>
-#include <memory>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -9,7 +9,6 @@
 namespace bellwether::cluster {
 
 using namespace context_lead;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
-using runtime::task;
 
 namespace {
 

@@ -9,7 +9,6 @@
 #pragma once
 
 #include <deque>
-#include <list>
 #include <map>
 #include <memory>
 #include <optional>

@@ -1,7 +1,6 @@
 #include "cluster/discovery/peer_cache.h"
 
 #include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/bytes.h"

@@ -9,7 +9,6 @@
 // unless there is nobody else.
 #pragma once
 
-#include <array>
 #include <map>
 #include <optional>
 #include <string>

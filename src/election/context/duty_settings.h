@@ -1,7 +1,6 @@
 // What can be set about the duties of a context leader. Each name stands for one setting of the same name.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 
 #include "base/result.h"

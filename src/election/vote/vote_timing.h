@@ -15,8 +15,6 @@
 //   + 4 x rtt / 2 + 2 x sync          start, candidacies, votes (durable first), the winner and its answers
 #pragma once
 
-#include <cstddef>
-
 #include "base/result.h"
 #include "base/time.h"
 #include "election/budget.h"

@@ -6,7 +6,6 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <vector>
 
 #include "lead/drill/act_log.h"
 #include "lead/drill/drill.h"

@@ -2,7 +2,6 @@
 // reports on a pipe, and a small write to a disk.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "election/evidence.h"

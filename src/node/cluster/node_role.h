@@ -2,7 +2,6 @@
 // contexts makes these while it leads. Whoever makes a node gives it its roles; the node knows none of them.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,5 @@
 #include "node/cluster/secrets.h"
 
-#include <cstdio>
 #include <fcntl.h>
 #include <optional>
 #include <sys/stat.h>

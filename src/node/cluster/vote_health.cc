@@ -1,14 +1,12 @@
 #include "node/cluster/vote_health.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "base/units.h"
 
 namespace bellwether::node {
 namespace {
 
-using lead::Finding;
 using lead::Findings;
 using lead::Severity;
 

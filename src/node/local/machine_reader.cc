@@ -1,7 +1,6 @@
 #include "node/local/machine_reader.h"
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <sys/stat.h>
 #include <utility>

@@ -1,7 +1,5 @@
 #include "node/local/self_watch.h"
 
-#include <algorithm>
-
 #include "base/check.h"
 #include "base/units.h"
 

@@ -7,7 +7,6 @@
 #include <array>
 #include <cstdint>
 #include <deque>
-#include <memory>
 #include <optional>
 #include <string_view>
 #include <vector>

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <lua.hpp>
 #include <nlohmann/json.hpp>
-#include <utility>
 #include <vector>
 
 #include "plan/template.h"

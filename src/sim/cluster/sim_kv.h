@@ -2,7 +2,6 @@
 // confirmed. The disk outlives the process that has it open.
 #pragma once
 
-#include <cstdint>
 #include <deque>
 #include <map>
 #include <string>

@@ -6,7 +6,6 @@
 
 #include "account/run_account.h"
 #include "account/totals_codec.h"
-#include "aggregate/totals.h"
 
 namespace bellwether::sim {
 namespace {

@@ -3,7 +3,6 @@
 // fail, crash, or not listen when told to stop, and end about when their plan does.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <set>
 #include <utility>

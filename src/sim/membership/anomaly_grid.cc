@@ -1,6 +1,5 @@
 #include "sim/membership/anomaly_grid.h"
 
-#include <algorithm>
 #include <cstdio>
 
 #include "sim/membership/detection.h"

@@ -1,7 +1,6 @@
 // One candidate's place in the queue of one key, and its view of the queue.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 

@@ -1,7 +1,6 @@
 #include "store/postgres/postgres_store.h"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 #include "election/token.h"
