@@ -18,14 +18,20 @@ from pathlib import Path
 from .patience import PATIENCE
 
 
+given = set()  # ports, whose servers may not listen yet
+
+
 def free_port():
     """A port that nobody uses, from below those that the kernel gives to outgoing connections.
 
-    So no client takes the port of a server that is down for a moment, nor meets itself there.
+    So no client takes the port of a server that is down for a moment, nor meets itself there. No port is given twice.
     """
     for _ in range(1000):
         port = random.randrange(15000, 32000)
+        if port in given:
+            continue
         with contextlib.suppress(OSError), socket.create_server(("127.0.0.1", port)):
+            given.add(port)
             return port
     raise AssertionError("no port is free")
 

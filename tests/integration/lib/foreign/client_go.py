@@ -185,8 +185,9 @@ def main():
     if not options.lease_duration > options.renew_deadline > 1.2 * options.retry_period > 0:
         parser.error("what must hold: lease duration > renew deadline > 1.2 * retry period > 0")
     elector = Elector(options)
+    # On a thread of its own: the signal may come while this one holds the lock of the event.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: elector.end.set())
+        signal.signal(number, lambda *_: threading.Thread(target=elector.end.set).start())
     return elector.run()
 
 

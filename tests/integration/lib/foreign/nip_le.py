@@ -116,8 +116,9 @@ def main():
         say("leader" if led else "observer")
         return 0 if led else 1
     end = threading.Event()
+    # On a thread of its own: the signal may come while this one holds the lock of the event.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: end.set())
+        signal.signal(number, lambda *_: threading.Thread(target=end.set).start())
     led = None
     while not end.is_set():
         lock.acquire()

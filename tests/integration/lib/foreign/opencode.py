@@ -81,8 +81,9 @@ def main():
     options = parser.parse_args()
     orchestrator = Orchestrator(options)
     end = threading.Event()
+    # On a thread of its own: the signal may come while this one holds the lock of the event.
     for number in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(number, lambda *_: end.set())
+        signal.signal(number, lambda *_: threading.Thread(target=end.set).start())
     while not end.is_set():
         orchestrator.beat()
         if options.once:
