@@ -274,7 +274,9 @@ void Membership::apply_leave(const Update& update, const Source& source, Effects
 void Membership::about_self(const Update& update, const Source& source, Effects& out) {
   if (state_ == State::kLeaving) return;
   if (update.kind != UpdateKind::kAlive && update.kind != UpdateKind::kJoin) {
-    if (update.incarnation >= incarnation_) refute(update.incarnation, update, source, out);
+    if (update.incarnation >= incarnation_) return refute(update.incarnation, update, source, out);
+    // Who still says what was refuted long ago may have missed it, and hears of it from nobody else.
+    if (source.reachable) correct(self_, source.endpoint, out);
     return;
   }
   // Another process claims our name elsewhere, now or before us: whether it lives must be found out.

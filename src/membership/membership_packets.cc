@@ -107,6 +107,12 @@ void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& 
   }
   const auto who = head.from == id_ ? std::nullopt : table_.find(head.from);
   send(ack, from, who, true, out);
+  // None of the seeds may run any more while a group still knows this name: whoever asks belongs to it.
+  if (state_ == State::kJoining && !who && head.from != id_ && islands_.size() < 64 &&
+      std::find(islands_.begin(), islands_.end(), from) == islands_.end()) {
+    islands_.push_back(from);
+    next_join_ = now_;
+  }
   // Another process than the one that we know under this name: it must hear of that one.
   if (who && head.life != table_.at(*who).life) return correct(*who, from, out);
   if (head.from != id_ && head.digest != table_.digest() && (who ? may_compare() : may_meet())) {

@@ -107,6 +107,40 @@ TEST_F(MembershipOfFive, a_member_that_restarts_without_memory_is_not_stuck_dead
   EXPECT_GE(group[3].incarnation(), 1U);
 }
 
+TEST_F(MembershipOfFive, a_member_whose_seeds_are_all_down_joins_through_those_that_still_ask_it) {
+  group.kill(2);
+  group.kill(3);
+  group.start(3, {2}, 2);
+  group.run(Duration::seconds(10));
+  for (const std::size_t i : {0, 1, 4}) {
+    EXPECT_EQ(group.state(3, "m" + std::to_string(i)), MemberState::kAlive) << i;
+    EXPECT_EQ(group.state(i, "m3"), MemberState::kAlive) << i;
+  }
+}
+
+TEST_F(MembershipOfFive, an_accusation_that_was_refuted_long_ago_is_answered_with_what_is_true) {
+  std::string old;
+  PacketWriter writer(old);
+  write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
+  Update accusation{.kind = UpdateKind::kDead, .node = node_id("m3"), .incarnation = 0};
+  accusation.accusers.add(1);
+  writer.update(accusation);
+  group.step(3, DatagramArrived{SmallGroup::where(1), old});
+  group.run(Duration::seconds(3));
+  ASSERT_EQ(group[3].incarnation(), 1U);
+
+  group.sent.clear();
+  group.step(3, DatagramArrived{SmallGroup::where(1), old});
+  ASSERT_EQ(group.sent.size(), 1U);
+  PacketReader in(group.sent.front().second);
+  PacketHead head;
+  Update told;
+  ASSERT_TRUE(read_head(in, head) && in.update(told));
+  EXPECT_EQ(told.kind, UpdateKind::kAlive);
+  EXPECT_EQ(told.node, node_id("m3"));
+  EXPECT_EQ(told.incarnation, 1U);
+}
+
 TEST_F(MembershipOfFive, a_restart_faster_than_any_suspicion_is_told_as_a_restart) {
   group.kill(3);
   group.start(3, {0}, 2);
