@@ -107,7 +107,7 @@ void Membership::on_start(const Start& start, Effects& out) {
     if (one.kind == UpdateKind::kAlive && one.node != id_) apply_alive(one, memory, out);
   }
   for (const Endpoint& seed : start.seeds) {
-    if (seed != config_.profile.endpoint && islands_.size() < 64) islands_.push_back(seed);
+    if (seed != config_.profile.endpoint && islands_.size() < kMostIslands) islands_.push_back(seed);
   }
   next_probe_ = now_ + Duration::nanos(prng_.between(0, figures.probe_interval.ns()));
   next_dead_probe_ = now_ + jittered(figures.dead_probe_interval);
@@ -242,7 +242,9 @@ void Membership::reap(Effects& out) {
     if (now_ - tomb.since < config_.figures.tombstone_ttl) return false;
     const Endpoint where = table_.endpoint(tomb.node);
     if (std::find(islands_.begin(), islands_.end(), where) == islands_.end()) {
-      if (islands_.size() >= 64) islands_.erase(islands_.begin() + static_cast<std::ptrdiff_t>(prng_.below(64)));
+      if (islands_.size() >= kMostIslands) {
+        islands_.erase(islands_.begin() + static_cast<std::ptrdiff_t>(prng_.below(kMostIslands)));
+      }
       islands_.push_back(where);
     }
     tell(MemberChange::kForgotten, tomb.node, {.incarnation = table_.at(tomb.node).incarnation}, {.cause = Cause::kAge},

@@ -219,7 +219,8 @@ class Membership {
   std::vector<Exchange> exchanges_;
   std::vector<Suspicion> suspicions_;
   std::vector<Tombstone> tombstones_;
-  std::vector<Endpoint> islands_;  // seeds, and where forgotten members were
+  static constexpr std::size_t kMostIslands = 64;
+  std::vector<Endpoint> islands_;  // seeds, and where forgotten members or strangers were
   Claimant claimant_;
   uint32_t island_sequence_ = 0;
 

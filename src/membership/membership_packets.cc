@@ -108,7 +108,7 @@ void Membership::on_ping(const PacketHead& head, const Endpoint& from, Effects& 
   const auto who = head.from == id_ ? std::nullopt : table_.find(head.from);
   send(ack, from, who, true, out);
   // None of the seeds may run any more while a group still knows this name: whoever asks belongs to it.
-  if (state_ == State::kJoining && !who && head.from != id_ && islands_.size() < 64 &&
+  if (state_ == State::kJoining && !who && head.from != id_ && islands_.size() < kMostIslands &&
       std::find(islands_.begin(), islands_.end(), from) == islands_.end()) {
     islands_.push_back(from);
     next_join_ = now_;
