@@ -15,6 +15,11 @@ void signal_descendants(int number);
 // Those that live and are of this process group, or have "NAME=VALUE" in the environment that they were started with,
 // whoever their parents are by now. Outside the group it does not find what was started with an environment made anew,
 // nor what this process may not look at.
-std::vector<pid_t> living_of(pid_t group, std::string_view mark);
+struct Living {
+  std::vector<pid_t> pids;
+  bool complete =
+      true;  // false: a process shows no environment, because it becomes another program or ends; look again
+};
+Living living_of(pid_t group, std::string_view mark);
 
 }  // namespace bellwether::lead

@@ -138,8 +138,9 @@ bool GuardedCommand::kill_ourselves() const {
   if (group > 0) ::kill(-group, SIGKILL);
   // The group may have members that nobody collects, and what has left it, for example into a session of its own, is
   // to be ended as well.
-  bool empty = true;
-  for (const pid_t pid : living_of(group, mark_)) {
+  const Living living = living_of(group, mark_);
+  bool empty = living.complete;
+  for (const pid_t pid : living.pids) {
     if (pid == guardian_->pid()) continue;
     empty = false;
     ::kill(pid, SIGKILL);

@@ -184,19 +184,39 @@ TEST(LivingOfTest, finds_a_process_by_its_mark_in_whatever_session_and_not_when_
     ::_exit(1);
   }
   const auto found = [&](std::string_view mark) {
-    const std::vector<pid_t> all = living_of(-1, mark);
+    const std::vector<pid_t> all = living_of(-1, mark).pids;
     return std::find(all.begin(), all.end(), child) != all.end();
   };
   while (!found("BELLWETHER_TEST=one")) ::sched_yield();  // until it has become that program
   EXPECT_FALSE(found("BELLWETHER_TEST=on"));
   EXPECT_FALSE(found("ELLWETHER_TEST=one"));
-  EXPECT_EQ(living_of(child, "no mark"), std::vector<pid_t>{child});
+  EXPECT_EQ(living_of(child, "no mark").pids, std::vector<pid_t>{child});
   ::close(ends[0]);
   ::close(ends[1]);
   siginfo_t info{};
   ASSERT_EQ(::waitid(P_PID, static_cast<id_t>(child), &info, WEXITED | WNOWAIT), 0);
   EXPECT_FALSE(found("BELLWETHER_TEST=one")) << "it is a zombie";
-  EXPECT_TRUE(living_of(child, "no mark").empty());
+  EXPECT_TRUE(living_of(child, "no mark").pids.empty());
+  ::waitpid(child, nullptr, 0);
+}
+
+TEST(LivingOfTest, does_not_miss_a_process_that_becomes_another_program) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const char* program = "exec sh -c \"$1\" sh \"$1\"";  // becomes itself for ever
+    const char* argv[] = {"sh", "-c", program, "sh", program, nullptr};
+    const char* environment[] = {"PATH=/bin:/usr/bin", "BELLWETHER_TEST=again", nullptr};
+    ::execve("/bin/sh", const_cast<char**>(argv), const_cast<char**>(environment));
+    ::_exit(1);
+  }
+  while (living_of(-1, "BELLWETHER_TEST=again").pids.empty()) ::sched_yield();
+  int missed = 0;
+  for (int i = 0; i < 500; ++i) {
+    const Living living = living_of(-1, "BELLWETHER_TEST=again");
+    if (living.complete && living.pids.empty()) ++missed;
+  }
+  EXPECT_EQ(missed, 0);
+  ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
 }
 
