@@ -123,7 +123,7 @@ Status AccountBook::restore(Instant now, const std::vector<StreamState>& streams
                             uint64_t closed_upto) {
   check(streams_.empty() && open_.empty(), "a book is restored into an empty one");
   for (const StreamState& one : streams) {
-    if (const Status opened = this->open(one.id, one.from, one.applied); !opened) return opened;
+    BW_RETURN_IF_ERROR(this->open(one.id, one.from, one.applied));
     if (one.ended) end(one.id);
   }
   closed_upto_ = closed_upto;

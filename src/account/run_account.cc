@@ -63,16 +63,14 @@ void RunAccount::close(StreamId stream) {
 
 Result<RunAccount::Heard> RunAccount::hear(Instant now, StreamId stream, uint64_t first, uint64_t last,
                                            std::string_view window) {
-  const auto decoded = decode_window(window, shape_);
-  if (!decoded) return tl::unexpected(decoded.error());
+  BW_TRY(const auto decoded, decode_window(window, shape_));
   if (closed_.contains(stream)) {
     if (last <= book_.applied(stream)) return Heard::kKnown;
-    for (const metrics::StepWindow& step : decoded->steps) excess_ += step.count;
+    for (const metrics::StepWindow& step : decoded.steps) excess_ += step.count;
     return Heard::kExcess;
   }
-  const auto verdict = book_.apply(now, stream, first, last, *decoded, window.size());
-  if (!verdict) return tl::unexpected(verdict.error());
-  switch (*verdict) {
+  BW_TRY(const auto verdict, book_.apply(now, stream, first, last, decoded, window.size()));
+  switch (verdict) {
     case AccountBook::Verdict::kApplied: return Heard::kCounted;
     case AccountBook::Verdict::kKnown: return Heard::kKnown;
     case AccountBook::Verdict::kGap: return Heard::kGap;
@@ -114,42 +112,36 @@ std::vector<const RunAccount::Second*> RunAccount::news_since(uint64_t seconds) 
 
 Result<std::string> RunAccount::save(Instant now) {
   settle(now);
-  auto totals = encode_totals(totals_.save());
-  if (!totals) return tl::unexpected(totals.error());
+  BW_TRY(auto totals, encode_totals(totals_.save()));
   AccountBook::State state = book_.save();
   for (AccountBook::StreamState& one : state.streams) one.closed = closed_.contains(one.id);
-  AccountCopy out{std::move(*totals), std::move(state.streams), {}, state.closed_upto, seconds_, excess_};
+  AccountCopy out{std::move(totals), std::move(state.streams), {}, state.closed_upto, seconds_, excess_};
   for (const metrics::Window* window : state.open) out.open.push_back(encode_window(*window));
   return message::encode(out);
 }
 
 Result<std::string> RunAccount::totals_of(std::string_view bytes) {
-  auto copy = message::decode<AccountCopy>(bytes);
-  if (!copy) return tl::unexpected(copy.error());
-  return std::move(copy->totals);
+  BW_TRY(auto copy, message::decode<AccountCopy>(bytes));
+  return std::move(copy.totals);
 }
 
 Result<RunAccount> RunAccount::restore(Instant now, const plan::Plan& plan, std::string_view bytes,
                                        AccountBook::Settings settings) {
-  const auto copy = message::decode<AccountCopy>(bytes);
-  if (!copy) return tl::unexpected(copy.error());
+  BW_TRY(const auto copy, message::decode<AccountCopy>(bytes));
   RunAccount account(plan, settings);
-  auto totals = decode_totals(copy->totals, plan);
-  if (!totals) return tl::unexpected(totals.error());
-  account.totals_ = aggregate::Totals::restore(plan, std::move(*totals));
-  account.seconds_ = copy->seconds;
-  account.excess_ = copy->excess;
+  BW_TRY(auto totals, decode_totals(copy.totals, plan));
+  account.totals_ = aggregate::Totals::restore(plan, std::move(totals));
+  account.seconds_ = copy.seconds;
+  account.excess_ = copy.excess;
   std::vector<metrics::Window> open;
-  for (const std::string& one : copy->open) {
-    auto window = decode_window(one, account.shape_);
-    if (!window) return tl::unexpected(window.error());
-    open.push_back(std::move(*window));
+  for (const std::string& one : copy.open) {
+    BW_TRY(auto window, decode_window(one, account.shape_));
+    open.push_back(std::move(window));
   }
-  for (const AccountBook::StreamState& one : copy->streams) {
+  for (const AccountBook::StreamState& one : copy.streams) {
     if (one.closed) account.closed_.insert(one.id);
   }
-  const Status restored = account.book_.restore(now, copy->streams, std::move(open), copy->closed_upto);
-  if (!restored) return tl::unexpected(restored.error());
+  BW_RETURN_IF_ERROR(account.book_.restore(now, copy.streams, std::move(open), copy.closed_upto));
   return account;
 }
 

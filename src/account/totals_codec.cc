@@ -222,10 +222,9 @@ Result<TotalsState> decode_totals(std::string_view bytes, const plan::Plan& plan
   if (bytes.size() > kMostTotalsBytes || !from.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
     return fail(Errc::kProtocol, "these bytes are no statistics of a run");
   }
-  auto sum = decode_sum(from.sum(), aggregate::shape_of(plan));
-  if (!sum) return tl::unexpected(std::move(sum.error()));
+  BW_TRY(auto sum, decode_sum(from.sum(), aggregate::shape_of(plan)));
   TotalsReader reader;
-  TotalsState out{.sum = std::move(*sum)};
+  TotalsState out{.sum = std::move(sum)};
   out.elapsed = reader.span(from.elapsed_ns());
   out.all_vus = reader.gauges(from.all_vus());
   for (const Copy::Gauges& gauges : from.workflow_vus()) out.workflow_vus.push_back(reader.gauges(gauges));

@@ -270,8 +270,7 @@ Result<Window> decode(std::string_view bytes, const Shape& shape, const Limits& 
 Result<Window> decode_window(std::string_view bytes, const Shape& shape) { return decode(bytes, shape, kOfSecond); }
 
 Status check_window(std::string_view bytes, const Shape& shape) {
-  const auto looked_at = decode(bytes, shape, kOfSecond, false);
-  if (!looked_at) return tl::unexpected(looked_at.error());
+  BW_RETURN_IF_ERROR(decode(bytes, shape, kOfSecond, false));
   return {};
 }
 

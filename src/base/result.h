@@ -59,3 +59,21 @@ inline tl::unexpected<Error> fail_errno(int error_number, std::string_view what)
 }
 
 }  // namespace bellwether
+
+// In a function that returns a Result: defines or assigns NAME with the value of an expression that gives a Result, or
+// returns its error. The forms with CO are for coroutines.
+//   BW_TRY(const auto plan, read_plan(path));
+//   BW_RETURN_IF_ERROR(write(plan));
+#define BW_TRY(name, ...) BW_TRY_THROUGH(return, BW_TRY_LINE(__LINE__), name, __VA_ARGS__)
+#define BW_CO_TRY(name, ...) BW_TRY_THROUGH(co_return, BW_TRY_LINE(__LINE__), name, __VA_ARGS__)
+#define BW_RETURN_IF_ERROR(...) \
+  if (auto bw_done = (__VA_ARGS__); !bw_done) return tl::unexpected(std::move(bw_done).error())
+#define BW_CO_RETURN_IF_ERROR(...) \
+  if (auto bw_done = (__VA_ARGS__); !bw_done) co_return tl::unexpected(std::move(bw_done).error())
+
+#define BW_TRY_THROUGH(leave, result, name, ...)                  \
+  auto result = (__VA_ARGS__);                                    \
+  if (!(result)) leave tl::unexpected(std::move(result).error()); \
+  name = std::move(*(result))
+#define BW_TRY_LINE(line) BW_TRY_LINE_OF(line)
+#define BW_TRY_LINE_OF(line) bw_result_##line

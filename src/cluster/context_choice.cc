@@ -5,7 +5,7 @@
 namespace bellwether::cluster {
 
 Status check_context(const ContextChoice& choice) {
-  if (const Status good = choice.settings.validate(); !good) return good;
+  BW_RETURN_IF_ERROR(choice.settings.validate());
   for (const Duration one : {choice.job_timeout, choice.job_grace}) {
     if (one >= Duration::millis(1) && one <= kLongestJob) continue;
     return fail(Errc::kInvalid, "'job_timeout' is " + format_duration(choice.job_timeout) + " and 'job_grace' " +

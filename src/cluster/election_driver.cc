@@ -81,32 +81,23 @@ task<void> ElectionDriver::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   const quorum::Start start = co_await load();
   scope_ = &scope;
-  step(start);
-  step(quorum::Stand{stands_});
-  co_await keep_time(scope.cancellation());
+  loop_.begin(start);
+  loop_.tell(quorum::Stand{stands_});
+  co_await loop_.keep_time(quorum::Tick{}, scope.cancellation());
   scope.cancel();
   co_await scope.join();
+  loop_.end();
   scope_ = nullptr;
   // Whatever was led here must not be acted upon any more: nobody renews it.
   if (term_end_ != nullptr) term_end_->move_to(Instant());
 }
 
-task<void> ElectionDriver::keep_time(runtime::Cancellation* cancel) {
-  while (!cancel->cancelled()) {
-    runtime::Cancellation nap(cancel);
-    nap_ = &nap;
-    const bool due = co_await runtime_.sleep_until_boot(kernel_.wake(), &nap);
-    nap_ = nullptr;
-    if (due) step(quorum::Tick{});
-  }
-}
-
 void ElectionDriver::tell(quorum::Event event) {
-  if (scope_ != nullptr) step(event);
+  if (loop_.running()) loop_.tell(std::move(event));
 }
 
 void ElectionDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
-  if (scope_ == nullptr) return;
+  if (!loop_.running()) return;
   auto message = decode_message(as_text(inbound.body));
   const std::string& sender = connection.peer().identity.node;
   if (!message) {
@@ -119,7 +110,7 @@ void ElectionDriver::on_message(link::Connection& connection, const wire::Inboun
                                "a message of an election in the name of another node");
   }
   learn(sender);
-  step(quorum::Received{std::move(*message)});
+  loop_.tell(quorum::Received{std::move(*message)});
 }
 
 Status ElectionDriver::hand_over(const std::string& cause, const std::string& heir) {
@@ -175,28 +166,18 @@ Leadership::View ElectionDriver::view() const {
   return view;
 }
 
-// Events that listeners cause wait until the effects of the one before have been carried out.
-void ElectionDriver::step(const quorum::Event& event) {
-  inbox_.push_back(event);
-  if (std::exchange(busy_, true)) return;
-  while (!inbox_.empty()) {
-    const quorum::Event next = std::move(inbox_.front());
-    inbox_.pop_front();
-    quorum::Effects effects;
-    // The boot clock is read for each event: what the kernel decides must not be older than the event.
-    kernel_.step(runtime_.boot_now(), next, effects);
-    for (quorum::Effect& effect : effects) carry_out(effect);
-  }
-  busy_ = false;
-  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
-}
+std::string ElectionDriver::named(const std::string& text) const { return with_names(text, "member ", names_); }
 
-void ElectionDriver::send(const quorum::Send& send) {
+void ElectionDriver::carry_out(const quorum::Send& send) {
   const std::string name = name_of(send.to);
   const auto peer = name.empty() ? std::nullopt : addresses_.find(name);
   if (!peer) return;  // as if it had been lost: the kernel says again what matters
   links_.send(*peer, message_type::kLeadership, wire::Priority::kLeadership, encode_message(send.message),
               settings_.timing.lease);
+}
+
+void ElectionDriver::carry_out(quorum::Persist& persist) {
+  scope_->spawn(this->persist(this, std::move(persist.record)));
 }
 
 task<void> ElectionDriver::persist(ElectionDriver* self, quorum::Record record) {
@@ -205,42 +186,35 @@ task<void> ElectionDriver::persist(ElectionDriver* self, quorum::Record record) 
   const Status done = co_await self->kv_.put(std::move(changes));
   quorum::Persisted persisted{.version = record.version, .ok = done.has_value(), .why = {}};
   if (!done) persisted.why = done.error().message;
-  self->step(persisted);
+  self->loop_.tell(std::move(persisted));
 }
 
-void ElectionDriver::carry_out(quorum::Effect& effect) {
-  if (auto* record = std::get_if<quorum::Persist>(&effect)) {
-    scope_->spawn(persist(this, std::move(record->record)));
-  } else if (const auto* message = std::get_if<quorum::Send>(&effect)) {
-    send(*message);
-  } else if (const auto* won = std::get_if<quorum::Elected>(&effect)) {
-    term_end_ = std::make_shared<election::TermEnd>();
-    term_end_->move_to(won->ends);
-    listener_.on_elected({settings_.key, settings_.self, won->epoch, won->since, term_end_});
-  } else if (const auto* renewed = std::get_if<quorum::Renewed>(&effect)) {
-    term_end_->move_to(renewed->ends);
-    listener_.on_renewed(renewed->ends, renewed->took);
-  } else if (const auto* drain = std::get_if<quorum::Drain>(&effect)) {
-    listener_.on_drain(drain->cause);
-  } else if (const auto* ended = std::get_if<quorum::TermEnded>(&effect)) {
-    term_end_->move_to(Instant());
-    election::TermEnded told = *ended;
-    told.why = with_names(told.why, "member ", names_);
-    listener_.on_term_ended(told);
-  } else if (const auto* changed = std::get_if<quorum::LeaderChanged>(&effect)) {
-    listener_.on_leader_changed(name_of(changed->leader), changed->term,
-                                with_names(changed->evidence, "member ", names_));
-  } else if (const auto* members = std::get_if<quorum::MembersChanged>(&effect)) {
-    std::vector<std::string> names;
-    for (const quorum::MemberId one : members->members.voters) names.push_back(name_of(one));
-    listener_.on_voters_changed(names);
-  } else if (const auto* refused = std::get_if<quorum::ChangeRefused>(&effect)) {
-    change_refused_ = with_names(refused->why, "member ", names_);
-  } else if (const auto* note = std::get_if<quorum::Note>(&effect)) {
-    listener_.on_note(note->warning, with_names(note->text, "member ", names_));
-  } else if (std::holds_alternative<quorum::Left>(effect)) {
-    listener_.on_retired();
-  }
+void ElectionDriver::carry_out(const quorum::Elected& won) {
+  term_end_ = std::make_shared<election::TermEnd>();
+  term_end_->move_to(won.ends);
+  listener_.on_elected({settings_.key, settings_.self, won.epoch, won.since, term_end_});
+}
+
+void ElectionDriver::carry_out(const quorum::Renewed& renewed) {
+  term_end_->move_to(renewed.ends);
+  listener_.on_renewed(renewed.ends, renewed.took);
+}
+
+void ElectionDriver::carry_out(const quorum::TermEnded& ended) {
+  term_end_->move_to(Instant());
+  election::TermEnded told = ended;
+  told.why = named(told.why);
+  listener_.on_term_ended(told);
+}
+
+void ElectionDriver::carry_out(const quorum::LeaderChanged& changed) {
+  listener_.on_leader_changed(name_of(changed.leader), changed.term, named(changed.evidence));
+}
+
+void ElectionDriver::carry_out(const quorum::MembersChanged& changed) {
+  std::vector<std::string> names;
+  for (const quorum::MemberId one : changed.members.voters) names.push_back(name_of(one));
+  listener_.on_voters_changed(names);
 }
 
 }  // namespace bellwether::cluster

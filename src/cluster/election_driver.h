@@ -3,7 +3,6 @@
 // term of office that whatever is guarded asks before it acts. One thread, that of its runtime.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +12,7 @@
 #include "cluster/leadership.h"
 #include "cluster/peer_names.h"
 #include "election/quorum/quorum_elector.h"
+#include "runtime/kernel_driver.h"
 
 namespace bellwether::cluster {
 
@@ -65,12 +65,23 @@ class ElectionDriver final : public Leadership, private Service {
   uint64_t refused() const { return refused_; }
 
  private:
+  using Loop = runtime::KernelDriver<ElectionDriver, quorum::QuorumElector, quorum::Event, quorum::Effects>;
+  friend Loop;
+
   runtime::task<quorum::Start> load();
-  runtime::task<void> keep_time(runtime::Cancellation* cancel);
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
-  void step(const quorum::Event& event);
-  void carry_out(quorum::Effect& effect);
-  void send(const quorum::Send& send);
+  void carry_out(quorum::Persist& persist);
+  void carry_out(const quorum::Send& send);
+  void carry_out(const quorum::Elected& won);
+  void carry_out(const quorum::Renewed& renewed);
+  void carry_out(const quorum::Drain& drain) { listener_.on_drain(drain.cause); }
+  void carry_out(const quorum::TermEnded& ended);
+  void carry_out(const quorum::LeaderChanged& changed);
+  void carry_out(const quorum::MembersChanged& changed);
+  void carry_out(const quorum::ChangeRefused& refused) { change_refused_ = named(refused.why); }
+  void carry_out(const quorum::Note& note) { listener_.on_note(note.warning, named(note.text)); }
+  void carry_out(const quorum::Left&) { listener_.on_retired(); }
+  std::string named(const std::string& text) const;
   static runtime::task<void> persist(ElectionDriver* self, quorum::Record record);
 
   runtime::Runtime& runtime_;
@@ -83,11 +94,9 @@ class ElectionDriver final : public Leadership, private Service {
   quorum::QuorumElector kernel_;
   std::map<quorum::MemberId, std::string> names_;
   std::shared_ptr<election::TermEnd> term_end_;
-  std::deque<quorum::Event> inbox_;
+  Loop loop_{runtime_, kernel_, *this};
   bool stands_ = true;
   std::string change_refused_;  // the last change of voters that was asked for, and why
-  bool busy_ = false;
-  runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;
   uint64_t refused_ = 0;
 };

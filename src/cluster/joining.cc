@@ -41,9 +41,8 @@ void forget_in(UnderWay& under_way, const HostPort& place, const runtime::Cancel
 }  // namespace
 
 Result<runtime::Endpoint> Joining::endpoint_of(const HostPort& place) {
-  auto address = runtime::IpAddress::parse(place.host);
-  if (!address) return tl::unexpected(address.error());
-  return runtime::Endpoint{*address, place.port};
+  BW_TRY(auto address, runtime::IpAddress::parse(place.host));
+  return runtime::Endpoint{address, place.port};
 }
 
 task<Result<Joining::Way>> Joining::find(discovery::BootstrapSettings settings, event::Start start,

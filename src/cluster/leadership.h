@@ -8,27 +8,17 @@
 #include <vector>
 
 #include "cluster/vote_view.h"
-#include "election/elector_events.h"
 #include "election/quorum/quorum_events.h"
-#include "election/term_of_office.h"
+#include "election/term_listener.h"
 #include "runtime/runtime.h"
 
 namespace bellwether::cluster {
 
 class Leadership {
  public:
-  // Calls come one after the other, never from within another, and must not wait. They may call the leadership.
-  class Listener {
+  // work_stopped() says when the work has stopped.
+  class Listener : public election::TermListener {
    public:
-    virtual ~Listener() = default;
-    // The work may begin. term.valid_for(now) is to be asked before each act.
-    virtual void on_elected(const election::TermOfOffice& term) = 0;
-    // Confirmed after `took`, counted from the sending of what was answered.
-    virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
-    // Stop the work in good order and call work_stopped(); the term goes on meanwhile.
-    virtual void on_drain(const std::string& cause) = 0;
-    // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by`, and work_stopped() follow.
-    virtual void on_term_ended(const election::TermEnded& ended) = 0;
     // Empty: nobody is known to lead. `term` is the fencing token, whoever gives it out.
     virtual void on_leader_changed(const std::string& leader, election::Term term, const std::string& evidence) = 0;
     // Where scores are voted on: an election in which this node took part is over: the winner, or nobody (empty); its

@@ -3,12 +3,12 @@
 // its runtime.
 #pragma once
 
-#include <deque>
 #include <string>
 #include <vector>
 
 #include "cluster/peer_links.h"
 #include "membership/membership.h"
+#include "runtime/kernel_driver.h"
 #include "wire/link/datagrams.h"
 
 namespace bellwether::cluster {
@@ -55,11 +55,25 @@ class MembershipDriver final : private Service, private link::DatagramHandler {
   std::optional<membership::MemberState> state_of(const std::string& name) const;
 
  private:
+  using Loop = runtime::KernelDriver<MembershipDriver, membership::Membership, membership::Event, membership::Effects,
+                                     runtime::KernelClock::kSteady>;
+  friend Loop;
+
   void on_datagram(const runtime::Endpoint& from, uint64_t sender, Bytes text) override;
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
-  void step(const membership::Event& event);
-  void carry_out(membership::Effect& effect);
-  runtime::task<void> keep_time(runtime::Cancellation* cancel);
+  void carry_out(const membership::SendDatagram& datagram);
+  void carry_out(membership::SendStream& question) { scope_->spawn(ask(this, std::move(question))); }
+  void carry_out(const membership::ReplyStream& answer);
+  void carry_out(const membership::MemberEvent& member);
+  void carry_out(const membership::StateArrived& state) { listener_.on_state(state); }
+  void carry_out(const membership::Conflict& conflict) { listener_.on_conflict(conflict); }
+  void carry_out(const membership::Refused& refused) { listener_.on_name_taken(to_runtime(refused.holder)); }
+  void carry_out(const membership::JoinedGroup& joined) { listener_.on_joined(joined.members); }
+  void carry_out(const membership::LeftGroup&) { listener_.on_left(); }
+  void carry_out(const membership::IncarnationRaised& raised) { listener_.on_incarnation(raised.incarnation); }
+  void carry_out(const membership::GossipOverflowed& overflow) { listener_.on_overflow(overflow); }
+  void carry_out(const membership::DegradationChanged& degraded) { listener_.on_degraded(degraded); }
+  void carry_out(const membership::GuardChanged& guard) { listener_.on_guard(guard); }
   runtime::task<void> listen(runtime::Cancellation* cancel);
   static runtime::task<void> ask(MembershipDriver* self, membership::SendStream question);
 
@@ -70,9 +84,7 @@ class MembershipDriver final : private Service, private link::DatagramHandler {
   Listener& listener_;
   membership::Directory directory_;
   membership::Membership kernel_;
-  std::deque<membership::Event> inbox_;  // what listeners tell waits until the effects of the step before are done
-  bool busy_ = false;
-  runtime::Cancellation* nap_ = nullptr;  // ends the wait for wake()
+  Loop loop_{runtime_, kernel_, *this};
   runtime::Scope* scope_ = nullptr;
 
   // The question on a stream that is being answered.

@@ -113,7 +113,7 @@ Result<std::optional<std::string>> Parcels::add(Instant now, const void* connect
   auto at = coming_.find(key);
   if (at == coming_.end()) {
     if (piece.index != 0) return fail(Errc::kProtocol, "a parcel that does not begin with its first piece");
-    if (const Status room = make_room(now, coming_, connection, piece.size); !room) return tl::unexpected(room.error());
+    BW_RETURN_IF_ERROR(make_room(now, coming_, connection, piece.size));
     at = coming_.emplace(key, Parcel{{}, piece.size, piece.type, now + kKept}).first;
     bytes_ += piece.size;
   }

@@ -152,19 +152,17 @@ task<Result<wire::ReplyStatus>> PeerLinks::say(std::string key, link::Connection
 task<Result<std::string>> PeerLinks::fetch(std::string key, link::Connection* connection, wire::Priority priority,
                                            std::vector<std::byte>* answer, Instant deadline,
                                            runtime::Cancellation* cancel) {
-  const auto slip = decode_parcel_slip(*answer);
-  if (!slip) co_return tl::unexpected(slip.error());
+  BW_CO_TRY(const auto slip, decode_parcel_slip(*answer));
   std::string whole;
-  for (uint32_t i = 0; i < wire::pieces_of(slip->size); ++i) {
+  for (uint32_t i = 0; i < wire::pieces_of(slip.size); ++i) {
     if (!is_still(key, connection)) co_return fail(Errc::kReset, "the connection has ended");
-    const std::string question = encode(ParcelFetch{slip->id, i});
+    const std::string question = encode(ParcelFetch{slip.id, i});
     const wire::Outgoing message{.type = message_type::kParcelFetch, .priority = priority, .body = as_bytes(question)};
-    const auto status = co_await connection->request(message, deadline, *answer, cancel);
-    if (!status) co_return tl::unexpected(status.error());
-    if (*status != wire::ReplyStatus::kOk) co_return fail(Errc::kReset, std::string(as_text(*answer)));
+    BW_CO_TRY(const auto status, co_await connection->request(message, deadline, *answer, cancel));
+    if (status != wire::ReplyStatus::kOk) co_return fail(Errc::kReset, std::string(as_text(*answer)));
     whole += as_text(*answer);
   }
-  if (whole.size() != slip->size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
+  if (whole.size() != slip.size) co_return fail(Errc::kProtocol, "an answer in pieces that are not the whole");
   co_return whole;
 }
 

@@ -120,18 +120,15 @@ Status Database::open() {
 }
 
 Status Database::set_up() {
-  const auto application = pragma("PRAGMA application_id");
-  if (!application) return tl::unexpected(application.error());
-  const auto format = pragma("PRAGMA user_version");
-  if (!format) return tl::unexpected(format.error());
-  const auto tables = pragma("SELECT count(*) FROM sqlite_schema");
-  if (!tables) return tl::unexpected(tables.error());
-  const bool fresh = *application == 0 && *format == 0 && *tables == 0;
-  if (!fresh && *application != kApplication) {
+  BW_TRY(const auto application, pragma("PRAGMA application_id"));
+  BW_TRY(const auto format, pragma("PRAGMA user_version"));
+  BW_TRY(const auto tables, pragma("SELECT count(*) FROM sqlite_schema"));
+  const bool fresh = application == 0 && format == 0 && tables == 0;
+  if (!fresh && application != kApplication) {
     return fail(Errc::kInvalid, "'" + path_ + "' is a database of another program");
   }
-  if (*format > kFormat) {
-    return fail(Errc::kUnsupported, "'" + path_ + "' has format " + std::to_string(*format) +
+  if (format > kFormat) {
+    return fail(Errc::kUnsupported, "'" + path_ + "' has format " + std::to_string(format) +
                                         "; this version knows formats up to " + std::to_string(kFormat));
   }
   const std::string create = "BEGIN IMMEDIATE; PRAGMA application_id=" + std::to_string(kApplication) +
@@ -159,9 +156,8 @@ Result<std::optional<std::string>> Database::get(const std::string& key) {
   const int step = statement.step();
   if (step == SQLITE_DONE) return std::nullopt;
   if (step != SQLITE_ROW) return tl::unexpected(failed("reading").error());
-  auto value = checked(key, statement.column(0));
-  if (!value) return tl::unexpected(value.error());
-  return std::optional<std::string>(std::move(*value));
+  BW_TRY(auto value, checked(key, statement.column(0)));
+  return std::optional<std::string>(std::move(value));
 }
 
 Result<Pairs> Database::list(const std::string& prefix) {
@@ -175,9 +171,8 @@ Result<Pairs> Database::list(const std::string& prefix) {
     if (step != SQLITE_ROW) return tl::unexpected(failed("reading").error());
     std::string key = statement.column(0);
     if (!key.starts_with(prefix)) return found;
-    auto value = checked(key, statement.column(1));
-    if (!value) return tl::unexpected(value.error());
-    found.emplace_back(std::move(key), std::move(*value));
+    BW_TRY(auto value, checked(key, statement.column(1)));
+    found.emplace_back(std::move(key), std::move(value));
   }
 }
 
@@ -244,8 +239,7 @@ class SqliteKv final : public Kv {
 
 task<Result<std::unique_ptr<Kv>>> open_sqlite_kv(runtime::Runtime& runtime, std::string path) {
   auto kv = std::make_unique<SqliteKv>(runtime, std::move(path));
-  const Status opened = co_await kv->open();
-  if (!opened) co_return tl::unexpected(opened.error());
+  BW_CO_RETURN_IF_ERROR(co_await kv->open());
   co_return std::unique_ptr<Kv>(std::move(kv));
 }
 

@@ -47,13 +47,12 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
   if (::isatty(STDOUT_FILENO) != 1 || ::ttyname_r(STDOUT_FILENO, name.data(), name.size()) != 0) {
     return fail(Errc::kUnsupported, "standard output is no terminal");
   }
-  auto codes = terminfo_of(environment("TERM"), environment("NO_COLOR").empty());
-  if (!codes) return tl::unexpected(codes.error());
-  if (codes->leave.size() > kRescueLeaveMax) return fail(Errc::kUnsupported, "its codes are too long");
+  BW_TRY(auto codes, terminfo_of(environment("TERM"), environment("NO_COLOR").empty()));
+  if (codes.leave.size() > kRescueLeaveMax) return fail(Errc::kUnsupported, "its codes are too long");
   // A description of its own: that of standard output is shared with the shell, which must not find it not blocking.
   const int fd = ::open(name.data(), O_RDWR | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (fd < 0) return fail_errno(errno, std::string("opening ") + name.data());
-  return std::unique_ptr<Terminal>(new Terminal(fd, std::move(*codes)));
+  return std::unique_ptr<Terminal>(new Terminal(fd, std::move(codes)));
 }
 
 Terminal::Terminal(int fd, Terminfo codes) : fd_(fd), codes_(std::move(codes)), modes_(std::make_unique<termios>()) {}

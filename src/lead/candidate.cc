@@ -16,75 +16,37 @@ runtime::task<void> Candidate::run(runtime::Cancellation* cancel) {
   runtime::Scope scope(cancel);
   scope_ = &scope;
   stopped_ = false;
-  inbox_.push_front(Start{});
-  work_off();
+  loop_.begin(Start{});
   scope.spawn(watch());
-  while (!stopped_ && !scope.cancellation()->cancelled()) {
-    runtime::Cancellation nap(scope.cancellation());
-    nap_ = &nap;
-    const bool due = co_await runtime_.sleep_until_boot(elector_.wake(), &nap);
-    nap_ = nullptr;
-    if (due) tell(Tick{});
-  }
+  if (!stopped_) co_await loop_.keep_time(Tick{}, scope.cancellation());
   scope.cancel();
   co_await scope.join();
+  loop_.end();
   scope_ = nullptr;
   stopped_ = true;
-  inbox_.clear();
   if (term_end_ != nullptr) term_end_->move_to(Instant());
 }
 
-void Candidate::tell(Event event) {
-  if (stopped_) return;
-  inbox_.push_back(std::move(event));
-  if (scope_ != nullptr) work_off();
+void Candidate::carry_out(const Elected& won) {
+  term_end_ = std::make_shared<TermEnd>();
+  term_end_->move_to(won.ends);
+  const ElectorConfig& config = elector_.config();
+  listener_.on_elected({config.key, config.claim.holder, won.epoch, won.since, term_end_});
 }
 
-// Events that listeners cause wait until the effects of the one before have been carried out.
-void Candidate::work_off() {
-  if (std::exchange(busy_, true)) return;
-  while (!inbox_.empty()) {
-    const Event next = std::move(inbox_.front());
-    inbox_.pop_front();
-    // The boot clock is read for each event: what the kernel decides must not be older than the event.
-    const Instant now = runtime_.boot_now();
-    Effects effects;
-    elector_.step(now, next, effects);
-    for (Effect& effect : effects) carry_out(std::move(effect));
-  }
-  busy_ = false;
-  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
+void Candidate::carry_out(const Renewed& renewed) {
+  term_end_->move_to(renewed.ends);
+  listener_.on_renewed(renewed.ends, renewed.took);
 }
 
-void Candidate::carry_out(Effect effect) {
-  if (std::holds_alternative<Look>(effect)) {
-    scope_->spawn(look());
-  } else if (auto* wanted = std::get_if<Act>(&effect)) {
-    scope_->spawn(act(std::move(wanted->request)));
-  } else if (const auto* won = std::get_if<Elected>(&effect)) {
-    term_end_ = std::make_shared<TermEnd>();
-    term_end_->move_to(won->ends);
-    const ElectorConfig& config = elector_.config();
-    listener_.on_elected({config.key, config.claim.holder, won->epoch, won->since, term_end_});
-  } else if (const auto* renewed = std::get_if<Renewed>(&effect)) {
-    term_end_->move_to(renewed->ends);
-    listener_.on_renewed(renewed->ends, renewed->took);
-  } else if (const auto* drain = std::get_if<Drain>(&effect)) {
-    listener_.on_drain(drain->cause);
-  } else if (const auto* ended = std::get_if<TermEnded>(&effect)) {
-    term_end_->move_to(Instant());
-    listener_.on_term_ended(*ended);
-  } else if (const auto* changed = std::get_if<LeaderChanged>(&effect)) {
-    listener_.on_leader_changed(changed->record, changed->evidence);
-  } else if (const auto* open = std::get_if<FailOpen>(&effect)) {
-    listener_.on_fail_open(open->open, open->why);
-  } else if (const auto* floor = std::get_if<FloorRaised>(&effect)) {
-    listener_.on_floor(floor->floor);
-  } else if (const auto* note = std::get_if<Note>(&effect)) {
-    listener_.on_note(note->warning, note->text);
-  } else if (std::holds_alternative<Stopped>(effect)) {
-    stopped_ = true;
-  }
+void Candidate::carry_out(const TermEnded& ended) {
+  term_end_->move_to(Instant());
+  listener_.on_term_ended(ended);
+}
+
+void Candidate::carry_out(const Stopped&) {
+  stopped_ = true;
+  scope_->cancel();
 }
 
 Instant Candidate::deadline() { return runtime_.read_clock() + elector_.config().timing.store_timeout; }

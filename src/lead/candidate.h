@@ -2,33 +2,22 @@
 // carries the kernel's effects out in their order and tells a listener what matters. One thread, that of its runtime.
 #pragma once
 
-#include <deque>
 #include <memory>
 #include <string>
 
 #include "election/elector.h"
-#include "election/term_of_office.h"
+#include "election/term_listener.h"
 #include "lead/evidence_taker.h"
 #include "runtime/event.h"
-#include "runtime/runtime.h"
+#include "runtime/kernel_driver.h"
 #include "runtime/scope.h"
 #include "store/lease_store.h"
 
 namespace bellwether::lead {
 
-// What happens to a candidate. Calls come one after the other, never from within another; they must not wait, since
-// renewals wait for them. They may call the candidate.
-class CandidateListener {
+// What happens to a candidate. work_stopped() of it says when the work has stopped.
+class CandidateListener : public election::TermListener {
  public:
-  virtual ~CandidateListener() = default;
-  // The work may begin. `term` stays as it is; term.valid_for(now) is to be asked before each act.
-  virtual void on_elected(const election::TermOfOffice& term) = 0;
-  virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
-  // Stop the work in good order and call work_stopped(); the term goes on meanwhile.
-  virtual void on_drain(const std::string& cause) = 0;
-  // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and
-  // work_stopped() must follow.
-  virtual void on_term_ended(const election::TermEnded& ended) = 0;
   virtual void on_leader_changed(const election::LeaseRecord& /*record*/, const std::string& /*evidence*/) {}
   // The store did not do what it was asked, or it is not known whether it did.
   virtual void on_store_error(bool /*renewal*/, const std::string& /*why*/) {}
@@ -62,9 +51,25 @@ class Candidate final : public EvidenceTaker {
   const election::Elector& elector() const { return elector_; }
 
  private:
-  void tell(election::Event event);
-  void work_off();
-  void carry_out(election::Effect effect);
+  using Loop = runtime::KernelDriver<Candidate, election::Elector, election::Event, election::Effects>;
+  friend Loop;
+
+  void tell(election::Event event) {
+    if (!stopped_) loop_.tell(std::move(event));
+  }
+  void carry_out(const election::Look&) { scope_->spawn(look()); }
+  void carry_out(election::Act& wanted) { scope_->spawn(act(std::move(wanted.request))); }
+  void carry_out(const election::Elected& won);
+  void carry_out(const election::Renewed& renewed);
+  void carry_out(const election::Drain& drain) { listener_.on_drain(drain.cause); }
+  void carry_out(const election::TermEnded& ended);
+  void carry_out(const election::LeaderChanged& changed) {
+    listener_.on_leader_changed(changed.record, changed.evidence);
+  }
+  void carry_out(const election::FailOpen& open) { listener_.on_fail_open(open.open, open.why); }
+  void carry_out(const election::FloorRaised& floor) { listener_.on_floor(floor.floor); }
+  void carry_out(const election::Note& note) { listener_.on_note(note.warning, note.text); }
+  void carry_out(const election::Stopped&);
   runtime::task<void> look();
   runtime::task<void> act(election::WriteRequest request);
   runtime::task<void> watch();
@@ -75,11 +80,9 @@ class Candidate final : public EvidenceTaker {
   store::StoreKey& key_;
   election::Elector elector_;
   CandidateListener& listener_;
-  std::deque<election::Event> inbox_;
-  bool busy_ = false;
+  Loop loop_{runtime_, elector_, *this};
   bool stopped_ = false;
   runtime::Scope* scope_ = nullptr;
-  runtime::Cancellation* nap_ = nullptr;  // ends the wait for wake()
   std::shared_ptr<election::TermEnd> term_end_;
   std::string refused_;  // the watch, and for what reason: told once
 };

@@ -25,10 +25,9 @@ EpochMemory::EpochMemory(runtime::Runtime& runtime, std::string folder, const st
 }
 
 runtime::task<Result<election::Epoch>> EpochMemory::load() {
-  const auto file = co_await store::read_text(runtime_, path_);
-  if (!file) co_return tl::unexpected(file.error());
-  if (!file->present) co_return election::Epoch();
-  std::string_view text = file->text;
+  BW_CO_TRY(const auto file, co_await store::read_text(runtime_, path_));
+  if (!file.present) co_return election::Epoch();
+  std::string_view text = file.text;
   if (text.starts_with(kEpochMemoryFirstWord)) {
     const auto number = parse_u64(text.substr(
         kEpochMemoryFirstWord.size(), text.find(' ', kEpochMemoryFirstWord.size()) - kEpochMemoryFirstWord.size()));
@@ -41,18 +40,15 @@ runtime::task<Result<election::Epoch>> EpochMemory::load() {
 }
 
 runtime::task<Status> EpochMemory::save(election::Epoch epoch) {
-  const auto made = co_await runtime_.make_directory(folder_, 0700);
-  if (!made) co_return made;
+  BW_CO_RETURN_IF_ERROR(co_await runtime_.make_directory(folder_, 0700));
   // Others on this machine may keep the same key: the highest stays.
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = 0600};
   const Instant deadline = runtime_.read_clock() + Duration::seconds(5);
-  const auto lock = co_await store::open_locked(runtime_, path_ + ".lock", options, deadline);
-  if (!lock) co_return tl::unexpected(lock.error());
+  BW_CO_RETURN_IF_ERROR(co_await store::open_locked(runtime_, path_ + ".lock", options, deadline));
   const auto kept = co_await load();
   if (kept && *kept >= epoch) co_return Status();
   std::string text = text_of(epoch);
-  const auto written = co_await store::write_beside(runtime_, path_, std::move(text), 0600);
-  if (!written) co_return written;
+  BW_CO_RETURN_IF_ERROR(co_await store::write_beside(runtime_, path_, std::move(text), 0600));
   const auto placed = co_await store::put_in_place(runtime_, path_);
   co_return placed;
 }

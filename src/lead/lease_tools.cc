@@ -42,43 +42,40 @@ runtime::task<Result<std::vector<store::ListedKey>>> LeaseTools::list(std::strin
 }
 
 runtime::task<Result<Observation>> LeaseTools::show(std::string key) {
-  const auto opened = store_.open(std::move(key));
-  if (!opened) co_return tl::unexpected(opened.error());
-  auto seen = co_await (*opened)->look(deadline(), nullptr);
+  BW_CO_TRY(const auto opened, store_.open(std::move(key)));
+  auto seen = co_await opened->look(deadline(), nullptr);
   co_return seen;
 }
 
 runtime::task<Result<LeaseRecord>> LeaseTools::amend(std::string key, std::string heir, bool steal,
                                                      std::optional<election::Epoch> only) {
-  const auto opened = store_.open(key);
-  if (!opened) co_return tl::unexpected(opened.error());
+  BW_CO_TRY(const auto opened, store_.open(key));
   for (int attempt = 0; attempt < kTries; ++attempt) {
-    const auto seen = co_await (*opened)->look(deadline(), nullptr);
-    if (!seen) co_return tl::unexpected(seen.error());
-    if (!seen->present || !seen->record.held()) {
-      co_return fail(Errc::kNotFound, "nobody holds '" + key + "'" +
-                                          (seen->record.cause.empty() ? "" : " (" + seen->record.cause + ")"));
+    BW_CO_TRY(const auto seen, co_await opened->look(deadline(), nullptr));
+    if (!seen.present || !seen.record.held()) {
+      co_return fail(Errc::kNotFound,
+                     "nobody holds '" + key + "'" + (seen.record.cause.empty() ? "" : " (" + seen.record.cause + ")"));
     }
-    if (only && seen->record.epoch != *only) {
+    if (only && seen.record.epoch != *only) {
       co_return fail(Errc::kInvalid, "epoch " + std::to_string(only->value()) + " of '" + key + "' is over: now " +
-                                         seen->record.holder + " holds it, epoch " +
-                                         std::to_string(seen->record.epoch.value()));
+                                         seen.record.holder + " holds it, epoch " +
+                                         std::to_string(seen.record.epoch.value()));
     }
-    if (seen->foreign && !steal) {
-      co_return fail(Errc::kUnsupported, "'" + key + "' is held by " + seen->record.holder +
+    if (seen.foreign && !steal) {
+      co_return fail(Errc::kUnsupported, "'" + key + "' is held by " + seen.record.holder +
                                              ", a program that cannot be asked to hand over; `lease steal` takes the "
                                              "key away");
     }
     WriteRequest request;
     request.kind = WriteRequest::Kind::kAmend;
-    request.expected = seen->version;
-    request.token = seen->record.token;
-    request.record = steal ? stolen(seen->record, seen->floor, heir, by_) : asked_to_hand_over(seen->record, heir, by_);
-    const auto outcome = co_await (*opened)->act(std::move(request), deadline(), nullptr);
+    request.expected = seen.version;
+    request.token = seen.record.token;
+    request.record = steal ? stolen(seen.record, seen.floor, heir, by_) : asked_to_hand_over(seen.record, heir, by_);
+    const auto outcome = co_await opened->act(std::move(request), deadline(), nullptr);
     if (!outcome) {
       co_return fail(outcome.error().code, outcome.error().message + "; perhaps it happened: `lease show` tells");
     }
-    if (outcome->applied) co_return seen->record;
+    if (outcome->applied) co_return seen.record;
   }
   co_return fail(Errc::kTimeout, "'" + key + "' changed " + std::to_string(kTries) + " times meanwhile; try again");
 }
@@ -115,17 +112,15 @@ runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, elect
                                            " gives out epochs itself: raise them there (etcdutl snapshot restore "
                                            "--bump-revision), or make this machine forget what it has seen (--forget)");
   }
-  const auto opened = store_.open(key);
-  if (!opened) co_return tl::unexpected(opened.error());
-  const auto seen = co_await look_at_vacant(**opened, key);
-  if (!seen) co_return tl::unexpected(seen.error());
+  BW_CO_TRY(const auto opened, store_.open(key));
+  BW_CO_TRY(const auto seen, co_await look_at_vacant(*opened, key));
   WriteRequest take;
   take.kind = WriteRequest::Kind::kTake;
-  take.expected = seen->version;
+  take.expected = seen.version;
   take.token = election::make_token(runtime_.prng());
   take.record.token = take.token;
   take.record.holder = "repair by " + by_;
-  take.record.epoch = std::max(next_epoch(floor, seen->record.epoch), seen->floor);
+  take.record.epoch = std::max(next_epoch(floor, seen.record.epoch), seen.floor);
   take.record.lease = std::max(kRepairLease, store_.traits().lease_min);
   take.record.cause = "repaired by " + by_;
   const election::Epoch epoch = take.record.epoch;
@@ -133,22 +128,19 @@ runtime::task<Result<election::Epoch>> LeaseTools::repair(std::string key, elect
   release.record.epoch = epoch;
   release.record.lease = take.record.lease;
   release.record.cause = "repaired by " + by_ + ": epochs go on above " + std::to_string(epoch.value());
-  const auto taken = co_await (*opened)->act(std::move(take), deadline(), nullptr);
-  if (!taken) co_return tl::unexpected(taken.error());
-  if (!taken->applied) co_return fail(Errc::kExists, "'" + key + "' changed meanwhile: stop all candidates first");
-  release.expected = taken->after.version;
-  const auto released = co_await (*opened)->act(std::move(release), deadline(), nullptr);
-  if (!released) co_return tl::unexpected(released.error());
+  BW_CO_TRY(const auto taken, co_await opened->act(std::move(take), deadline(), nullptr));
+  if (!taken.applied) co_return fail(Errc::kExists, "'" + key + "' changed meanwhile: stop all candidates first");
+  release.expected = taken.after.version;
+  BW_CO_RETURN_IF_ERROR(co_await opened->act(std::move(release), deadline(), nullptr));
   co_return epoch;
 }
 
 runtime::task<Result<Observation>> LeaseTools::wait_for_change(std::string key, election::Epoch epoch, bool held,
                                                                Duration at_most) {
-  const auto opened = store_.open(std::move(key));
-  if (!opened) co_return tl::unexpected(opened.error());
+  BW_CO_TRY(const auto opened, store_.open(std::move(key)));
   const Instant end = runtime_.read_clock() + at_most;
   while (runtime_.read_clock() < end) {
-    const auto seen = co_await (*opened)->look(deadline(), nullptr);
+    const auto seen = co_await opened->look(deadline(), nullptr);
     if (seen && (seen->record.epoch > epoch || !seen->record.held()) && (seen->record.held() || !held)) co_return *seen;
     co_await runtime_.sleep(kPoll);
   }

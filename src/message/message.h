@@ -37,8 +37,7 @@ std::string encode(const T& value) {
 template <class T>
 Result<T> decode(std::string_view bytes) {
   T out{};
-  Status read = decode(message_of<T>(), bytes, &out);
-  if (!read) return tl::unexpected(std::move(read.error()));
+  BW_RETURN_IF_ERROR(decode(message_of<T>(), bytes, &out));
   return out;
 }
 

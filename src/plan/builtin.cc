@@ -61,9 +61,8 @@ class ArgumentReader {
     skip_spaces();
     if (text_.empty()) return out;
     while (true) {
-      auto one = read_one();
-      if (!one) return tl::unexpected(one.error());
-      out.push_back(std::move(*one));
+      BW_TRY(auto one, read_one());
+      out.push_back(std::move(one));
       skip_spaces();
       if (text_.empty()) return out;
       if (text_.front() != ',') {
@@ -199,9 +198,7 @@ Made make(const BuiltinEntry& entry, std::string_view arguments) {
                                     .found = in_quotes(std::string(entry.name) + std::string(arguments)),
                                     .hint = "a text there cannot contain }"});
     }
-    auto read = ArgumentReader(arguments.substr(1, arguments.size() - 2)).read();
-    if (!read) return tl::unexpected(read.error());
-    given = std::move(*read);
+    BW_TRY(given, ArgumentReader(arguments.substr(1, arguments.size() - 2)).read());
   }
   switch (entry.arguments) {
     case Arguments::kWhole:

@@ -29,7 +29,7 @@ Result<Plan> plan_of_scenario(const scenario::RecordedScenario& record) {
 Status check_signatures(const Plan& plan) {
   for (const Program& program : plan.programs) {
     if (program.language != Program::Language::kNative) continue;
-    if (auto read = signature::read(*program.text, program.name); !read) return tl::unexpected(read.error());
+    BW_RETURN_IF_ERROR(signature::read(*program.text, program.name));
   }
   return {};
 }
@@ -39,19 +39,17 @@ tl::expected<Bundled, std::vector<scenario::Diagnostic>> bundle_scenario(scenari
   scenario::RecordedScenario record;
   const scenario::RecordingOutside outside(*sources.outside, record);
   sources.outside = &outside;
-  auto plan = load(sources);
-  if (!plan) return tl::unexpected(std::move(plan.error()));
+  BW_TRY(auto plan, load(sources));
   record.file_name = std::move(sources.file_name);
   record.text = std::move(sources.text);
   record.sets = std::move(sources.sets);
   record.overrides = sources.overrides;
-  return Bundled{std::move(record), std::move(*plan)};
+  return Bundled{std::move(record), std::move(plan)};
 }
 
 Result<Bundled> bundle_url(scenario::QuickRun run) {
-  auto plan = make_plan(run);
-  if (!plan) return tl::unexpected(std::move(plan.error()));
-  return Bundled{std::move(run), std::move(*plan)};
+  BW_TRY(auto plan, make_plan(run));
+  return Bundled{std::move(run), std::move(plan)};
 }
 
 Result<Plan> plan_of(const scenario::Bundle& bundle) {

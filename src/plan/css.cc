@@ -101,10 +101,9 @@ class Translator {
       out += name;
     }
     while (!at_end()) {
-      auto condition = simple(true);
-      if (!condition) return tl::unexpected(condition.error());
-      if (condition->empty()) break;
-      out += "[" + *condition + "]";
+      BW_TRY(auto condition, simple(true));
+      if (condition.empty()) break;
+      out += "[" + condition + "]";
     }
     if (at_ == begin) return wrong("the name of an element, *, #id, .class, [attribute] or :first-child");
     return out;

@@ -50,9 +50,8 @@ Result<JsonPath> parse_json_path(std::string_view text) {
   while (!rest.empty()) {
     if (path.steps.size() == kStepsMax) return bad(text, rest, "a JSON path has at most 64 steps: too many");
     if (rest.front() == '[') {
-      auto step = take_bracket(text, rest);
-      if (!step) return tl::unexpected(step.error());
-      path.steps.push_back(std::move(*step));
+      BW_TRY(auto step, take_bracket(text, rest));
+      path.steps.push_back(std::move(step));
       continue;
     }
     if (rest.front() != '.') return bad(text, rest, "'.' or '[' is missing");

@@ -60,8 +60,7 @@ Result<Plan> make_plan(const QuickRun& run) {
   if (run.rate_per_s && !(*run.rate_per_s > 0 && *run.rate_per_s <= scenario::kRateMax)) {
     return fail(Errc::kInvalid, "--rate must be above 0 and at most 10000000/s");
   }
-  auto call = make_call(run);
-  if (!call) return tl::unexpected(call.error());
+  BW_TRY(auto call, make_call(run));
   Plan plan;
   plan.name = run.url;
   plan.timeout = run.timeout;
@@ -74,8 +73,8 @@ Result<Plan> make_plan(const QuickRun& run) {
     workflow.executor = ConstantVus{.vus = run.vus, .duration = run.duration, .pacing = std::nullopt};
   }
   Step& step = workflow.steps.emplace_back();
-  for (const char c : call->method) step.name += ascii_lower(c);
-  step.work = std::move(*call);
+  for (const char c : call.method) step.name += ascii_lower(c);
+  step.work = std::move(call);
   workflow.layers = {{0}};
   plan.steps.push_back({.workflow = 0,
                         .index = 0,

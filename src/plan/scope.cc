@@ -161,19 +161,18 @@ Scope::Resolved Scope::resolve_field(std::size_t data, std::string_view part) {
   }
   const auto known = fields_.find({data, std::string(part)});
   if (known != fields_.end()) return slot_piece(known->second);
-  auto field = field_of(from, part);
-  if (!field) return tl::unexpected(field.error());
+  BW_TRY(auto field, field_of(from, part));
   if (fields_.size() == kValuesMax) {
     return tl::unexpected(
         Problem{.message = "more than " + std::to_string(kValuesMax) + " different fields of data are mentioned"});
   }
-  field->slot = new_slot(from.source->name.text + "." + std::string(part));
-  fields_[{data, std::string(part)}] = field->slot;
-  const Piece piece = slot_piece(field->slot);
+  field.slot = new_slot(from.source->name.text + "." + std::string(part));
+  fields_[{data, std::string(part)}] = field.slot;
+  const Piece piece = slot_piece(field.slot);
   if (from.rows == nullptr) return piece;  // was reported
   const auto [feed, is_new] = feeds_.emplace(data, out_.feeds.size());
   if (is_new) out_.feeds.push_back({from.rows, pick_of(from.source->pick), {}});
-  out_.feeds[feed->second].fields.push_back(std::move(*field));
+  out_.feeds[feed->second].fields.push_back(std::move(field));
   if (is_new) {
     auto problem = too_few_rows(from, source_.name.text, facts_of(out_.executor).vus_most);
     if (problem) return tl::unexpected(std::move(*problem));
@@ -292,16 +291,15 @@ Scope::Resolved Scope::resolve_part(std::size_t source, std::string_view part, M
   }
   const auto mentioned = mentions_.find({source, std::string(part)});
   if (mentioned != mentions_.end()) return slot_piece(mentioned->second);
-  auto extract = extract_of(part);
-  if (!extract) return tl::unexpected(extract.error());
+  BW_TRY(auto extract, extract_of(part));
   if (mentions_.size() == kValuesMax) {
     return tl::unexpected(
         Problem{.message = "more than " + std::to_string(kValuesMax) + " different parts of responses are mentioned"});
   }
-  extract->slot = new_slot(maker.name.text + "." + std::string(part));
-  mentions_[{source, std::string(part)}] = extract->slot;
-  const Piece piece = slot_piece(extract->slot);
-  out_.steps[source].extracts.push_back(std::move(*extract));
+  extract.slot = new_slot(maker.name.text + "." + std::string(part));
+  mentions_[{source, std::string(part)}] = extract.slot;
+  const Piece piece = slot_piece(extract.slot);
+  out_.steps[source].extracts.push_back(std::move(extract));
   return piece;
 }
 

@@ -108,8 +108,7 @@ Status complete_url(Template& url, std::string_view base) {
   std::string& first = url.pieces.front().literal;
   const std::size_t end = std::min(first.find_first_of("/?", scheme), first.size());
   const bool continues = end == first.size() && url.pieces.size() > 1;
-  const Status authority = check_authority(std::string_view(first).substr(scheme, end - scheme), continues);
-  if (!authority) return authority;
+  BW_RETURN_IF_ERROR(check_authority(std::string_view(first).substr(scheme, end - scheme), continues));
   if (!continues && (end == first.size() || first[end] == '?')) first.insert(end, "/");
   for (Piece& piece : url.pieces) {
     if (piece.kind == Piece::Kind::kLiteral) piece.literal = encode_forbidden(piece.literal);

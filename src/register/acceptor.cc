@@ -25,6 +25,7 @@ void JobAcceptor::step(Instant now, const AcceptorEvent& event, AcceptorEffects&
   const auto slot = slots_.find(std::get<Forget>(event).key);
   if (slot == slots_.end() || !is_retired(slot->second.record.value)) return;
   out.push_back(DropJob{++number_, slot->first});
+  bytes_ -= slot->second.record.value.size();
   slots_.erase(slot);
 }
 
@@ -36,6 +37,7 @@ void JobAcceptor::start(Instant now, const AcceptorStart& start) {
     Slot slot;
     slot.record = record;
     lease(now, slot, record.longest_lease);
+    bytes_ += record.value.size();
     slots_.emplace(record.key, std::move(slot));
   }
 }
@@ -116,6 +118,7 @@ void JobAcceptor::accept(Instant now, Slot& slot, const Accept& body, MemberId f
   if (ask.claim != promised || place > slot.record.accepted) {
     slot.record.promised = ask.claim;
     slot.record.accepted = place;
+    bytes_ += body.value.size() - slot.record.value.size();
     slot.record.value = body.value;
     slot.record.unsettled = true;
     slot.record.longest_lease = std::max(slot.record.longest_lease, ask.lease);

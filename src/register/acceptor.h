@@ -70,6 +70,7 @@ class JobAcceptor {
   void step(Instant now, const AcceptorEvent& event, AcceptorEffects& out);
 
   std::size_t jobs() const { return slots_.size(); }
+  std::size_t bytes() const { return bytes_; }  // of the values of all
   // Says each key, in order, to `visit`, which does nothing that could change them.
   template <class Visit>
   void for_each_key(Visit visit) const {
@@ -114,6 +115,7 @@ class JobAcceptor {
   JobAcceptorConfig config_;
   bool readable_ = false;
   std::map<std::string, Slot, std::less<>> slots_;
+  std::size_t bytes_ = 0;
   uint64_t number_ = 0;
   std::map<uint64_t, std::string> keeping_;  // what is on its way to the disk
 };

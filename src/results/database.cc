@@ -62,7 +62,7 @@ Status Database::run(const char* sql) {
 
 Status Database::open(Store::Use use) {
   if (use == Store::Use::kWrite) {
-    if (auto made = make_folders(path_); !made) return made;
+    BW_RETURN_IF_ERROR(make_folders(path_));
     // SQLite would make it readable for everybody, and names of scenarios are nobody else's business.
     const int made = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600);
     if (made < 0) return fail_errno(errno, "opening '" + path_ + "'");
@@ -79,7 +79,7 @@ Status Database::open(Store::Use use) {
   sqlite3_extended_result_codes(handle_, 1);
   sqlite3_busy_timeout(handle_, kBusyMillis);
   sqlite3_limit(handle_, SQLITE_LIMIT_LENGTH, 512 << 20);
-  if (auto set = run("PRAGMA trusted_schema=OFF; PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON"); !set) return set;
+  BW_RETURN_IF_ERROR(run("PRAGMA trusted_schema=OFF; PRAGMA foreign_keys=ON; PRAGMA cell_size_check=ON"));
   return set_up(use);
 }
 
@@ -93,13 +93,12 @@ Status Database::set_up(Store::Use use) {
   }
   Transaction transaction(*this);
   if (use == Store::Use::kWrite) {
-    if (auto begun = transaction.begin(); !begun) return begun;
+    BW_RETURN_IF_ERROR(transaction.begin());
   }
   Statement about(*this,
                   "SELECT (SELECT application_id FROM pragma_application_id), "
                   "(SELECT user_version FROM pragma_user_version), (SELECT count(*) FROM sqlite_schema)");
-  const auto found = about.row();
-  if (!found) return tl::unexpected(found.error());
+  BW_RETURN_IF_ERROR(about.row());
   const int64_t application = about.integer(0);
   const int64_t format = about.integer(1);
   const bool fresh = application == 0 && format == 0 && about.integer(2) == 0;
@@ -112,7 +111,7 @@ Status Database::set_up(Store::Use use) {
   }
   if (fresh && use == Store::Use::kRead) return fail(Errc::kNotFound, "'" + path_ + "' is empty");
   if (fresh) {
-    if (auto made = run(kTables); !made) return made;
+    BW_RETURN_IF_ERROR(run(kTables));
   }
   return use == Store::Use::kWrite ? transaction.commit() : Status();
 }
@@ -146,8 +145,7 @@ Result<bool> Statement::row() {
 }
 
 Status Statement::done() {
-  const auto more = row();
-  if (!more) return tl::unexpected(more.error());
+  BW_RETURN_IF_ERROR(row());
   return {};
 }
 

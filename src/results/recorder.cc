@@ -92,15 +92,13 @@ struct Recorder::Work {
 
   Status amend(Store& store, const Item& item) {
     const metrics::Shape shape = aggregate::shape_of(plan);
-    const auto part = account::decode_window(item.stretch.window, shape);
-    if (!part) return tl::unexpected(part.error());
-    return store.amend(id, item.stretch.first, *part, item.figures);
+    BW_TRY(const auto part, account::decode_window(item.stretch.window, shape));
+    return store.amend(id, item.stretch.first, part, item.figures);
   }
 
   Status settle(Store& store, const Item& item) {
-    const auto stays = store.settle(id, item.stretch, item.figures);
-    if (!stays) return tl::unexpected(stays.error());
-    if (!*stays) retention = metrics::Retention(metrics::kHotWindows, after = item.stretch.span);
+    BW_TRY(const auto stays, store.settle(id, item.stretch, item.figures));
+    if (!stays) retention = metrics::Retention(metrics::kHotWindows, after = item.stretch.span);
     return {};
   }
 

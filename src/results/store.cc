@@ -40,7 +40,7 @@ Store::~Store() = default;
 
 Result<Store> Store::open(const std::string& path, Use use) {
   auto database = std::make_unique<Database>(path);
-  if (auto opened = database->open(use); !opened) return tl::unexpected(opened.error());
+  BW_RETURN_IF_ERROR(database->open(use));
   return Store(std::move(database));
 }
 
@@ -57,15 +57,14 @@ Status Store::begin(const std::string& id, const plan::Plan& plan, WallTime star
 Status Store::add(const std::string& id, const Stretch& second, const Figures& so_far,
                   const std::vector<metrics::Fold>& folds) {
   Transaction transaction(*database_);
-  if (auto begun = transaction.begin(); !begun) return begun;
-  if (auto added = put_stretch(*database_, id, second); !added) return added;
-  if (auto set = set_figures(id, so_far); !set) return set;
+  BW_RETURN_IF_ERROR(transaction.begin());
+  BW_RETURN_IF_ERROR(put_stretch(*database_, id, second));
+  BW_RETURN_IF_ERROR(set_figures(id, so_far));
   if (!folds.empty()) {
-    const auto plan = kept_plan(*database_, id);
-    if (!plan) return tl::unexpected(plan.error());
-    const metrics::Shape shape = aggregate::shape_of(*plan);
+    BW_TRY(const auto plan, kept_plan(*database_, id));
+    const metrics::Shape shape = aggregate::shape_of(plan);
     for (const metrics::Fold& one : folds) {
-      if (auto folded = fold_stretches(*database_, id, shape, one); !folded) return folded;
+      BW_RETURN_IF_ERROR(fold_stretches(*database_, id, shape, one));
     }
   }
   return transaction.commit();
@@ -91,9 +90,8 @@ Result<std::vector<Run>> Store::list_plain() {
   Statement select(*database_, kRuns);
   std::vector<Run> runs;
   for (;;) {
-    const auto more = select.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return runs;
+    BW_TRY(const auto more, select.row());
+    if (!more) return runs;
     Run run;
     run.id = select.bytes(0);
     run.scenario = select.bytes(1);
@@ -117,22 +115,19 @@ Result<std::vector<Run>> Store::list_plain() {
 Result<std::vector<Run>> Store::list() {
   auto runs = list_plain();
   if (!runs) return runs;
-  auto clusters = clusters_of_all();
-  if (!clusters) return tl::unexpected(clusters.error());
+  BW_TRY(auto clusters, clusters_of_all());
   for (Run& run : *runs) {
-    if (const auto at = clusters->find(run.id); at != clusters->end()) run.cluster = std::move(at->second);
+    if (const auto at = clusters.find(run.id); at != clusters.end()) run.cluster = std::move(at->second);
   }
   return runs;
 }
 
 Result<Run> Store::find(std::string_view name) {
-  auto runs = list();
-  if (!runs) return tl::unexpected(runs.error());
+  BW_TRY(auto runs, list());
   std::vector<std::string_view> ids;
-  for (const Run& run : *runs) ids.emplace_back(run.id);
-  const auto at = pick(name, ids);
-  if (!at) return tl::unexpected(at.error());
-  return (*runs)[*at];
+  for (const Run& run : runs) ids.emplace_back(run.id);
+  BW_TRY(const auto at, pick(name, ids));
+  return runs[at];
 }
 
 Result<plan::Plan> Store::plan_of(const Run& run) { return kept_plan(*database_, run.id); }
@@ -142,9 +137,8 @@ Status Store::each_stretch(const Run& run, const plan::Plan& plan, Visitor& visi
   Statement select(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ? ORDER BY first");
   select.text(run.id);
   for (;;) {
-    const auto more = select.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return {};
+    BW_TRY(const auto more, select.row());
+    if (!more) return {};
     auto window = account::decode_sum(select.bytes(3), shape);
     if (!window) {
       return fail(Errc::kInvalid, "run " + run.id + ": second " + std::to_string(select.integer(0)) +
@@ -172,15 +166,13 @@ class AddUp final : public Store::Visitor {
 Result<std::string> Store::document(const Run& run) {
   if (run.state == State::kRunning) return fail(Errc::kNotFound, "run " + run.id + " goes on; it has no result yet");
   Statement select(*database_, "SELECT document, cores FROM runs WHERE id = ?");
-  const auto found = select.text(run.id).row();
-  if (!found) return tl::unexpected(found.error());
-  if (!*found) return fail(Errc::kNotFound, "run " + run.id + " was deleted meanwhile");
+  BW_TRY(const auto found, select.text(run.id).row());
+  if (!found) return fail(Errc::kNotFound, "run " + run.id + " was deleted meanwhile");
   if (run.state == State::kEnded) return select.bytes(0);
-  const auto plan = plan_of(run);
-  if (!plan) return tl::unexpected(plan.error());
-  aggregate::Totals totals(*plan);
+  BW_TRY(const auto plan, plan_of(run));
+  aggregate::Totals totals(plan);
   AddUp add_up(totals);
-  if (auto added = each_stretch(run, *plan, add_up); !added) return tl::unexpected(added.error());
+  BW_RETURN_IF_ERROR(each_stretch(run, plan, add_up));
   report::RunReport report =
       report::conclude(totals, {.run_id = run.id,
                                 .started_at = run.started_at,
@@ -198,22 +190,21 @@ Status Store::close_whole() { return database_->run("PRAGMA journal_mode=DELETE"
 
 Status Store::remove(const Run& run) {
   Statement remove(*database_, "DELETE FROM runs WHERE id = ?");
-  if (auto removed = remove.text(run.id).done(); !removed) return removed;
+  BW_RETURN_IF_ERROR(remove.text(run.id).done());
   return database_->run("PRAGMA incremental_vacuum");
 }
 
 Result<std::size_t> Store::prune(const Limits& limits, const std::string& keep) {
-  auto runs = list();
-  if (!runs) return tl::unexpected(runs.error());
+  BW_TRY(auto runs, list());
   uint64_t number = 0;
   uint64_t bytes = 0;
   std::size_t removed = 0;
-  for (const Run& run : *runs) {
+  for (const Run& run : runs) {
     ++number;
     bytes += run.bytes;
     const bool over = number > limits.runs || bytes > limits.bytes;
     if (!over || run.state == State::kRunning || run.id == keep) continue;
-    if (auto done = remove(run); !done) return tl::unexpected(done.error());
+    BW_RETURN_IF_ERROR(remove(run));
     ++removed;
     --number;
     bytes -= run.bytes;
@@ -223,16 +214,13 @@ Result<std::size_t> Store::prune(const Limits& limits, const std::string& keep) 
 
 Status Store::copy(const Run& run, Store& to) {
   Transaction transaction(*to.database_);
-  if (auto begun = transaction.begin(); !begun) return begun;
+  BW_RETURN_IF_ERROR(transaction.begin());
   Statement exists(*to.database_, "SELECT 1 FROM runs WHERE id = ?");
-  const auto there = exists.text(run.id).row();
-  if (!there) return tl::unexpected(there.error());
-  if (*there) return fail(Errc::kExists, "run " + run.id + " is in '" + to.database_->path() + "' already");
+  BW_TRY(const auto there, exists.text(run.id).row());
+  if (there) return fail(Errc::kExists, "run " + run.id + " is in '" + to.database_->path() + "' already");
   Statement select(*database_, "SELECT shape, cores FROM runs WHERE id = ?");
-  const auto found = select.text(run.id).row();
-  if (!found) return tl::unexpected(found.error());
-  const auto document = this->document(run);
-  if (!document) return tl::unexpected(document.error());
+  BW_RETURN_IF_ERROR(select.text(run.id).row());
+  BW_TRY(const auto document, this->document(run));
   const std::string verdict = run.state == State::kEnded ? run.verdict : "aborted";
   const int exit_code = run.state == State::kEnded ? run.exit_code : aggregate::kExitSignal;
   Statement insert(*to.database_,
@@ -242,19 +230,18 @@ Status Store::copy(const Run& run, Store& to) {
   insert.text(run.id).text(run.scenario).number(run.started_at.unix_ns).number(select.integer(1)).text(select.bytes(0));
   insert.number(run.figures.elapsed.ns()).number(static_cast<int64_t>(run.figures.requests));
   insert.number(static_cast<int64_t>(run.figures.failed)).text(verdict).number(exit_code);
-  if (auto made = insert.text(*document).done(); !made) return made;
+  BW_RETURN_IF_ERROR(insert.text(document).done());
   Statement stretches(*database_, "SELECT first, span, covered, window FROM stretches WHERE run = ?");
   stretches.text(run.id);
   for (;;) {
-    const auto more = stretches.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) break;
+    BW_TRY(const auto more, stretches.row());
+    if (!more) break;
     const Stretch one{static_cast<uint64_t>(stretches.integer(0)), static_cast<uint64_t>(stretches.integer(1)),
                       Duration::nanos(stretches.integer(2)), stretches.bytes(3)};
-    if (auto copied = put_stretch(*to.database_, run.id, one); !copied) return copied;
+    BW_RETURN_IF_ERROR(put_stretch(*to.database_, run.id, one));
   }
   if (run.cluster) {
-    if (auto noted = to.note_cluster(run.id, *run.cluster); !noted) return noted;
+    BW_RETURN_IF_ERROR(to.note_cluster(run.id, *run.cluster));
   }
   return transaction.commit();
 }

@@ -37,27 +37,24 @@ std::string sums_of(metrics::Window& window) {
 
 // Whether what is kept until `whole` ends is the same as that.
 Result<bool> is_kept(Database& database, const std::string& id, const account::Shape& shape, const Stretch& whole) {
-  auto want = account::decode_sum(whole.window, shape);
-  if (!want) return tl::unexpected(want.error());
+  BW_TRY(auto want, account::decode_sum(whole.window, shape));
   metrics::Window kept(shape);
   Statement select(database, "SELECT first, span, window FROM stretches WHERE run = ? AND first < ? ORDER BY first");
   select.text(id).number(static_cast<int64_t>(whole.span));
   for (;;) {
-    const auto more = select.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) break;
+    BW_TRY(const auto more, select.row());
+    if (!more) break;
     if (static_cast<uint64_t>(select.integer(0)) + static_cast<uint64_t>(select.integer(1)) > whole.span) return false;
-    const auto one = account::decode_sum(select.bytes(2), shape);
-    if (!one) return tl::unexpected(one.error());
-    metrics::append(kept, *one);
+    BW_TRY(const auto one, account::decode_sum(select.bytes(2), shape));
+    metrics::append(kept, one);
   }
-  return sums_of(kept) == sums_of(*want);
+  return sums_of(kept) == sums_of(want);
 }
 
 }  // namespace
 
 Status Store::note_cluster(const std::string& id, const Cluster& cluster) {
-  if (auto made = database_->run(kTable); !made) return made;
+  BW_RETURN_IF_ERROR(database_->run(kTable));
   Statement put(*database_, "INSERT OR REPLACE INTO clusters(run, name, workers) VALUES(?, ?, ?)");
   return put.text(id).text(cluster.name).text(whole_names(cluster.workers)).done();
 }
@@ -65,28 +62,25 @@ Status Store::note_cluster(const std::string& id, const Cluster& cluster) {
 Result<std::map<std::string, Cluster>> Store::clusters_of_all() {
   std::map<std::string, Cluster> out;
   Statement exists(*database_, "SELECT 1 FROM sqlite_schema WHERE name = 'clusters'");
-  const auto there = exists.row();
-  if (!there) return tl::unexpected(there.error());
-  if (!*there) return out;
+  BW_TRY(const auto there, exists.row());
+  if (!there) return out;
   Statement select(*database_, "SELECT run, name, workers FROM clusters");
   for (;;) {
-    const auto more = select.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) return out;
+    BW_TRY(const auto more, select.row());
+    if (!more) return out;
     out[select.bytes(0)] = {select.bytes(1), select.bytes(2)};
   }
 }
 
 Result<std::optional<uint64_t>> Store::resume(const std::string& id, const plan::Plan& plan) {
   Transaction transaction(*database_);
-  if (auto begun = transaction.begin(); !begun) return tl::unexpected(begun.error());
+  BW_RETURN_IF_ERROR(transaction.begin());
   Statement select(*database_,
                    "SELECT pid, start_time, boot_id, pid_namespace, shape,"
                    " (SELECT ifnull(max(first + span), 0) FROM stretches WHERE run = runs.id)"
                    " FROM runs WHERE id = ? AND verdict IS NULL");
-  const auto found = select.text(id).row();
-  if (!found) return tl::unexpected(found.error());
-  if (!*found || select.bytes(4) != encode_shape(plan)) return std::nullopt;
+  BW_TRY(const auto found, select.text(id).row());
+  if (!found || select.bytes(4) != encode_shape(plan)) return std::nullopt;
   if (is_alive(select.integer(0), static_cast<uint64_t>(select.integer(1)), select.bytes(2), select.bytes(3))) {
     return std::nullopt;
   }
@@ -94,15 +88,15 @@ Result<std::optional<uint64_t>> Store::resume(const std::string& id, const plan:
   const runtime::ProcessIdentity self = runtime::identify_self();
   Statement update(*database_, "UPDATE runs SET pid = ?, start_time = ?, boot_id = ?, pid_namespace = ? WHERE id = ?");
   update.number(self.pid).number(static_cast<int64_t>(self.start_time)).text(self.boot_id).text(self.pid_namespace);
-  if (auto taken = update.text(id).done(); !taken) return tl::unexpected(taken.error());
-  if (auto committed = transaction.commit(); !committed) return tl::unexpected(committed.error());
+  BW_RETURN_IF_ERROR(update.text(id).done());
+  BW_RETURN_IF_ERROR(transaction.commit());
   return end;
 }
 
 Status Store::amend(const std::string& id, uint64_t second, const metrics::Window& part, const Figures& so_far) {
   Transaction transaction(*database_);
-  if (auto begun = transaction.begin(); !begun) return begun;
-  if (auto set = set_figures(id, so_far); !set) return set;
+  BW_RETURN_IF_ERROR(transaction.begin());
+  BW_RETURN_IF_ERROR(set_figures(id, so_far));
   Stretch stretch{second, 1, Duration::seconds(1), {}};
   metrics::Window sum(part.shape());
   {
@@ -110,15 +104,12 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
                      "SELECT first, span, covered, window FROM stretches WHERE run = ? AND first <= ? AND"
                      " first + span > ?");
     select.text(id).number(static_cast<int64_t>(second)).number(static_cast<int64_t>(second));
-    const auto found = select.row();
-    if (!found) return tl::unexpected(found.error());
-    if (*found) {
+    BW_TRY(const auto found, select.row());
+    if (found) {
       stretch.first = static_cast<uint64_t>(select.integer(0));
       stretch.span = static_cast<uint64_t>(select.integer(1));
       stretch.covered = Duration::nanos(select.integer(2));
-      auto kept = account::decode_sum(select.bytes(3), part.shape());
-      if (!kept) return tl::unexpected(kept.error());
-      sum = std::move(*kept);
+      BW_TRY(sum, account::decode_sum(select.bytes(3), part.shape()));
     }
   }
   metrics::append(sum, part);
@@ -126,27 +117,26 @@ Status Store::amend(const std::string& id, uint64_t second, const metrics::Windo
   sum.covered = Duration::zero();
   stretch.window = account::encode_window(sum);
   Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first = ?");
-  if (auto gone = remove.text(id).number(static_cast<int64_t>(stretch.first)).done(); !gone) return gone;
-  if (auto put = put_stretch(*database_, id, stretch); !put) return put;
+  BW_RETURN_IF_ERROR(remove.text(id).number(static_cast<int64_t>(stretch.first)).done());
+  BW_RETURN_IF_ERROR(put_stretch(*database_, id, stretch));
   return transaction.commit();
 }
 
 Result<bool> Store::settle(const std::string& id, const Stretch& whole, const Figures& so_far) {
   Transaction transaction(*database_);
-  if (auto begun = transaction.begin(); !begun) return tl::unexpected(begun.error());
-  if (auto set = set_figures(id, so_far); !set) return tl::unexpected(set.error());
-  const auto plan = kept_plan(*database_, id);
-  if (!plan) return tl::unexpected(plan.error());
-  const metrics::Shape shape = aggregate::shape_of(*plan);
+  BW_RETURN_IF_ERROR(transaction.begin());
+  BW_RETURN_IF_ERROR(set_figures(id, so_far));
+  BW_TRY(const auto plan, kept_plan(*database_, id));
+  const metrics::Shape shape = aggregate::shape_of(plan);
   const auto stays = is_kept(*database_, id, shape, whole);
   if (!stays) return stays;
   Statement remove(*database_, "DELETE FROM stretches WHERE run = ? AND first >= ?");
   remove.text(id).number(*stays ? static_cast<int64_t>(whole.span) : 0);
-  if (auto gone = remove.done(); !gone) return tl::unexpected(gone.error());
+  BW_RETURN_IF_ERROR(remove.done());
   if (!*stays && whole.span > 0) {
-    if (auto put = put_stretch(*database_, id, whole); !put) return tl::unexpected(put.error());
+    BW_RETURN_IF_ERROR(put_stretch(*database_, id, whole));
   }
-  if (auto committed = transaction.commit(); !committed) return tl::unexpected(committed.error());
+  BW_RETURN_IF_ERROR(transaction.commit());
   return stays;
 }
 

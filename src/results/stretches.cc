@@ -9,9 +9,8 @@ namespace bellwether::results {
 
 Result<plan::Plan> kept_plan(Database& database, const std::string& run) {
   Statement select(database, "SELECT shape FROM runs WHERE id = ?");
-  const auto found = select.text(run).row();
-  if (!found) return tl::unexpected(found.error());
-  return decode_shape(*found ? select.bytes(0) : "");
+  BW_TRY(const auto found, select.text(run).row());
+  return decode_shape(found ? select.bytes(0) : "");
 }
 
 Status put_stretch(Database& database, const std::string& run, const Stretch& stretch) {
@@ -27,22 +26,20 @@ Status fold_stretches(Database& database, const std::string& run, const account:
   select.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
   std::optional<metrics::Window> sum;
   for (;;) {
-    const auto more = select.row();
-    if (!more) return tl::unexpected(more.error());
-    if (!*more) break;
-    auto one = account::decode_sum(select.bytes(0), shape);
-    if (!one) return tl::unexpected(one.error());
-    one->covered = Duration::nanos(select.integer(1));
+    BW_TRY(const auto more, select.row());
+    if (!more) break;
+    BW_TRY(auto one, account::decode_sum(select.bytes(0), shape));
+    one.covered = Duration::nanos(select.integer(1));
     if (sum) {
-      metrics::append(*sum, *one);
+      metrics::append(*sum, one);
     } else {
-      sum = std::move(*one);
+      sum = std::move(one);
     }
   }
   if (!sum) return {};
   Statement remove(database, "DELETE FROM stretches WHERE run = ? AND first >= ? AND first < ?");
   remove.text(run).number(static_cast<int64_t>(fold.first)).number(static_cast<int64_t>(fold.end));
-  if (auto removed = remove.done(); !removed) return removed;
+  BW_RETURN_IF_ERROR(remove.done());
   const Duration covered = std::exchange(sum->covered, Duration::zero());
   return put_stretch(database, run, {fold.first, fold.end - fold.first, covered, account::encode_window(*sum)});
 }

@@ -61,9 +61,8 @@ Result<Endpoint> Endpoint::parse(std::string_view text) {
   std::string_view host = text.substr(0, colon);
   if (host.size() >= 2 && host.front() == '[' && host.back() == ']') host = host.substr(1, host.size() - 2);
   if (host == "localhost") host = "127.0.0.1";
-  auto address = IpAddress::parse(host);
-  if (!address) return tl::unexpected(address.error());
-  return Endpoint{*address, static_cast<uint16_t>(*port)};
+  BW_TRY(auto address, IpAddress::parse(host));
+  return Endpoint{address, static_cast<uint16_t>(*port)};
 }
 
 std::string Endpoint::to_string() const {

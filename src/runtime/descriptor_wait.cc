@@ -57,7 +57,7 @@ task<Result<Readiness>> wait_descriptor(EpollRuntime& runtime, int fd, bool read
     co_return fail(Errc::kCancelled, "waiting for a descriptor was cancelled");
   }
   Watched watched(runtime, fd);
-  if (auto begun = watched.begin(wanted); !begun) co_return tl::unexpected(begun.error());
+  BW_CO_RETURN_IF_ERROR(watched.begin(wanted));
   const auto wake = [](void* event) { static_cast<Event*>(event)->set(); };
   Timer timer(wake, &watched.woken());
   runtime.timers().arm(timer, deadline);

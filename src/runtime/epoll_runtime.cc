@@ -105,9 +105,7 @@ Result<std::unique_ptr<EpollRuntime>> EpollRuntime::create(Options options) {
   if (auto watched = runtime->watch(event_fd, runtime->mailbox_.get(), EPOLLIN | EPOLLET); !watched) {
     return tl::unexpected(watched.error());
   }
-  auto boot_clock = BootClock::create(runtime->boot_timers());
-  if (!boot_clock) return tl::unexpected(boot_clock.error());
-  runtime->boot_clock_ = std::move(*boot_clock);
+  BW_TRY(runtime->boot_clock_, BootClock::create(runtime->boot_timers()));
   const int timer_fd = runtime->boot_clock_->descriptor();
   if (auto watched = runtime->watch(timer_fd, runtime->boot_clock_.get(), EPOLLIN | EPOLLET); !watched) {
     return tl::unexpected(watched.error());

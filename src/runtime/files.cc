@@ -90,10 +90,9 @@ class OsFile final : public File {
 
   task<Result<std::size_t>> read_at(uint64_t offset, MutableBytes into) override {
     auto operation = [file = file_, offset, size = into.size()] { return read_some(*file, offset, size); };
-    auto data = co_await pool_.run(std::move(operation));
-    if (!data) co_return tl::unexpected(data.error());
-    std::memcpy(into.data(), data->data(), data->size());
-    co_return data->size();
+    BW_CO_TRY(auto data, co_await pool_.run(std::move(operation)));
+    std::memcpy(into.data(), data.data(), data.size());
+    co_return data.size();
   }
 
   task<Status> write_at(uint64_t offset, Bytes bytes) override {
@@ -132,9 +131,8 @@ class OsFile final : public File {
     Duration pause = kShortestPause;
     while (true) {
       auto operation = [file = file_] { return try_lock(*file); };
-      auto taken = co_await pool_.run(std::move(operation));
-      if (!taken) co_return tl::unexpected(taken.error());
-      if (*taken) co_return Status();
+      BW_CO_TRY(auto taken, co_await pool_.run(std::move(operation)));
+      if (taken) co_return Status();
       if (runtime_.now() >= deadline) {
         co_return fail(Errc::kTimeout, "locking '" + file_->path + "': somebody else has the lock");
       }
@@ -226,9 +224,8 @@ Result<std::shared_ptr<Descriptor>> open_descriptor(const std::string& path, Ope
 task<Result<std::unique_ptr<File>>> open_file(Runtime& runtime, BlockingPool& pool, std::string path,
                                               OpenOptions options) {
   auto operation = [path, options] { return open_descriptor(path, options); };
-  auto opened = co_await pool.run(std::move(operation));
-  if (!opened) co_return tl::unexpected(opened.error());
-  co_return std::unique_ptr<File>(std::make_unique<OsFile>(runtime, pool, std::move(*opened), !options.no_follow));
+  BW_CO_TRY(auto opened, co_await pool.run(std::move(operation)));
+  co_return std::unique_ptr<File>(std::make_unique<OsFile>(runtime, pool, std::move(opened), !options.no_follow));
 }
 
 }  // namespace bellwether::runtime

@@ -43,7 +43,7 @@ Status make_folders(const std::string& path, mode_t mode) {
   if (error == EEXIST && is_folder(path)) return {};
   const std::string parent = parent_of(path);
   if (error == ENOENT && parent != path) {
-    if (auto made = make_folders(parent, mode); !made) return made;
+    BW_RETURN_IF_ERROR(make_folders(parent, mode));
     error = ::mkdir(path.c_str(), mode) == 0 ? 0 : errno;
   }
   if (error == 0 || (error == EEXIST && is_folder(path))) return sync_folder(parent);

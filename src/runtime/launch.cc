@@ -282,10 +282,9 @@ std::vector<std::string> environment_with(const std::vector<std::pair<std::strin
 Result<std::unique_ptr<ChildProcess>> launch(const SpawnOptions& options, const std::vector<std::string>& environment,
                                              std::shared_ptr<Orphans> orphans) {
   orphans->reap();
-  if (auto good = check_texts(options); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_texts(options));
   const char* path = ::getenv("PATH");
-  const auto program = find_program(options.argv[0], path != nullptr ? path : kDefaultPath);
-  if (!program) return tl::unexpected(program.error());
+  BW_TRY(const auto program, find_program(options.argv[0], path != nullptr ? path : kDefaultPath));
 
   OwnedFd nothing;
   if (options.no_input) {
@@ -298,7 +297,7 @@ Result<std::unique_ptr<ChildProcess>> launch(const SpawnOptions& options, const 
 
   std::vector<char*> argv = pointers(options.argv);
   std::vector<char*> variables = pointers(environment);
-  const Plan plan{program->c_str(),
+  const Plan plan{program.c_str(),
                   options.directory.empty() ? nullptr : options.directory.c_str(),
                   argv.data(),
                   variables.data(),
@@ -312,15 +311,15 @@ Result<std::unique_ptr<ChildProcess>> launch(const SpawnOptions& options, const 
                   ignored_signals()};
   notice_ends();
   const pid_t pid = give_birth(plan);
-  if (pid < 0) return fail_errno(errno, "running '" + *program + "'");
+  if (pid < 0) return fail_errno(errno, "running '" + program + "'");
   auto child = std::make_unique<ChildProcess>(pid, options.group != SpawnOptions::Group::kOurs, std::move(orphans));
   report->to.reset(-1);
   Failure failure{};
   ssize_t n = 0;
   while ((n = ::read(report->from.get(), &failure, sizeof failure)) < 0 && errno == EINTR) {
   }
-  if (n == sizeof failure) return explain(failure, options, *program);
-  if (auto watched = child->watch_end(); !watched) return tl::unexpected(watched.error());
+  if (n == sizeof failure) return explain(failure, options, program);
+  BW_RETURN_IF_ERROR(child->watch_end());
   if (options.capture > 0) {
     ::fcntl(output->from.get(), F_SETFL, O_NONBLOCK);
     child->take_output(output->from.release());

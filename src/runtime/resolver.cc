@@ -113,7 +113,7 @@ task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancell
   if (auto literal = IpAddress::parse(name)) co_return std::vector<IpAddress>{*literal};
   const std::shared_ptr<Entry> kept = entry_of({name, false});
   Entry& entry = *kept;
-  if (auto asked = ask(entry); !asked) co_return tl::unexpected(asked.error());
+  BW_CO_RETURN_IF_ERROR(ask(entry));
   const bool answered = co_await Answer(entry, cancel);
   if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
   co_return entry.answer;
@@ -122,7 +122,7 @@ task<Result<std::vector<IpAddress>>> Resolver::resolve(std::string name, Cancell
 task<Result<std::vector<ServicePlace>>> Resolver::resolve_service(std::string name, Cancellation* cancel) {
   const std::shared_ptr<Entry> kept = entry_of({name, true});
   Entry& entry = *kept;
-  if (auto asked = ask(entry); !asked) co_return tl::unexpected(asked.error());
+  BW_CO_RETURN_IF_ERROR(ask(entry));
   const bool answered = co_await Answer(entry, cancel);
   if (!answered) co_return fail(Errc::kCancelled, "resolving '" + name + "' was cancelled");
   co_return entry.places;
@@ -154,7 +154,7 @@ void Resolver::forget_oldest() {
 // Nothing when the answer is known, or asked for already.
 Status Resolver::ask(Entry& entry) {
   if (entry.asking || entry.good_until > runtime_.now()) return {};
-  if (auto started = start(); !started) return started;
+  BW_RETURN_IF_ERROR(start());
   entry.asking = true;
   closed_.clear();  // no event of theirs can be under way: this is not called from one
   if (entry.is_service) {

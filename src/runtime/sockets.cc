@@ -84,7 +84,7 @@ class SocketListener final : public Listener {
         set_no_delay(fd);
         set_unsent(fd, unsent_);
         auto stream = std::make_unique<SocketStream>(fd);
-        if (auto watched = runtime_.watch_stream(*stream); !watched) co_return tl::unexpected(watched.error());
+        BW_CO_RETURN_IF_ERROR(runtime_.watch_stream(*stream));
         co_return std::unique_ptr<Stream>(std::move(stream));
       }
       if (errno == EINTR || errno == ECONNABORTED) continue;
@@ -160,7 +160,7 @@ task<Result<std::unique_ptr<Stream>>> connect_tcp(EpollRuntime& runtime, Endpoin
         errno == EADDRNOTAVAIL ? " (no free local port: use keep-alive, or widen net.ipv4.ip_local_port_range)" : "";
     co_return fail_errno(errno, "connecting to " + to.to_string() + remedy);
   }
-  if (auto watched = runtime.watch_stream(*stream); !watched) co_return tl::unexpected(watched.error());
+  BW_CO_RETURN_IF_ERROR(runtime.watch_stream(*stream));
 
   Timer deadline([](void* s) { static_cast<Stream*>(s)->interrupt(Errc::kTimeout); }, stream.get());
   runtime.timers().arm(deadline, runtime.now() + options.timeout);
@@ -189,7 +189,7 @@ Result<std::unique_ptr<Listener>> listen_tcp(EpollRuntime& runtime, Endpoint at,
   if (options.share_port) setsockopt(fd, SOL_SOCKET, SO_REUSEPORT, &on, sizeof on);
   if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "listening on " + at.to_string());
   if (::listen(fd, options.backlog) != 0) return fail_errno(errno, "listening on " + at.to_string());
-  if (auto watched = listener->watch(); !watched) return tl::unexpected(watched.error());
+  BW_RETURN_IF_ERROR(listener->watch());
   return std::unique_ptr<Listener>(std::move(listener));
 }
 
@@ -199,7 +199,7 @@ Result<std::unique_ptr<UdpSocket>> bind_udp(EpollRuntime& runtime, Endpoint at) 
   if (fd < 0) return fail_errno(errno, "opening a datagram socket");
   auto socket = std::make_unique<UdpDescriptor>(runtime, fd, at.address.is_v4());
   if (::bind(fd, address.get(), address.size()) != 0) return fail_errno(errno, "binding to " + at.to_string());
-  if (auto watched = socket->watch(); !watched) return tl::unexpected(watched.error());
+  BW_RETURN_IF_ERROR(socket->watch());
   return std::unique_ptr<UdpSocket>(std::move(socket));
 }
 

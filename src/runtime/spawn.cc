@@ -29,11 +29,10 @@ class OsChild final : public Child {
         co_return fail(Errc::kCancelled, "waiting for the end of '" + name_ + "' was cancelled");
       }
       if (!ended) co_return tl::unexpected(ended.error());
-      auto end = process_->end();
-      if (!end) co_return tl::unexpected(end.error());
+      BW_CO_TRY(auto end, process_->end());
       // What it wrote is in the pipe, and what is more than a pipe holds comes from a descendant.
       if (process_->output_descriptor() >= 0) take_output();
-      end_ = *end;
+      end_ = end;
     }
     co_return *end_;
   }
@@ -95,10 +94,9 @@ task<Result<std::unique_ptr<Child>>> spawn_child(Runtime& runtime, BlockingPool&
   auto operation = [options, environment = environment_with(options.environment), orphans] {
     return launch(options, environment, orphans);
   };
-  auto launched = co_await pool.run(std::move(operation));
-  if (!launched) co_return tl::unexpected(launched.error());
+  BW_CO_TRY(auto launched, co_await pool.run(std::move(operation)));
   co_return std::unique_ptr<Child>(
-      std::make_unique<OsChild>(runtime, std::move(*launched), options.argv[0], options.capture));
+      std::make_unique<OsChild>(runtime, std::move(launched), options.argv[0], options.capture));
 }
 
 }  // namespace bellwether::runtime

@@ -153,16 +153,14 @@ Result<std::shared_ptr<TlsContext>> TlsContext::client(const TlsClientOptions& o
   made->check_name_ = options.check_name;
   if (options.verify) {
     SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER, nullptr);
-    if (auto trusted = trust(made->context_, options); !trusted) return tl::unexpected(trusted.error());
+    BW_RETURN_IF_ERROR(trust(made->context_, options));
   }
   if (!options.certificate_file.empty()) {
-    const auto used = use_certificate(made->context_, options.certificate_file, options.key_file);
-    if (!used) return tl::unexpected(used.error());
+    BW_RETURN_IF_ERROR(use_certificate(made->context_, options.certificate_file, options.key_file));
   } else if (!options.certificate_pem.empty()) {
-    const auto used = use_certificate_pem(made->context_, options.certificate_pem, options.key_pem);
-    if (!used) return tl::unexpected(used.error());
+    BW_RETURN_IF_ERROR(use_certificate_pem(made->context_, options.certificate_pem, options.key_pem));
   }
-  if (auto set = made->set_alpn(options.alpn, false); !set) return tl::unexpected(set.error());
+  BW_RETURN_IF_ERROR(made->set_alpn(options.alpn, false));
   return made;
 }
 
@@ -172,8 +170,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerOptions& o
   if (made->context_ == nullptr) return fail(Errc::kTls, "TLS cannot start: " + tls_error_text());
   common_settings(made->context_);
   SSL_CTX_set_num_tickets(made->context_, 0);
-  const auto used = use_certificate(made->context_, options.certificate_file, options.key_file);
-  if (!used) return tl::unexpected(used.error());
+  BW_RETURN_IF_ERROR(use_certificate(made->context_, options.certificate_file, options.key_file));
   if (!options.client_ca_file.empty()) {
     if (SSL_CTX_load_verify_locations(made->context_, options.client_ca_file.c_str(), nullptr) != 1) {
       return fail(Errc::kTls,
@@ -182,7 +179,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::server(const TlsServerOptions& o
     SSL_CTX_set_verify(made->context_, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nullptr);
     made->verify_ = true;
   }
-  if (auto set = made->set_alpn(options.alpn, true); !set) return tl::unexpected(set.error());
+  BW_RETURN_IF_ERROR(made->set_alpn(options.alpn, true));
   return made;
 }
 
@@ -200,7 +197,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::self_signed_server(const std::ve
       SSL_CTX_use_PrivateKey(made->context_, key.get()) != 1) {
     return fail(Errc::kTls, "a certificate for '" + names.front() + "' cannot be made: " + tls_error_text());
   }
-  if (auto set = made->set_alpn(alpn, true); !set) return tl::unexpected(set.error());
+  BW_RETURN_IF_ERROR(made->set_alpn(alpn, true));
   return made;
 }
 

@@ -13,10 +13,9 @@ constexpr std::size_t kValueBytesMax = 1u << 20;
 
 template <class Lookup>
 Result<std::string> replace(std::string_view text, const Lookup& lookup) {
-  auto parts = split_template(text);
-  if (!parts) return tl::unexpected(parts.error());
+  BW_TRY(auto parts, split_template(text));
   std::string out;
-  for (const TemplatePart& part : *parts) {
+  for (const TemplatePart& part : parts) {
     if (!part.is_expression) {
       out += part.text;
       continue;

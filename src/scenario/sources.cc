@@ -19,9 +19,8 @@ Result<std::vector<std::string>> Outside::list_folder(const std::string& /*path*
 }
 
 Result<FileView> Outside::view_file(const std::string& path, uint64_t bytes_max) const {
-  auto text = read_file(path, bytes_max);
-  if (!text) return tl::unexpected(text.error());
-  return view_of(std::move(*text));
+  BW_TRY(auto text, read_file(path, bytes_max));
+  return view_of(std::move(text));
 }
 
 }  // namespace bellwether::scenario

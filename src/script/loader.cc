@@ -14,12 +14,10 @@ Result<std::unique_ptr<vuser::Program>> Loader::load(const plan::Program& progra
   }
   const std::string& bytes = *program.text;
   if (compiled_ == Compiled::kTrusted) {
-    const auto admitted = signature::admit(bytes, program.name, trusted_, BELLWETHER_ABI_VERSION);
-    if (!admitted) return tl::unexpected(admitted.error());
+    BW_RETURN_IF_ERROR(signature::admit(bytes, program.name, trusted_, BELLWETHER_ABI_VERSION));
   } else if (signature::is_signed(bytes)) {
     // Who signed it meant other bytes than these.
-    const auto intact = signature::read(bytes, program.name);
-    if (!intact) return tl::unexpected(intact.error());
+    BW_RETURN_IF_ERROR(signature::read(bytes, program.name));
   }
   return native::load(program);
 }

@@ -127,38 +127,36 @@ std::string encode(const Commitment& commitment) {
 }
 
 Result<KeyShare> decode_key_share(Bytes bytes) {
-  auto reader = begin(bytes, kKeyShare);
-  if (!reader) return tl::unexpected(reader.error());
+  BW_TRY(auto reader, begin(bytes, kKeyShare));
   KeyShare share;
-  share.secret = SecretId(reader->number(8));
-  share.salt = reader->array<Salt>();
-  share.index = static_cast<uint8_t>(reader->number(1));
-  const std::size_t size = reader->number(2);
+  share.secret = SecretId(reader.number(8));
+  share.salt = reader.array<Salt>();
+  share.index = static_cast<uint8_t>(reader.number(1));
+  const std::size_t size = reader.number(2);
   if (share.index == 0) return fail(Errc::kInvalid, "a key share has the index 0; they are 1 to 255");
   if (size <= kBlindBytes || size > kMostSecretBytes + kBlindBytes) {
     return fail(Errc::kInvalid, "the value of key share " + std::to_string(share.index) + " has " + bytes_of(size) +
                                     "; it has " + std::to_string(kBlindBytes + 1) + " to " +
                                     std::to_string(kMostSecretBytes + kBlindBytes));
   }
-  if (reader->rest.size() != size) return cut_short(kKeyShare, bytes.size(), kKeyShare.fixed + size);
-  share.value = SecretBytes::copy_of(reader->rest);
+  if (reader.rest.size() != size) return cut_short(kKeyShare, bytes.size(), kKeyShare.fixed + size);
+  share.value = SecretBytes::copy_of(reader.rest);
   return share;
 }
 
 Result<Commitment> decode_commitment(Bytes bytes) {
-  auto reader = begin(bytes, kCommitment);
-  if (!reader) return tl::unexpected(reader.error());
+  BW_TRY(auto reader, begin(bytes, kCommitment));
   SplitHead head;
-  head.secret = SecretId(reader->number(8));
-  head.salt = reader->array<Salt>();
-  head.rule.threshold = reader->number(1);
-  head.rule.shares = reader->number(1);
-  head.secret_bytes = reader->number(2);
-  const Digest of_secret = reader->array<Digest>();
+  head.secret = SecretId(reader.number(8));
+  head.salt = reader.array<Salt>();
+  head.rule.threshold = reader.number(1);
+  head.rule.shares = reader.number(1);
+  head.secret_bytes = reader.number(2);
+  const Digest of_secret = reader.array<Digest>();
   const std::size_t expected = kCommitment.fixed + head.rule.shares * sizeof(Digest);
   if (bytes.size() != expected) return cut_short(kCommitment, bytes.size(), expected);
   std::vector<Digest> of_shares;
-  while (!reader->rest.empty()) of_shares.push_back(reader->array<Digest>());
+  while (!reader.rest.empty()) of_shares.push_back(reader.array<Digest>());
   auto commitment = Commitment::make(head, of_secret, std::move(of_shares));
   if (!commitment) return fail(Errc::kInvalid, "a commitment that cannot be: " + commitment.error().message);
   return commitment;

@@ -22,7 +22,7 @@ bool all_zero(Bytes bytes) {
 
 // The salt, and rows of coefficients, of which the first one begins with the secret.
 Result<std::size_t> random_bytes_for(std::size_t secret_bytes, SplitRule rule) {
-  if (const Status possible = check_split(secret_bytes, rule); !possible) return tl::unexpected(possible.error());
+  BW_RETURN_IF_ERROR(check_split(secret_bytes, rule));
   return kSaltBytes + rule.threshold * (secret_bytes + kBlindBytes);
 }
 
@@ -62,7 +62,7 @@ Result<SecretBytes> combine(const Commitment& commitment, std::span<const KeySha
   }
   std::vector<Point> points;
   for (const KeyShare& share : shares.first(head.rule.threshold)) {
-    if (const Status good = commitment.check(share); !good) return tl::unexpected(good.error());
+    BW_RETURN_IF_ERROR(commitment.check(share));
     if (std::any_of(points.begin(), points.end(), [&](const Point& point) { return point.x == share.index; })) {
       return fail(Errc::kInvalid, "key share " + std::to_string(share.index) + " is there twice");
     }

@@ -38,7 +38,7 @@ Result<Splitting> split(SecretId id, const SecretBytes& secret, SplitRule rule, 
   const Result<std::size_t> size = random_bytes_for(secret.size(), rule);
   if (!size) return tl::unexpected(size.error());
   SecretBytes random(*size);
-  if (const Status filled = fill(random.bytes()); !filled) return tl::unexpected(filled.error());
+  BW_RETURN_IF_ERROR(fill(random.bytes()));
   return split(id, secret, rule, std::move(random));
 }
 

@@ -53,7 +53,7 @@ std::optional<std::string> take(std::string_view& text, std::string_view word) {
 }  // namespace
 
 Result<std::string> attest(const Attestation& attestation, const SigningKey& key) {
-  if (const Status good = check_parts(attestation); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_parts(attestation));
   const std::string lines = lines_of(attestation);
   const auto signature = key.sign(lines);
   return lines + "signature " + base64_of({reinterpret_cast<const char*>(signature.data()), signature.size()}) + "\n";

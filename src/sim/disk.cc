@@ -59,7 +59,7 @@ Result<std::shared_ptr<Inode>> Disk::open(std::string_view path, runtime::OpenOp
   if (options.create && options.exclusive) return fail(Errc::kExists, "opening " + quoted(path) + ": it exists");
   std::shared_ptr<Inode> inode = found->second;
   if (options.truncate && inode->size() > 0) {
-    if (auto cut = truncate(*inode, 0); !cut) return tl::unexpected(cut.error());
+    BW_RETURN_IF_ERROR(truncate(*inode, 0));
   }
   return inode;
 }

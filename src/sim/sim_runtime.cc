@@ -118,15 +118,13 @@ Result<std::unique_ptr<runtime::UdpSocket>> SimRuntime::bind_udp(Endpoint at) { 
 task<Result<std::vector<IpAddress>>> SimRuntime::resolve(std::string name, Cancellation* cancel) {
   if (auto literal = IpAddress::parse(name)) co_return std::vector{*literal};
   auto asked = ask_name_server(name, cancel);
-  const Status answered = co_await std::move(asked);
-  if (!answered) co_return tl::unexpected(answered.error());
+  BW_CO_RETURN_IF_ERROR(co_await std::move(asked));
   co_return node_.network().look_up(name);
 }
 
 task<Result<std::vector<runtime::ServicePlace>>> SimRuntime::resolve_service(std::string name, Cancellation* cancel) {
   auto asked = ask_name_server(name, cancel);
-  const Status answered = co_await std::move(asked);
-  if (!answered) co_return tl::unexpected(answered.error());
+  BW_CO_RETURN_IF_ERROR(co_await std::move(asked));
   co_return node_.network().look_up_service(name);
 }
 
@@ -143,9 +141,8 @@ task<Status> SimRuntime::ask_name_server(std::string name, Cancellation* cancel)
 
 task<Result<std::unique_ptr<runtime::File>>> SimRuntime::open(std::string path, runtime::OpenOptions options) {
   co_await sleep(node_.disk().draw_latency());
-  auto inode = node_.disk().open(path, options);
-  if (!inode) co_return tl::unexpected(inode.error());
-  co_return std::unique_ptr<runtime::File>(std::make_unique<DiskFile>(*this, node_.disk(), *inode, options.write));
+  BW_CO_TRY(auto inode, node_.disk().open(path, options));
+  co_return std::unique_ptr<runtime::File>(std::make_unique<DiskFile>(*this, node_.disk(), inode, options.write));
 }
 
 task<Status> SimRuntime::rename(std::string from, std::string to) {

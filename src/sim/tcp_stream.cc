@@ -121,9 +121,8 @@ Io SimStream::do_write(Bytes bytes) {
 
 task<Result<std::unique_ptr<runtime::Stream>>> connect_tcp(SimRuntime& runtime, Endpoint to,
                                                            runtime::ConnectOptions options, Cancellation* cancel) {
-  auto connection = runtime.node().sockets().connect(to);
-  if (!connection) co_return tl::unexpected(connection.error());
-  auto stream = std::make_unique<SimStream>(runtime, *connection);
+  BW_CO_TRY(auto connection, runtime.node().sockets().connect(to));
+  auto stream = std::make_unique<SimStream>(runtime, connection);
   Timer deadline([](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kTimeout); },
                  static_cast<runtime::Stream*>(stream.get()));
   runtime.timers().arm(deadline, runtime.now() + options.timeout);
@@ -145,9 +144,8 @@ task<Result<std::unique_ptr<runtime::Stream>>> connect_tcp(SimRuntime& runtime, 
 
 Result<std::unique_ptr<runtime::Listener>> listen_tcp(SimRuntime& runtime, Endpoint at,
                                                       runtime::ListenOptions options) {
-  auto queue = runtime.node().sockets().listen(at, options);
-  if (!queue) return tl::unexpected(queue.error());
-  return std::unique_ptr<runtime::Listener>(std::make_unique<SimListener>(runtime, std::move(*queue)));
+  BW_TRY(auto queue, runtime.node().sockets().listen(at, options));
+  return std::unique_ptr<runtime::Listener>(std::make_unique<SimListener>(runtime, std::move(queue)));
 }
 
 }  // namespace bellwether::sim

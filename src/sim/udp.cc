@@ -55,9 +55,8 @@ class SimUdpSocket final : public runtime::UdpSocket, public Source {
 }  // namespace
 
 Result<std::unique_ptr<runtime::UdpSocket>> bind_udp(SimRuntime& runtime, Endpoint at) {
-  auto mailbox = runtime.node().sockets().bind(at);
-  if (!mailbox) return tl::unexpected(mailbox.error());
-  return std::unique_ptr<runtime::UdpSocket>(std::make_unique<SimUdpSocket>(runtime, std::move(*mailbox)));
+  BW_TRY(auto mailbox, runtime.node().sockets().bind(at));
+  return std::unique_ptr<runtime::UdpSocket>(std::make_unique<SimUdpSocket>(runtime, std::move(mailbox)));
 }
 
 }  // namespace bellwether::sim

@@ -10,16 +10,13 @@ constexpr std::size_t kSmall = 1 << 20;
 }  // namespace
 
 runtime::task<Result<std::string>> read_small_file(runtime::Runtime& runtime, std::string path) {
-  auto file = co_await runtime.open(path, {});
-  if (!file) co_return tl::unexpected(file.error());
-  const auto size = (*file)->size();
-  if (!size) co_return tl::unexpected(size.error());
-  if (*size > kSmall) co_return fail(Errc::kTooLarge, "'" + path + "' is too large to be what was meant");
+  BW_CO_TRY(auto file, co_await runtime.open(path, {}));
+  BW_CO_TRY(const auto size, file->size());
+  if (size > kSmall) co_return fail(Errc::kTooLarge, "'" + path + "' is too large to be what was meant");
   std::string text(kSmall, '\0');
   const MutableBytes into(reinterpret_cast<std::byte*>(text.data()), text.size());
-  const auto read = co_await (*file)->read_at(0, into);
-  if (!read) co_return tl::unexpected(read.error());
-  text.resize(*read);
+  BW_CO_TRY(const auto read, co_await file->read_at(0, into));
+  text.resize(read);
   co_return text;
 }
 
@@ -49,9 +46,8 @@ Result<runtime::TlsClientOptions> tls_options_of(StoreUrl& url) {
   options.ca_file = url.take("ca").value_or("");
   options.certificate_file = url.take("cert").value_or("");
   options.key_file = url.take("key").value_or("");
-  const auto verify = url.take_bool("verify");
-  if (!verify) return tl::unexpected(verify.error());
-  options.verify = verify->value_or(true);
+  BW_TRY(const auto verify, url.take_bool("verify"));
+  options.verify = verify.value_or(true);
   if (options.certificate_file.empty() != options.key_file.empty()) {
     return fail(Errc::kInvalid, url.text + ": a certificate is given with its key: cert=FILE&key=FILE");
   }

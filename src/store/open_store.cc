@@ -16,7 +16,7 @@ namespace bellwether::store {
 namespace {
 
 Result<std::unique_ptr<LeaseStore>> open_memory(runtime::Runtime& runtime, const StoreUrl& url) {
-  if (const auto wrong = url.nothing_left(""); !wrong) return tl::unexpected(wrong.error());
+  BW_RETURN_IF_ERROR(url.nothing_left(""));
   return std::make_unique<MemoryStore>(runtime, MemoryStore::named(url.path));
 }
 
@@ -30,38 +30,35 @@ Duration usual_lease(std::string_view url) {
 }
 
 runtime::task<Result<std::unique_ptr<LeaseStore>>> open_store(runtime::Runtime& runtime, std::string text) {
-  auto url = parse_store_url(text);
-  if (!url) co_return tl::unexpected(url.error());
-  if (url->scheme == "memory") co_return open_memory(runtime, *url);
-  if (url->scheme == "flock") {
-    auto options = host_store_options(std::move(*url), &own_environment);
-    if (!options) co_return tl::unexpected(options.error());
-    auto store = co_await open_host_store(runtime, std::move(*options));
+  BW_CO_TRY(auto url, parse_store_url(text));
+  if (url.scheme == "memory") co_return open_memory(runtime, url);
+  if (url.scheme == "flock") {
+    BW_CO_TRY(auto options, host_store_options(std::move(url), &own_environment));
+    auto store = co_await open_host_store(runtime, std::move(options));
     co_return store;
   }
-  if (url->scheme == "file") {
-    auto options = lease_file_options(std::move(*url));
-    if (!options) co_return tl::unexpected(options.error());
-    auto store = co_await open_lease_file_store(runtime, std::move(*options));
+  if (url.scheme == "file") {
+    BW_CO_TRY(auto options, lease_file_options(std::move(url)));
+    auto store = co_await open_lease_file_store(runtime, std::move(options));
     co_return store;
   }
-  if (url->scheme == "etcd" || url->scheme == "etcds") {
-    auto store = co_await open_etcd_store(runtime, std::move(*url));
+  if (url.scheme == "etcd" || url.scheme == "etcds") {
+    auto store = co_await open_etcd_store(runtime, std::move(url));
     co_return store;
   }
-  if (url->scheme == "k8s") {
-    auto store = co_await open_kubernetes_store(runtime, std::move(*url));
+  if (url.scheme == "k8s") {
+    auto store = co_await open_kubernetes_store(runtime, std::move(url));
     co_return store;
   }
-  if (url->scheme == "postgres") {
-    auto store = co_await open_postgres_store(runtime, std::move(*url));
+  if (url.scheme == "postgres") {
+    auto store = co_await open_postgres_store(runtime, std::move(url));
     co_return store;
   }
-  if (url->scheme == "redis" || url->scheme == "rediss") {
-    auto store = co_await open_redis_store(runtime, std::move(*url));
+  if (url.scheme == "redis" || url.scheme == "rediss") {
+    auto store = co_await open_redis_store(runtime, std::move(url));
     co_return store;
   }
-  co_return fail(Errc::kUnsupported, text + ": this build has no store of the scheme '" + url->scheme + ":'");
+  co_return fail(Errc::kUnsupported, text + ": this build has no store of the scheme '" + url.scheme + ":'");
 }
 
 }  // namespace bellwether::store

@@ -59,16 +59,13 @@ Status parse_authority(std::string_view text, uint16_t default_port, StoreUrl& u
                   "a password in the URL can be read by everybody on this machine: use ?password_file=FILE, or the "
                   "variable that `bellwether lead --help` names");
     }
-    auto decoded = decode(user);
-    if (!decoded) return tl::unexpected(decoded.error());
-    url.user = std::move(*decoded);
+    BW_TRY(url.user, decode(user));
     text.remove_prefix(at + 1);
   }
   while (!text.empty()) {
     const auto comma = text.find(',');
-    auto host = parse_host_port(text.substr(0, comma), default_port);
-    if (!host) return tl::unexpected(host.error());
-    url.hosts.push_back(std::move(*host));
+    BW_TRY(auto host, parse_host_port(text.substr(0, comma), default_port));
+    url.hosts.push_back(std::move(host));
     text = comma == std::string_view::npos ? std::string_view() : text.substr(comma + 1);
   }
   return {};
@@ -79,10 +76,9 @@ Status parse_options(std::string_view text, StoreUrl& url) {
     const auto end = text.find('&');
     const std::string_view one = text.substr(0, end);
     const auto equals = one.find('=');
-    auto value = decode(equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1));
-    if (!value) return tl::unexpected(value.error());
+    BW_TRY(auto value, decode(equals == std::string_view::npos ? std::string_view() : one.substr(equals + 1)));
     const std::string name(one.substr(0, equals));
-    if (!url.options.emplace(name, std::move(*value)).second) {
+    if (!url.options.emplace(name, std::move(value)).second) {
       return fail(Errc::kInvalid, "the option " + quoted(name) + " is given twice");
     }
     text = end == std::string_view::npos ? std::string_view() : text.substr(end + 1);
@@ -92,7 +88,7 @@ Status parse_options(std::string_view text, StoreUrl& url) {
 
 Status parse_rest(std::string_view rest, const Scheme& scheme, StoreUrl& url) {
   if (const auto question = rest.find('?'); question != std::string_view::npos) {
-    if (const auto wrong = parse_options(rest.substr(question + 1), url); !wrong) return wrong;
+    BW_RETURN_IF_ERROR(parse_options(rest.substr(question + 1), url));
     rest = rest.substr(0, question);
   }
   if (scheme.port == 0) {
@@ -106,10 +102,8 @@ Status parse_rest(std::string_view rest, const Scheme& scheme, StoreUrl& url) {
   }
   rest.remove_prefix(2);
   const auto slash = rest.find('/');
-  if (const auto wrong = parse_authority(rest.substr(0, slash), scheme.port, url); !wrong) return wrong;
-  auto path = decode(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1));
-  if (!path) return tl::unexpected(path.error());
-  url.path = std::move(*path);
+  BW_RETURN_IF_ERROR(parse_authority(rest.substr(0, slash), scheme.port, url));
+  BW_TRY(url.path, decode(slash == std::string_view::npos ? std::string_view() : rest.substr(slash + 1)));
   return {};
 }
 

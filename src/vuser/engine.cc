@@ -70,13 +70,11 @@ Status Engine::prepare() {
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_, sink_);
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
     for (const plan::Step& step : workflow.steps) {
-      auto prepared = PreparedStep::prepare(step, plan_.steps[step.id].measured, client_.origins(), readers_);
-      if (!prepared) return tl::unexpected(prepared.error());
-      run->steps.push_back(std::move(*prepared));
+      BW_TRY(auto prepared, PreparedStep::prepare(step, plan_.steps[step.id].measured, client_.origins(), readers_));
+      run->steps.push_back(std::move(prepared));
       if (run->steps.back().is_call()) run->steps.back().deal(share_.part, share_.parts);
       if (const auto token = token_of(step)) tokens_.want(*token);
-      const Status code = prepare_code(*run, step);
-      if (!code) return tl::unexpected(code.error());
+      BW_RETURN_IF_ERROR(prepare_code(*run, step));
       run->may_leave_out |= step.on_error == plan::OnError::kSkip;
     }
     runs_.push_back(std::move(run));

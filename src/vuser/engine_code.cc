@@ -50,9 +50,8 @@ Result<std::size_t> Engine::program_at(uint16_t index) {
     if (programs_[i].index == index) return i;
   }
   check(loader_ != nullptr, "who has a plan with programs has a loader for them");
-  auto program = loader_->load(plan_.programs[index]);
-  if (!program) return tl::unexpected(program.error());
-  programs_.push_back({index, std::move(*program)});
+  BW_TRY(auto program, loader_->load(plan_.programs[index]));
+  programs_.push_back({index, std::move(program)});
   return programs_.size() - 1;
 }
 
@@ -61,13 +60,10 @@ Status Engine::prepare_code(WorkflowRun& run, const plan::Step& step) {
   const auto* call = std::get_if<plan::CodeCall>(&step.work);
   run.sites.push_back(nullptr);
   if (call == nullptr) return {};
-  const auto program = program_at(call->program);
-  if (!program) return tl::unexpected(program.error());
-  Program& runs_it = *programs_[*program].program;
+  BW_TRY(const auto program, program_at(call->program));
+  Program& runs_it = *programs_[program].program;
   auto site = std::make_unique<CodeSite>(step, code_thread_, runs_it);
-  auto function = runs_it.find(*call);
-  if (!function) return tl::unexpected(function.error());
-  site->function = *function;
+  BW_TRY(site->function, runs_it.find(*call));
   run.sites.back() = std::move(site);
   if (std::find(run.programs.begin(), run.programs.end(), &runs_it) == run.programs.end()) {
     run.programs.push_back(&runs_it);

@@ -28,11 +28,9 @@ Result<PreparedStep> PreparedStep::prepare(const plan::Step& step, bool measured
   prepared.maker_.emplace(call);
 
   if (call.url.constant()) {
-    auto url = http1::parse_url(call.url.text());
-    if (!url) return tl::unexpected(url.error());
-    auto origin = origins.find(url->tls, url->host, url->port, prepared.maker_->tls(),
-                               prepared.maker_->proxy_to(url->tls, url->host));
-    if (!origin) return tl::unexpected(origin.error());
+    BW_TRY(auto url, http1::parse_url(call.url.text()));
+    BW_RETURN_IF_ERROR(origins.find(url.tls, url.host, url.port, prepared.maker_->tls(),
+                                    prepared.maker_->proxy_to(url.tls, url.host)));
   }
   if (call_is_constant(call)) {
     const Values none(0);
@@ -51,8 +49,7 @@ Status try_to_prepare(const plan::Workflow& workflow) {
   http1::OriginTable origins;
   BodyReaders readers;
   for (const plan::Step& step : workflow.steps) {
-    const auto prepared = PreparedStep::prepare(step, true, origins, readers);
-    if (!prepared) return tl::unexpected(prepared.error());
+    BW_RETURN_IF_ERROR(PreparedStep::prepare(step, true, origins, readers));
   }
   return {};
 }

@@ -289,10 +289,9 @@ task<Result<runtime::Endpoint>> endpoint_of(runtime::Runtime& runtime, std::stri
   if (!port || *port > 65535 || host.empty()) {
     co_return fail(Errc::kInvalid, "'" + at + "' is no address with a port; write HOST:PORT, such as 127.0.0.1:9464");
   }
-  const auto addresses = co_await runtime.resolve(host, cancel);
-  if (!addresses) co_return tl::unexpected(addresses.error());
-  if (addresses->empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
-  co_return runtime::Endpoint{addresses->front(), static_cast<uint16_t>(*port)};
+  BW_CO_TRY(const auto addresses, co_await runtime.resolve(host, cancel));
+  if (addresses.empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
+  co_return runtime::Endpoint{addresses.front(), static_cast<uint16_t>(*port)};
 }
 
 }  // namespace bellwether::web

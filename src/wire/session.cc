@@ -73,10 +73,9 @@ Result<RequestId> Session::request(Instant deadline, const Outgoing& message, vo
   }
   const std::size_t slot = free_.back();
   const RequestId id = (sequence_ + 1) << kSlotBits | slot;
-  const auto queued =
+  BW_RETURN_IF_ERROR(
       queue({.kind = MessageKind::kRequest, .priority = message.priority, .type = message.type, .id = id}, deadline,
-            message.body, message.compress);
-  if (!queued) return tl::unexpected(queued.error());
+            message.body, message.compress));
   free_.pop_back();
   ++sequence_;
   ++asking_;

@@ -237,8 +237,7 @@ task<Status> Copies::spread(ValuePtr value, RoundPtr round, Instant deadline, ru
 
 task<Status> Copies::put(CopyKey key, Version version, std::string bytes, Instant deadline,
                          runtime::Cancellation* cancel) {
-  Status good = check_key(key);
-  if (!good) co_return good;
+  BW_CO_RETURN_IF_ERROR(check_key(key));
   const std::string what = "putting " + to_string(key) + ", version " + to_string(version) + ": ";
   if (bytes.size() > kMostCopyBytes) {
     co_return fail(Errc::kTooLarge, what + "it has " + std::to_string(bytes.size()) + " bytes, and may have " +
@@ -253,8 +252,7 @@ task<Status> Copies::put(CopyKey key, Version version, std::string bytes, Instan
 }
 
 task<Status> Copies::drop(std::string job, Instant deadline, runtime::Cancellation* cancel) {
-  Status good = check_key({job, "all"});
-  if (!good) co_return good;
+  BW_CO_RETURN_IF_ERROR(check_key({job, "all"}));
   if (closed_) co_return fail(Errc::kClosed, kEnding);
   auto round = std::make_shared<Round>(lines_.keepers().size(), scope_.cancellation());
   const Instant last = deadline + settings_.catch_up;
@@ -311,8 +309,7 @@ task<Result<std::optional<Copy>>> Copies::get_once(CopyKey key, JobFence fence, 
   for (std::size_t voter = 0; voter < looks->tally.voters(); ++voter) {
     scope_.spawn(convince(this, looks, voter, Look{key, fence}, nullptr, deadline));
   }
-  const Status looked = co_await settle(looks, deadline, cancel);
-  if (!looked) co_return tl::unexpected(looked.error());
+  BW_CO_RETURN_IF_ERROR(co_await settle(looks, deadline, cancel));
   const Newest newest = newest_of(looks->answers);
   if (!newest.head) co_return std::optional<Copy>();
   const std::vector<std::size_t> at = newest.at;
@@ -326,16 +323,14 @@ task<Result<std::optional<Copy>>> Copies::get_once(CopyKey key, JobFence fence, 
     const ValuePtr value = co_await prepare(std::move(key), version, std::move(again), true);
     auto round = std::make_shared<Round>(lines_.keepers().size(), scope_.cancellation());
     for (const std::size_t voter : at) round->tally.say(voter, Vote::kYes);
-    const Status spread_out = co_await spread(value, std::move(round), deadline, cancel);
-    if (!spread_out) co_return tl::unexpected(spread_out.error());
+    BW_CO_RETURN_IF_ERROR(co_await spread(value, std::move(round), deadline, cancel));
   }
   co_return std::optional<Copy>(std::move(copy));
 }
 
 task<Result<std::optional<Copy>>> Copies::get(CopyKey key, JobFence fence, Instant deadline,
                                               runtime::Cancellation* cancel) {
-  const Status good = check_key(key);
-  if (!good) co_return tl::unexpected(good.error());
+  BW_CO_RETURN_IF_ERROR(check_key(key));
   const std::string what = "getting " + to_string(key) + ": ";
   resilience::Retry retry(kAgain, deadline, prng_.fork());
   while (!closed_) {

@@ -114,8 +114,7 @@ task<Status> CopyKeeper::load() {
   for (const auto* list : {&values, &torn, &fences, &dropped}) {
     if (!*list) co_return fail(Errc::kIo, "the copies of jobs cannot be read: " + list->error().message);
   }
-  Status opened = co_await disk_.open(values->empty());
-  if (!opened) co_return opened;
+  BW_CO_RETURN_IF_ERROR(co_await disk_.open(values->empty()));
   ShelfStart start;
   for (const auto& [name, bytes] : *values) {
     auto record = message::decode<CopyRecord>(bytes);

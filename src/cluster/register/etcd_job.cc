@@ -72,16 +72,15 @@ EtcdTransaction EtcdJob::transaction() const {
 }
 
 Result<EtcdJob::View> EtcdJob::view_of(const std::string& body) const {
-  auto shown = store::parse_shown(body, 2);
-  if (!shown) return tl::unexpected(shown.error());
+  BW_TRY(auto shown, store::parse_shown(body, 2));
   View view;
-  view.succeeded = shown->succeeded;
-  if (!shown->entries[0].empty()) {
-    store::EtcdEntry& owner = shown->entries[0].front();
+  view.succeeded = shown.succeeded;
+  if (!shown.entries[0].empty()) {
+    store::EtcdEntry& owner = shown.entries[0].front();
     view.owner = Owner{std::move(owner.value), owner.created, owner.lease};
   }
-  if (shown->entries[1].empty()) return view;
-  const store::EtcdEntry& state = shown->entries[1].front();
+  if (shown.entries[1].empty()) return view;
+  const store::EtcdEntry& state = shown.entries[1].front();
   view.modified = state.modified;
   auto record = message::decode<registers::JobRecord>(state.value);
   if (!record || record->key != key_) {
@@ -94,9 +93,8 @@ Result<EtcdJob::View> EtcdJob::view_of(const std::string& body) const {
 
 task<Result<EtcdJob::View>> EtcdJob::transact(EtcdTransaction transaction, bool repeatable, Time& time) {
   std::string text = transaction.body();
-  auto body = co_await call("/v3/kv/txn", std::move(text), repeatable, time);
-  if (!body) co_return tl::unexpected(body.error());
-  co_return view_of(*body);
+  BW_CO_TRY(auto body, co_await call("/v3/kv/txn", std::move(text), repeatable, time));
+  co_return view_of(body);
 }
 
 task<Result<EtcdJob::View>> EtcdJob::look(Time& time) {
@@ -127,21 +125,19 @@ task<Result<TakenJob>> EtcdJob::wait_and_claim(Time& time) {
   while (true) {
     // News may come before the answer that it has made old.
     const uint64_t known = news_;
-    auto seen = co_await look(time);
-    if (!seen) co_return tl::unexpected(seen.error());
-    const auto content = registers::parse_content(seen->record.value);
+    BW_CO_TRY(auto seen, co_await look(time));
+    const auto content = registers::parse_content(seen.record.value);
     if (!content) co_return fail(content.error().code, "job '" + key_ + "': " + content.error().message);
     if (content->retired) co_return fail(Errc::kNotFound, "job '" + key_ + "' was retired");
     // A claim under the own name is one of an earlier life.
-    if (seen->owner && seen->owner->name != store_.self_) {
-      const std::string holder = seen->owner->name;
+    if (seen.owner && seen.owner->name != store_.self_) {
+      const std::string holder = seen.owner->name;
       co_await wait_until_free(known, time);
       if (time.over()) co_return fail(time.why(), "it was not taken in time: '" + holder + "' holds it");
       continue;
     }
-    auto claimed = co_await claim(std::move(*seen), time);
-    if (!claimed) co_return tl::unexpected(claimed.error());
-    if (*claimed) co_return std::move(**claimed);
+    BW_CO_TRY(auto claimed, co_await claim(std::move(seen), time));
+    if (claimed) co_return std::move(*claimed);
     const bool again = co_await pause(time);
     if (!again) co_return fail(time.why(), "etcd has not answered in time, or others were faster");
   }
@@ -164,10 +160,8 @@ task<void> EtcdJob::wait_until_free(uint64_t known, Time& time) {
 task<Result<std::optional<TakenJob>>> EtcdJob::claim(View seen, Time& time) {
   const Instant asked_at = store_.runtime_.boot_now();
   std::string wanted = store::grant_body(seconds_of(store_.settings_.lease));
-  const auto body = co_await call("/v3/lease/grant", std::move(wanted), true, time);
-  if (!body) co_return tl::unexpected(body.error());
-  const auto lease = store::parse_grant(*body);
-  if (!lease) co_return tl::unexpected(lease.error());
+  BW_CO_TRY(const auto body, co_await call("/v3/lease/grant", std::move(wanted), true, time));
+  BW_CO_TRY(const auto lease, store::parse_grant(body));
 
   const JobFence fence(seen.record.promised.fence.value() + 1);
   const registers::Claim claim{fence, cluster::member_id(store_.self_), store_.prng_.next() | 1};
@@ -175,19 +169,19 @@ task<Result<std::optional<TakenJob>>> EtcdJob::claim(View seen, Time& time) {
   EtcdTransaction take = transaction();
   take.if_created(owner_name(), seen.owner ? seen.owner->created : 0);
   take.if_modified(state_name(), seen.modified);
-  take.put(owner_name(), store_.self_, *lease);
+  take.put(owner_name(), store_.self_, lease);
   take.put(state_name(), message::encode(record), 0);
   auto taken = co_await transact(std::move(take), false, time);
   const bool got_it = taken && taken->succeeded && taken->owner && !closing_.cancelled();
   const Instant ends =
       asked_at + Duration::from_seconds_f(store_.settings_.lease.seconds_f() * (1 - store_.settings_.drift));
   if (!got_it || store_.runtime_.boot_now() >= ends) {
-    store_.abandon(*lease);
+    store_.abandon(lease);
     if (!taken && !resilience::is_retryable(taken.error().code)) co_return tl::unexpected(taken.error());
     co_return std::nullopt;
   }
   if (seen.owner) store_.abandon(seen.owner->lease);
-  lease_ = *lease;
+  lease_ = lease;
   created_ = taken->owner->created;
   modified_ = taken->modified;
   claim_ = claim;
@@ -302,9 +296,8 @@ task<Result<std::optional<std::string>>> EtcdJob::read(std::shared_ptr<EtcdJob> 
                "etcd has ended its lease, or given it to another node");
     co_return fail(Errc::kRefused, "this node does not hold job '" + self->key_ + "' any more");
   }
-  auto content = registers::parse_content(seen->record.value);
-  if (!content) co_return tl::unexpected(content.error());
-  co_return std::move(content->value);
+  BW_CO_TRY(auto content, registers::parse_content(seen->record.value));
+  co_return std::move(content.value);
 }
 
 task<Status> EtcdJob::give_back(std::shared_ptr<EtcdJob> self, Instant deadline, runtime::Cancellation* cancel) {

@@ -47,18 +47,15 @@ task<void> EtcdJobView::run(runtime::Cancellation* cancel) {
 // together, so that no job seems to be without an owner that it has had from its beginning.
 task<Status> EtcdJobView::look(runtime::Cancellation* cancel) {
   std::vector<registers::JobRecord> changed;
-  const auto next = co_await look_at_changes(changed, cancel);
-  if (!next) co_return tl::unexpected(next.error());
-  const Status owners = co_await look_at_owners(cancel);
-  if (!owners) co_return owners;
+  BW_CO_TRY(const auto next, co_await look_at_changes(changed, cancel));
+  BW_CO_RETURN_IF_ERROR(co_await look_at_owners(cancel));
   for (registers::JobRecord& record : changed) {
     std::string key = record.key;
     records_[std::move(key)] = std::move(record);
   }
-  next_revision_ = *next;
+  next_revision_ = next;
   if (runtime_.now() >= names_at_) {
-    const Status names = co_await look_at_names(cancel);
-    if (!names) co_return names;
+    BW_CO_RETURN_IF_ERROR(co_await look_at_names(cancel));
     names_at_ = runtime_.now() + names_every_;
   }
   has_read_ = true;
@@ -67,9 +64,8 @@ task<Status> EtcdJobView::look(runtime::Cancellation* cancel) {
 
 task<Result<store::EtcdRange>> EtcdJobView::ask(std::string body, runtime::Cancellation* cancel) {
   const Instant until = runtime_.read_clock() + kAnswerMost;
-  const auto answer = co_await api_.call("/v3/kv/range", std::move(body), true, until, cancel);
-  if (!answer) co_return tl::unexpected(answer.error());
-  auto range = store::parse_range(*answer);
+  BW_CO_TRY(const auto answer, co_await api_.call("/v3/kv/range", std::move(body), true, until, cancel));
+  auto range = store::parse_range(answer);
   if (!range) co_return range;
   const bool is_first = cluster_.empty();
   const bool is_another = range->cluster != cluster_ || range->revision + 1 < next_revision_;
@@ -82,10 +78,9 @@ task<Result<store::EtcdRange>> EtcdJobView::ask(std::string body, runtime::Cance
 
 task<Status> EtcdJobView::look_at_owners(runtime::Cancellation* cancel) {
   std::string body = store::names_body(owners_, store::after_prefix(owners_));
-  auto range = co_await ask(std::move(body), cancel);
-  if (!range) co_return tl::unexpected(range.error());
+  BW_CO_TRY(auto range, co_await ask(std::move(body), cancel));
   owned_.clear();
-  for (const store::EtcdEntry& one : range->entries) {
+  for (const store::EtcdEntry& one : range.entries) {
     if (one.key.starts_with(owners_)) owned_.insert(one.key.substr(owners_.size()));
   }
   co_return Status();
@@ -96,25 +91,23 @@ task<Result<uint64_t>> EtcdJobView::look_at_changes(std::vector<registers::JobRe
   uint64_t from = next_revision_;
   while (true) {
     std::string body = store::changes_body(states_, store::after_prefix(states_), from, kAtOnce);
-    auto range = co_await ask(std::move(body), cancel);
-    if (!range) co_return tl::unexpected(range.error());
-    for (const store::EtcdEntry& one : range->entries) {
+    BW_CO_TRY(auto range, co_await ask(std::move(body), cancel));
+    for (const store::EtcdEntry& one : range.entries) {
       auto record =
           one.key.starts_with(states_) ? message::decode<registers::JobRecord>(one.value) : fail(Errc::kInvalid, "");
       // What cannot be read is no job for this version; whoever takes it says so.
       if (record && record->key == one.key.substr(states_.size())) changed.push_back(std::move(*record));
       from = one.modified + 1;
     }
-    if (range->entries.size() < kAtOnce) co_return from;
+    if (range.entries.size() < kAtOnce) co_return from;
   }
 }
 
 task<Status> EtcdJobView::look_at_names(runtime::Cancellation* cancel) {
   std::string body = store::names_body(states_, store::after_prefix(states_));
-  auto range = co_await ask(std::move(body), cancel);
-  if (!range) co_return tl::unexpected(range.error());
+  BW_CO_TRY(auto range, co_await ask(std::move(body), cancel));
   std::set<std::string> there;
-  for (const store::EtcdEntry& one : range->entries) there.insert(one.key);
+  for (const store::EtcdEntry& one : range.entries) there.insert(one.key);
   std::erase_if(records_, [&](const auto& one) { return !there.contains(states_ + one.first); });
   co_return Status();
 }

@@ -43,13 +43,14 @@ task<void> JobKeeper::run(runtime::Cancellation* cancel) {
   auto start = co_await load();
   disk_.begin(start ? Status() : tl::unexpected(start.error()), scope);
   scope_ = &scope;
-  step(start ? std::move(*start) : registers::AcceptorStart{.readable = false, .records = {}});
+  loop_.begin(start ? std::move(*start) : registers::AcceptorStart{.readable = false, .records = {}});
   {
     const Serving serving(lines_, *this);
     co_await sweep(scope.cancellation());
   }
   scope.cancel();
   co_await scope.join();
+  loop_.end();
   scope_ = nullptr;
 }
 
@@ -57,8 +58,7 @@ task<void> JobKeeper::run(runtime::Cancellation* cancel) {
 task<Result<registers::AcceptorStart>> JobKeeper::load() {
   const auto stored = co_await kv_.list(kRecords);
   if (!stored) co_return fail(Errc::kIo, "the registers of jobs cannot be read: " + stored.error().message);
-  const Status opened = co_await disk_.open(stored->empty());
-  if (!opened) co_return tl::unexpected(opened.error());
+  BW_CO_RETURN_IF_ERROR(co_await disk_.open(stored->empty()));
   registers::AcceptorStart start;
   const Instant now = runtime_.boot_now();
   for (const auto& [name, bytes] : *stored) {
@@ -68,7 +68,6 @@ task<Result<registers::AcceptorStart>> JobKeeper::load() {
                                          (record ? "it is that of another job" : record.error().message) + ")");
     }
     if (registers::is_retired(record->value)) retired_.emplace(record->key, now);
-    bytes_ += record->value.size();
     start.records.push_back(std::move(*record));
   }
   co_return start;
@@ -89,7 +88,7 @@ task<void> JobKeeper::sweep(runtime::Cancellation* cancel) {
     }
     for (const std::string& key : over) {
       retired_.erase(key);
-      step(registers::Forget{key});
+      loop_.tell(registers::Forget{key});
     }
   }
 }
@@ -101,12 +100,7 @@ void JobKeeper::on_ask(registers::MemberId from, const registers::Ask& ask) {
   std::string why = too_much(ask);
   if (!why.empty()) return lines_.send(from, registers::Unable{ask.key, std::move(why)});
   if (!unable().empty()) lines_.send(from, registers::Unable{ask.key, unable()});
-  step(registers::Asked{from, ask});
-}
-
-std::size_t JobKeeper::bytes_of(const std::string& key) const {
-  const registers::JobRecord* record = kernel_.find(key);
-  return record == nullptr ? 0 : record->value.size();
+  loop_.tell(registers::Asked{from, ask});
 }
 
 std::string JobKeeper::too_much(const registers::Ask& ask) const {
@@ -115,54 +109,33 @@ std::string JobKeeper::too_much(const registers::Ask& ask) const {
   }
   const auto* accept = std::get_if<registers::Accept>(&ask.body);
   if (accept == nullptr) return {};
-  const std::size_t before = bytes_of(ask.key);
-  if (accept->value.size() <= before || bytes_ + accept->value.size() - before <= settings_.most_bytes) return {};
-  return "the states of its jobs have " + std::to_string(bytes_) + " bytes, and may have " +
+  const registers::JobRecord* const known = kernel_.find(ask.key);
+  const std::size_t before = known == nullptr ? 0 : known->value.size();
+  const std::size_t after = kernel_.bytes() - before + accept->value.size();
+  if (accept->value.size() <= before || after <= settings_.most_bytes) return {};
+  return "the states of its jobs have " + std::to_string(kernel_.bytes()) + " bytes, and may have " +
          std::to_string(settings_.most_bytes);
 }
 
-// Events that effects cause wait until the effects of the one before have been carried out.
-void JobKeeper::step(const registers::AcceptorEvent& event) {
-  inbox_.push_back(event);
-  if (std::exchange(busy_, true)) return;
-  while (!inbox_.empty()) {
-    const registers::AcceptorEvent next = std::move(inbox_.front());
-    inbox_.pop_front();
-    const auto* asked = std::get_if<registers::Asked>(&next);
-    const auto* forget = std::get_if<registers::Forget>(&next);
-    const std::string key = asked != nullptr ? asked->ask.key : forget != nullptr ? forget->key : std::string();
-    const std::size_t before = bytes_of(key);
-    registers::AcceptorEffects effects;
-    kernel_.step(runtime_.boot_now(), next, effects);
-    bytes_ = bytes_ + bytes_of(key) - before;
-    for (registers::AcceptorEffect& effect : effects) carry_out(effect);
+void JobKeeper::carry_out(const registers::KeepJob& keep) {
+  const std::string& key = keep.record.key;
+  if (registers::is_retired(keep.record.value)) {
+    retired_.emplace(key, runtime_.boot_now());
+  } else {
+    retired_.erase(key);
   }
-  busy_ = false;
+  scope_->spawn(this->keep(this, keep.number, key, message::encode(keep.record)));
 }
 
-void JobKeeper::carry_out(registers::AcceptorEffect& effect) {
-  if (auto* keep = std::get_if<registers::KeepJob>(&effect)) {
-    const std::string& key = keep->record.key;
-    if (registers::is_retired(keep->record.value)) {
-      retired_.emplace(key, runtime_.boot_now());
-    } else {
-      retired_.erase(key);
-    }
-    scope_->spawn(this->keep(this, keep->number, key, message::encode(keep->record)));
-  } else if (const auto* drop = std::get_if<registers::DropJob>(&effect)) {
-    scope_->spawn(this->keep(this, drop->number, drop->key, std::nullopt));
-  } else if (auto* reply = std::get_if<registers::Reply>(&effect)) {
-    lines_.send(reply->to, std::move(reply->answer));
-  } else if (const auto* freed = std::get_if<registers::TellFreed>(&effect)) {
-    lines_.send(freed->to, registers::Freed{freed->key});
-  }
+void JobKeeper::carry_out(const registers::DropJob& drop) {
+  scope_->spawn(keep(this, drop.number, drop.key, std::nullopt));
 }
 
 task<void> JobKeeper::keep(JobKeeper* self, uint64_t number, std::string key, std::optional<std::string> record) {
   std::vector<cluster::KvChange> changes;
   changes.push_back({kRecords + key, std::move(record)});
   const Status done = co_await self->disk_.write(std::move(changes));
-  self->step(registers::JobKept{number, done.has_value()});
+  self->loop_.tell(registers::JobKept{number, done.has_value()});
 }
 
 }  // namespace bellwether::jobs

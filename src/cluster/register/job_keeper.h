@@ -4,7 +4,6 @@
 // One thread, that of its runtime.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 #include "cluster/register/job_view.h"
 #include "cluster/register/keeper_disk.h"
 #include "register/acceptor.h"
+#include "runtime/kernel_driver.h"
 #include "runtime/scope.h"
 
 namespace bellwether::jobs {
@@ -44,6 +44,10 @@ class JobKeeper final : public JobView, private registers::Lines::Keeper {
   const std::string& unable() const { return disk_.unable(); }
 
  private:
+  using Loop =
+      runtime::KernelDriver<JobKeeper, registers::JobAcceptor, registers::AcceptorEvent, registers::AcceptorEffects>;
+  friend Loop;
+
   void visit_keys(VisitKey visit, void* context) const override {
     kernel_.for_each_key([&](const std::string& key) { visit(context, key); });
   }
@@ -52,9 +56,10 @@ class JobKeeper final : public JobView, private registers::Lines::Keeper {
   runtime::task<void> sweep(runtime::Cancellation* cancel);
   // Why this cannot be taken, apart from the disk; empty when it can.
   std::string too_much(const registers::Ask& ask) const;
-  std::size_t bytes_of(const std::string& key) const;
-  void step(const registers::AcceptorEvent& event);
-  void carry_out(registers::AcceptorEffect& effect);
+  void carry_out(const registers::KeepJob& keep);
+  void carry_out(const registers::DropJob& drop);
+  void carry_out(registers::Reply& reply) { lines_.send(reply.to, std::move(reply.answer)); }
+  void carry_out(const registers::TellFreed& freed) { lines_.send(freed.to, registers::Freed{freed.key}); }
   static runtime::task<void> keep(JobKeeper* self, uint64_t number, std::string key, std::optional<std::string> record);
 
   runtime::Runtime& runtime_;
@@ -63,10 +68,8 @@ class JobKeeper final : public JobView, private registers::Lines::Keeper {
   KeeperSettings settings_;
   registers::KeeperDisk disk_;
   registers::JobAcceptor kernel_;
-  std::deque<registers::AcceptorEvent> inbox_;
-  bool busy_ = false;
+  Loop loop_{runtime_, kernel_, *this};
   runtime::Scope* scope_ = nullptr;
-  std::size_t bytes_ = 0;                   // of the states of all jobs
   std::map<std::string, Instant> retired_;  // jobs, and since when that is known
 };
 

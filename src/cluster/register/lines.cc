@@ -127,10 +127,9 @@ task<Result<copies::Answer>> Lines::ask(std::string keeper, copies::Question que
   if (!place) co_return fail(Errc::kUnreachable, "nobody knows where '" + keeper + "' is");
   cluster::PeerAddress address = *place;
   std::string body = message::encode(copies::Asked{fingerprint_, std::move(question)});
-  auto reply = co_await links_.request(std::move(address), cluster::message_type::kCopies, wire::Priority::kBulk,
-                                       std::move(body), timeout, cancel);
-  if (!reply) co_return tl::unexpected(reply.error());
-  auto answered = message::decode<copies::Answer>(*reply);
+  BW_CO_TRY(auto reply, co_await links_.request(std::move(address), cluster::message_type::kCopies,
+                                                wire::Priority::kBulk, std::move(body), timeout, cancel));
+  auto answered = message::decode<copies::Answer>(reply);
   co_return answered;
 }
 

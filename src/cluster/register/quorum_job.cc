@@ -22,7 +22,10 @@ QuorumJob::QuorumJob(QuorumJobStore& store, std::string key, Listener& listener,
       key_(std::move(key)),
       listener_(listener),
       kernel_(std::move(config), seed),
-      alive_(std::make_shared<QuorumJob*>(this)) {}
+      loop_(store.runtime_, kernel_, *this),
+      alive_(std::make_shared<QuorumJob*>(this)) {
+  loop_.begin();
+}
 
 QuorumJob::~QuorumJob() {
   close();
@@ -103,17 +106,15 @@ task<Written> QuorumJob::write(std::string value, Instant deadline, runtime::Can
     co_return tl::unexpected(NotWritten{too_large(key_, value.size()), false});
   }
   std::string bytes = registers::bytes_of_value(value);
-  auto done = co_await ask(std::move(bytes), deadline, cancel);
-  if (!done) co_return tl::unexpected(std::move(done.error()));
+  BW_CO_RETURN_IF_ERROR(co_await ask(std::move(bytes), deadline, cancel));
   co_return Written();
 }
 
 task<Result<std::optional<std::string>>> QuorumJob::read(Instant deadline, runtime::Cancellation* cancel) {
   auto done = co_await ask(std::nullopt, deadline, cancel);
   if (!done) co_return tl::unexpected(std::move(done.error().error));
-  auto content = registers::parse_content(*done);
-  if (!content) co_return tl::unexpected(content.error());
-  co_return std::move(content->value);
+  BW_CO_TRY(auto content, registers::parse_content(*done));
+  co_return std::move(content.value);
 }
 
 task<Status> QuorumJob::give_back(Instant, runtime::Cancellation*) {
@@ -124,8 +125,7 @@ task<Status> QuorumJob::give_back(Instant, runtime::Cancellation*) {
 
 task<Written> QuorumJob::retire(Instant deadline, runtime::Cancellation* cancel) {
   std::string bytes = registers::bytes_of_retired();
-  auto done = co_await ask(std::move(bytes), deadline, cancel);
-  if (!done) co_return tl::unexpected(std::move(done.error()));
+  BW_CO_RETURN_IF_ERROR(co_await ask(std::move(bytes), deadline, cancel));
   taken_ = false;
   step(registers::GiveJobBack{});
   co_return Written();
@@ -133,41 +133,14 @@ task<Written> QuorumJob::retire(Instant deadline, runtime::Cancellation* cancel)
 
 // --- the kernel ------------------------------------------------------------------------------------------------------
 
-// Events that effects cause wait until the effects of the one before have been carried out.
-void QuorumJob::step(const registers::OwnerEvent& event) {
-  inbox_.push_back(event);
-  if (std::exchange(busy_, true)) return;
-  while (!inbox_.empty()) {
-    const registers::OwnerEvent next = std::move(inbox_.front());
-    inbox_.pop_front();
-    registers::OwnerEffects effects;
-    kernel_.step(store_.runtime_.boot_now(), next, effects);
-    for (const registers::OwnerEffect& effect : effects) carry_out(effect);
-  }
-  busy_ = false;
-  keep_time();
+void QuorumJob::carry_out(registers::SendAsk& sending) { store_.lines_.send(sending.to, std::move(sending.ask)); }
+
+void QuorumJob::carry_out(const registers::JobFailed& failed) {
+  finish(failed.ticket,
+         tl::unexpected(NotWritten{{Errc::kRefused, "job '" + key_ + "': " + failed.why}, failed.perhaps}));
 }
 
-void QuorumJob::carry_out(const registers::OwnerEffect& effect) {
-  if (const auto* sending = std::get_if<registers::SendAsk>(&effect)) {
-    store_.lines_.send(sending->to, sending->ask);
-  } else if (const auto* got = std::get_if<registers::JobTaken>(&effect)) {
-    taken(*got);
-  } else if (const auto* written = std::get_if<registers::JobWritten>(&effect)) {
-    finish(written->ticket, std::string());
-  } else if (const auto* read = std::get_if<registers::JobRead>(&effect)) {
-    finish(read->ticket, read->value);
-  } else if (const auto* failed = std::get_if<registers::JobFailed>(&effect)) {
-    finish(failed->ticket,
-           tl::unexpected(NotWritten{{Errc::kRefused, "job '" + key_ + "': " + failed->why}, failed->perhaps}));
-  } else if (const auto* over = std::get_if<registers::JobLost>(&effect)) {
-    lost(*over);
-  } else if (const auto* busy = std::get_if<registers::JobBusy>(&effect)) {
-    busy_with_ = busy->owner;
-  }
-}
-
-void QuorumJob::taken(const registers::JobTaken& taken) {
+void QuorumJob::carry_out(const registers::JobTaken& taken) {
   auto content = registers::parse_content(taken.value);
   if (taking_ != nullptr && content && !content->retired) {
     taken_ = true;
@@ -183,7 +156,7 @@ void QuorumJob::taken(const registers::JobTaken& taken) {
   taking_->set();
 }
 
-void QuorumJob::lost(const registers::JobLost& lost) {
+void QuorumJob::carry_out(const registers::JobLost& lost) {
   const bool surprise = std::exchange(taken_, false);
   step(registers::GiveJobBack{});  // whoever wants it again says so
   if (surprise) listener_.on_lost({lost.fence, store_.lines_.name_of(lost.owner), lost.why});

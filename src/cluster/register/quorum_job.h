@@ -1,7 +1,6 @@
 // One job of a QuorumJobStore: the kernel of its owner, at work. Private to the store.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -10,6 +9,7 @@
 #include "cluster/register/quorum_job_store.h"
 #include "register/owner.h"
 #include "runtime/event.h"
+#include "runtime/kernel_driver.h"
 
 namespace bellwether::jobs {
 
@@ -28,10 +28,12 @@ class QuorumJob final : public JobHandle {
   Instant held_until() const override { return taken_ ? kernel_.ends() : Instant(); }
   JobFence fence() const override { return fence_; }
 
-  void step(const registers::OwnerEvent& event);
+  void step(registers::OwnerEvent event) { loop_.tell(std::move(event)); }
   void close();
 
  private:
+  using Loop = runtime::KernelDriver<QuorumJob, registers::JobOwner, registers::OwnerEvent, registers::OwnerEffects>;
+  friend Loop;
   static constexpr std::size_t kMostCalls = 128;
 
   // A call that waits for the kernel's word.
@@ -42,9 +44,15 @@ class QuorumJob final : public JobHandle {
 
   runtime::task<tl::expected<std::string, NotWritten>> ask(std::optional<std::string> write, Instant deadline,
                                                            runtime::Cancellation* cancel);
-  void carry_out(const registers::OwnerEffect& effect);
-  void taken(const registers::JobTaken& taken);
-  void lost(const registers::JobLost& lost);
+  void carry_out(registers::SendAsk& sending);
+  void carry_out(const registers::JobTaken& taken);
+  void carry_out(const registers::JobRenewed&) {}  // held_until() asks the kernel
+  void carry_out(const registers::JobWritten& written) { finish(written.ticket, std::string()); }
+  void carry_out(const registers::JobRead& read) { finish(read.ticket, read.value); }
+  void carry_out(const registers::JobFailed& failed);
+  void carry_out(const registers::JobLost& lost);
+  void carry_out(const registers::JobBusy& busy) { busy_with_ = busy.owner; }
+  void settled() { keep_time(); }
   void finish(uint64_t ticket, tl::expected<std::string, NotWritten> outcome);
   void keep_time();
   static runtime::task<void> tick(std::shared_ptr<QuorumJob*> self);
@@ -54,8 +62,7 @@ class QuorumJob final : public JobHandle {
   std::string key_;
   Listener& listener_;
   registers::JobOwner kernel_;
-  std::deque<registers::OwnerEvent> inbox_;
-  bool busy_ = false;
+  Loop loop_;
   std::shared_ptr<QuorumJob*> alive_;  // what runs beside finds nothing in it after the end
   runtime::Cancellation* nap_ = nullptr;
   bool ticking_ = false;

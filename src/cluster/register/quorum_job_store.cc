@@ -32,7 +32,7 @@ std::string QuorumJobStore::describe() const {
 }
 
 Result<std::unique_ptr<JobHandle>> QuorumJobStore::open(std::string key, JobHandle::Listener& listener) {
-  if (auto good = check_key(key); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_key(key));
   if (closed_) return fail(Errc::kClosed, "the node that asks is ending");
   if (jobs_.contains(key)) return fail(Errc::kExists, "job '" + key + "' is open already: a node has one handle of it");
   if (jobs_.size() >= kMostHandles) return fail(Errc::kExhausted, "too many jobs are open on this node");

@@ -50,24 +50,22 @@ Result<wire::Key> BoxKey::agree(const BoxPublicKey& with, const BoxPublicKey& se
 }
 
 Result<std::string> BoxKey::seal(const BoxPublicKey& to, std::string_view context, Bytes bytes) const {
-  const auto key = agree(to, public_key_, to);
-  if (!key) return tl::unexpected(key.error());
+  BW_TRY(const auto key, agree(to, public_key_, to));
   std::string sealed(as_text(bytes));
   sealed.resize(bytes.size() + wire::kTagBytes);
   const MutableBytes all = std::as_writable_bytes(std::span(sealed));
-  wire::Aead(wire::Aead::Direction::kSeal, *key)
+  wire::Aead(wire::Aead::Direction::kSeal, key)
       .seal(0, as_bytes(context), all.first(bytes.size()), all.last<wire::kTagBytes>());
   return sealed;
 }
 
 Result<secret::SecretBytes> BoxKey::open(const BoxPublicKey& from, std::string_view context,
                                          std::string_view sealed) const {
-  const auto key = agree(from, from, public_key_);
-  if (!key) return tl::unexpected(key.error());
+  BW_TRY(const auto key, agree(from, from, public_key_));
   const Bytes all = as_bytes(sealed);
   if (all.size() < wire::kTagBytes) return fail(Errc::kRefused, "it is too short");
   auto bytes = secret::SecretBytes::copy_of(all.first(all.size() - wire::kTagBytes));
-  if (!wire::Aead(wire::Aead::Direction::kOpen, *key)
+  if (!wire::Aead(wire::Aead::Direction::kOpen, key)
            .open(0, as_bytes(context), bytes.bytes(), all.last<wire::kTagBytes>())) {
     return fail(Errc::kRefused, "it was sealed to another key, or for another term");
   }

@@ -61,10 +61,10 @@ constexpr auto kDescription<Heartbeat> =
     describe<Heartbeat>("a heartbeat", field<&Heartbeat::term>(1, kTerm), field<&Heartbeat::round>(2));
 
 template <>
-constexpr auto kDescription<HeartbeatAnswer> =
-    describe<HeartbeatAnswer>("an answer to a heartbeat", field<&HeartbeatAnswer::term>(1, kTerm),
-                              field<&HeartbeatAnswer::round>(2), field<&HeartbeatAnswer::admin_mark>(3, fixed()),
-                              field<&HeartbeatAnswer::stands>(4), field<&HeartbeatAnswer::score>(5));
+constexpr auto kDescription<HeartbeatAnswer> = describe<HeartbeatAnswer>(
+    "an answer to a heartbeat", field<&HeartbeatAnswer::term>(1, kTerm), field<&HeartbeatAnswer::round>(2),
+    field<&HeartbeatAnswer::admin_mark>(3, fixed()), field<&HeartbeatAnswer::stands>(4),
+    field<&HeartbeatAnswer::score>(5), field<&HeartbeatAnswer::promise>(6));
 
 template <>
 constexpr auto kDescription<vote::Message> =

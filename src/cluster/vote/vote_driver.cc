@@ -110,26 +110,17 @@ task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   started_ = experience_kept_ = runtime_.boot_now();
   hearing_.emplace(begin_to_hear());
   scope_ = &scope;
-  step(vote::Measured{claim()});
-  step(start);
-  for (const auto& [node, name] : names_) step(vote::PeerStanding{node, book_.standing(node)});
+  loop_.begin(vote::Measured{claim()});
+  loop_.tell(start);
+  for (const auto& [node, name] : names_) loop_.tell(vote::PeerStanding{node, book_.standing(node)});
   scope.spawn(keep_measuring(scope.cancellation()));
-  co_await keep_time(scope.cancellation());
+  co_await loop_.keep_time(vote::Tick{}, scope.cancellation());
   scope.cancel();
   co_await scope.join();
+  loop_.end();
   scope_ = nullptr;
   // Whatever was led here must not be acted upon any more: nobody renews it.
   if (term_end_ != nullptr) term_end_->move_to(Instant());
-}
-
-task<void> VoteDriver::keep_time(runtime::Cancellation* cancel) {
-  while (!cancel->cancelled()) {
-    runtime::Cancellation nap(cancel);
-    nap_ = &nap;
-    const bool due = co_await runtime_.sleep_until_boot(kernel_.wake(), &nap);
-    nap_ = nullptr;
-    if (due) step(vote::Tick{});
-  }
 }
 
 // Twice in the time of a heartbeat, so that each one carries what is true.
@@ -138,7 +129,7 @@ task<void> VoteDriver::keep_measuring(runtime::Cancellation* cancel) {
   while (true) {
     const bool passed = co_await runtime_.sleep(period.next(), cancel);
     if (!passed) break;
-    step(vote::Measured{claim()});
+    loop_.tell(vote::Measured{claim()});
     co_await ask_someone(cancel);
     look_who_is_heard();
     if (runtime_.boot_now() - experience_kept_ >= kExperienceEvery) co_await keep_experience();
@@ -176,7 +167,7 @@ task<void> VoteDriver::keep_experience() {
 }
 
 void VoteDriver::tell(vote::Event event) {
-  if (scope_ != nullptr) step(event);
+  if (loop_.running()) loop_.tell(std::move(event));
 }
 
 // The kernel answers within the call.
@@ -193,7 +184,7 @@ void VoteDriver::on_request(link::Connection& connection, const wire::Inbound& r
 }
 
 void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
-  if (scope_ == nullptr) return;
+  if (!loop_.running()) return;
   const std::string& sender = connection.peer().identity.node;
   const auto bytes = seal_.open(as_text(inbound.body), sender);
   auto message = bytes ? decode_vote_message(*bytes) : tl::unexpected(bytes.error());
@@ -205,7 +196,7 @@ void VoteDriver::on_message(link::Connection& connection, const wire::Inbound& i
   }
   if (message) {
     vet(sender, *message);
-    return step(vote::Received{std::move(*message)});
+    return loop_.tell(vote::Received{std::move(*message)});
   }
   // The first of many is said.
   if (watch_.unheard(runtime_.wall_now(), sender, why)) listener_.on_note(true, message.error().message);
@@ -263,26 +254,6 @@ std::string VoteDriver::obstacle() const {
   return kernel_.follows_only() ? "its record of votes is lost: it does not vote" : std::string();
 }
 
-// Events that listeners cause wait until the effects of the one before have been carried out.
-void VoteDriver::step(const vote::Event& event) {
-  inbox_.push_back(event);
-  if (std::exchange(busy_, true)) return;
-  while (!inbox_.empty()) {
-    const vote::Event next = std::move(inbox_.front());
-    inbox_.pop_front();
-    vote::Effects effects;
-    // The boot clock is read for each event: what the kernel decides must not be older than the event.
-    const Instant now = runtime_.boot_now();
-    const auto refused_before = kernel_.refusals();
-    kernel_.step(now, next, effects);
-    watch(now, next, refused_before, effects);
-    for (vote::Effect& effect : effects) carry_out(effect);
-  }
-  busy_ = false;
-  look_at_keys();
-  if (nap_ != nullptr) nap_->cancel();  // the time to wake at may be another one now
-}
-
 std::string VoteDriver::named(const std::string& text) const { return with_names(text, "node ", names_); }
 
 void VoteDriver::send(vote::NodeId to, const vote::Message& message) {
@@ -298,52 +269,50 @@ task<void> VoteDriver::persist(VoteDriver* self, vote::Record record) {
   const Status done = co_await self->kv_.put(std::move(changes));
   vote::Persisted persisted{.version = record.version, .ok = done.has_value(), .why = {}};
   if (!done) persisted.why = done.error().message;
-  self->step(persisted);
+  self->loop_.tell(std::move(persisted));
 }
 
-void VoteDriver::carry_out(vote::Effect& effect) {
-  if (auto* record = std::get_if<vote::Persist>(&effect)) {
-    scope_->spawn(persist(this, record->record));
-  } else if (const auto* message = std::get_if<vote::Send>(&effect)) {
-    send(message->to, message->message);
-  } else if (const auto* all = std::get_if<vote::Broadcast>(&effect)) {
-    for (const auto& [node, name] : names_) {
-      if (name != settings_.self) send(node, all->message);
-    }
-  } else if (const auto* won = std::get_if<vote::Elected>(&effect)) {
-    term_end_ = std::make_shared<election::TermEnd>();
-    term_end_->move_to(won->ends);
-    const election::TermOfOffice term{settings_.key, settings_.self, won->epoch, won->since, term_end_};
-    listener_.on_elected(term);
-    if (keys_ && settings_.key_receiver != nullptr) settings_.key_receiver->on_admin_key(term, std::move(key_));
-  } else if (const auto* wanted = std::get_if<vote::Reconstruct>(&effect)) {
-    if (keys_) keys_->collect(wanted->term, *scope_);
-  } else if (const auto* renewed = std::get_if<vote::Renewed>(&effect)) {
-    term_end_->move_to(renewed->ends);
-    listener_.on_renewed(renewed->ends, renewed->took);
-  } else if (const auto* drain = std::get_if<vote::Drain>(&effect)) {
-    listener_.on_drain(named(drain->cause));
-  } else if (const auto* ended = std::get_if<vote::TermEnded>(&effect)) {
-    term_end_->move_to(Instant());
-    election::TermEnded told = *ended;
-    told.why = named(told.why);
-    listener_.on_term_ended(told);
-  } else if (const auto* changed = std::get_if<vote::AdminChanged>(&effect)) {
-    listener_.on_leader_changed(name_of(changed->new_admin), changed->term, named(changed->evidence));
-  } else if (const auto* complete = std::get_if<vote::ElectionComplete>(&effect)) {
-    ended_ = *complete;
-    listener_.on_election_complete(name_of(complete->winner), complete->term, named(complete->why));
-  } else if (const auto* conduct = std::get_if<vote::Conduct>(&effect)) {
-    remember(*conduct);
-  } else if (const auto* denied = std::get_if<vote::Denied>(&effect)) {
-    denied_ = named(denied->why);
-  } else if (const auto* refused = std::get_if<vote::Refused>(&effect)) {
-    listener_.on_note(true, "a message of '" + name_of(refused->from) + "' counts for nothing: " + refused->why);
-  } else if (const auto* note = std::get_if<vote::Note>(&effect)) {
-    listener_.on_note(note->warning, named(note->text));
-  } else if (std::holds_alternative<vote::Left>(effect)) {
-    listener_.on_retired();
+void VoteDriver::carry_out(const vote::Broadcast& all) {
+  for (const auto& [node, name] : names_) {
+    if (name != settings_.self) send(node, all.message);
   }
+}
+
+void VoteDriver::carry_out(const vote::Elected& won) {
+  term_end_ = std::make_shared<election::TermEnd>();
+  term_end_->move_to(won.ends);
+  const election::TermOfOffice term{settings_.key, settings_.self, won.epoch, won.since, term_end_};
+  listener_.on_elected(term);
+  if (keys_ && settings_.key_receiver != nullptr) settings_.key_receiver->on_admin_key(term, std::move(key_));
+}
+
+void VoteDriver::carry_out(const vote::Reconstruct& wanted) {
+  if (keys_) keys_->collect(wanted.term, *scope_);
+}
+
+void VoteDriver::carry_out(const vote::Renewed& renewed) {
+  term_end_->move_to(renewed.ends);
+  listener_.on_renewed(renewed.ends, renewed.took);
+}
+
+void VoteDriver::carry_out(const vote::TermEnded& ended) {
+  term_end_->move_to(Instant());
+  election::TermEnded told = ended;
+  told.why = named(told.why);
+  listener_.on_term_ended(told);
+}
+
+void VoteDriver::carry_out(const vote::AdminChanged& changed) {
+  listener_.on_leader_changed(name_of(changed.new_admin), changed.term, named(changed.evidence));
+}
+
+void VoteDriver::carry_out(const vote::ElectionComplete& complete) {
+  ended_ = complete;
+  listener_.on_election_complete(name_of(complete.winner), complete.term, named(complete.why));
+}
+
+void VoteDriver::carry_out(const vote::Refused& refused) {
+  listener_.on_note(true, "a message of '" + name_of(refused.from) + "' counts for nothing: " + refused.why);
 }
 
 }  // namespace bellwether::cluster

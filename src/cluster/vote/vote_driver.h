@@ -5,7 +5,6 @@
 #pragma once
 
 #include <array>
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +22,7 @@
 #include "cluster/vote/vote_seal.h"
 #include "cluster/vote/vote_watch.h"
 #include "election/vote/vote_elector.h"
+#include "runtime/kernel_driver.h"
 
 namespace bellwether::cluster {
 
@@ -96,8 +96,10 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   std::string name_of(vote::NodeId node) const;
 
  private:
+  using Loop = runtime::KernelDriver<VoteDriver, vote::VoteElector, vote::Event, vote::Effects>;
+  friend Loop;
+
   runtime::task<vote::Start> load();
-  runtime::task<void> keep_time(runtime::Cancellation* cancel);
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
   runtime::task<void> ask_someone(runtime::Cancellation* cancel);
   runtime::task<void> keep_experience();
@@ -119,11 +121,25 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   void look_at_keys();
   void tell(vote::Event event);
   Status ask(vote::Event event);
-  void step(const vote::Event& event);
-  void carry_out(vote::Effect& effect);
+  void carry_out(const vote::Persist& persist) { scope_->spawn(this->persist(this, persist.record)); }
+  void carry_out(const vote::Send& send) { this->send(send.to, send.message); }
+  void carry_out(const vote::Broadcast& all);
+  void carry_out(const vote::Elected& won);
+  void carry_out(const vote::Reconstruct& wanted);
+  void carry_out(const vote::Renewed& renewed);
+  void carry_out(const vote::Drain& drain) { listener_.on_drain(named(drain.cause)); }
+  void carry_out(const vote::TermEnded& ended);
+  void carry_out(const vote::StateChanged&) {}  // view() asks the kernel
+  void carry_out(const vote::AdminChanged& changed);
+  void carry_out(const vote::ElectionComplete& complete);
+  void carry_out(const vote::Conduct& conduct) { remember(conduct); }
+  void carry_out(const vote::Denied& denied) { denied_ = named(denied.why); }
+  void carry_out(const vote::Refused& refused);
+  void carry_out(const vote::Note& note) { listener_.on_note(note.warning, named(note.text)); }
+  void carry_out(const vote::Left&) { listener_.on_retired(); }
+  void settled() { look_at_keys(); }
   // vote_driver_watch.cc: what people are told of it
-  void watch(Instant now, const vote::Event& event, const std::array<uint64_t, vote::kRefusals>& refused_before,
-             const vote::Effects& effects);
+  void observe(Instant now, const vote::Event& event, const vote::Effects& effects);
   VoteStatus status() const;
   void send(vote::NodeId to, const vote::Message& message);
   std::string named(const std::string& text) const;
@@ -147,7 +163,7 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   std::optional<KeyKeeper> keys_;
   secret::SecretBytes key_;  // put together, and not handed out yet
   std::shared_ptr<election::TermEnd> term_end_;
-  std::deque<vote::Event> inbox_;
+  Loop loop_{runtime_, kernel_, *this};
   Instant started_;
   Duration experience_;  // of earlier lives
   Instant experience_kept_;
@@ -156,11 +172,10 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   std::size_t asked_ = 0;                        // which of them was asked last
   std::string denied_;                           // the last wish that was denied, and why
   bool stands_ = true;
-  bool busy_ = false;
-  runtime::Cancellation* nap_ = nullptr;
   runtime::Scope* scope_ = nullptr;
   VoteWatch watch_;
-  vote::Term watched_;  // the last election whose begin it was told
+  std::array<uint64_t, vote::kRefusals> refused_{};  // by the kernel, before its last step
+  vote::Term watched_;                               // the last election whose begin it was told
 };
 
 }  // namespace bellwether::cluster

@@ -69,7 +69,7 @@ void VoteDriver::write_down(vote::NodeId node, vote::Deed deed) {
     const long percent = std::lround(standing * 100);
     listener_.on_note(false, "the standing of '" + name_of(node) + "' is " + std::to_string(percent) + " % now");
   }
-  step(vote::PeerStanding{node, standing});
+  loop_.tell(vote::PeerStanding{node, standing});
   scope_->spawn(keep_book(this));
 }
 
@@ -91,7 +91,7 @@ void VoteDriver::vet(const std::string& sender, const vote::Message& message) {
   const auto* candidacy = std::get_if<vote::Candidacy>(&message.body);
   if (candidacy == nullptr || !candidacy->stands) return;
   const bool is_there = addresses_.find(sender).has_value();
-  step(vetting_.vet(message.from, sender, candidacy->claim, is_there, runtime_.wall_now()));
+  loop_.tell(vetting_.vet(message.from, sender, candidacy->claim, is_there, runtime_.wall_now()));
 }
 
 }  // namespace bellwether::cluster

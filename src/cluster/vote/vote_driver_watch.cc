@@ -14,12 +14,11 @@ double participation_in(const vote::Ballot& ballot, const std::vector<vote::Node
 
 }  // namespace
 
-void VoteDriver::watch(Instant now, const vote::Event& event,
-                       const std::array<uint64_t, vote::kRefusals>& refused_before, const vote::Effects& effects) {
+void VoteDriver::observe(Instant now, const vote::Event& event, const vote::Effects& effects) {
   const WallTime at = runtime_.wall_now();
   if (const auto* received = std::get_if<vote::Received>(&event)) {
     const auto& refused = kernel_.refusals();
-    const auto changed = std::mismatch(refused.begin(), refused.end(), refused_before.begin()).first;
+    const auto changed = std::mismatch(refused.begin(), refused.end(), refused_.begin()).first;
     const bool listened_to = changed == refused.end();
     watch_.heard(at, received->message,
                  listened_to ? std::nullopt : std::optional(static_cast<vote::Refusal>(changed - refused.begin())));
@@ -46,6 +45,7 @@ void VoteDriver::watch(Instant now, const vote::Event& event,
     }
   }
   begin();
+  refused_ = kernel_.refusals();
 }
 
 VoteStatus VoteDriver::status() const {

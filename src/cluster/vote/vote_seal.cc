@@ -59,18 +59,17 @@ Result<std::string> VoteSeal::open(std::string_view bytes, const std::string& se
   if (about != About::kContext && bytes.size() > kSealedMost) {
     return fail(Errc::kProtocol, "a signed message that is too large");
   }
-  auto in = message::decode<Sealed>(bytes);
-  if (!in) return tl::unexpected(in.error());
+  BW_TRY(auto in, message::decode<Sealed>(bytes));
   const auto key = keys_.find(sender);
   if (key == keys_.end()) {
     return fail(Errc::kRefused,
                 "no key of '" + printable(sender) + "' is known here, so that its messages count for nothing");
   }
-  if (!signature::verify(key->second, signed_bytes(in->message, about), in->signature)) {
+  if (!signature::verify(key->second, signed_bytes(in.message, about), in.signature)) {
     return fail(Errc::kRefused,
                 "a message that is said to be of '" + printable(sender) + "', and is not signed by its key");
   }
-  return std::move(in->message);
+  return std::move(in.message);
 }
 
 }  // namespace bellwether::cluster

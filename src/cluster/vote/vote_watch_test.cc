@@ -22,7 +22,7 @@ class VoteWatchTest : public testing::Test {
     watch.sent(vote_watch_at(when), kAt, say(1, Heartbeat{Term(term), round}), kNobody);
   }
   void answer(uint64_t from, uint64_t term, uint64_t round, std::optional<Refusal> refusal = {}) {
-    watch.heard(kAt, say(from, HeartbeatAnswer{Term(term), round, 1, false, 0}), refusal);
+    watch.heard(kAt, say(from, HeartbeatAnswer{Term(term), round, 1, false, 0, {}}), refusal);
   }
   BeatCounts beats(std::size_t i) const { return watch.status(vote_watch_at(0)).followers.at(i).beats; }
   VoteCounts counts() const { return watch.status(vote_watch_at(0)).counts; }

@@ -61,6 +61,7 @@ struct WordWriter {
     to["round"] = from.round;
     to["stands"] = from.stands;
     if (from.stands) to["score"] = from.score;
+    to["promise_ms"] = from.promise.ns() / 1'000'000;
   }
 };
 

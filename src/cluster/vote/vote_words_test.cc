@@ -36,9 +36,9 @@ TEST(VoteWords, each_kind_of_message_has_its_words) {
             R"({"type":"winner","from":"a","start":2,"sequence":9,"term":5,"round":1,"voters":["a","7"]})");
   EXPECT_EQ(json_of(say(Heartbeat{Term(5), 3}), kVoterNames),
             R"({"type":"heartbeat","from":"a","start":2,"sequence":9,"term":5,"round":3})");
-  EXPECT_EQ(json_of(say(HeartbeatAnswer{Term(5), 3, 77, true, 0.5}), kVoterNames),
+  EXPECT_EQ(json_of(say(HeartbeatAnswer{Term(5), 3, 77, true, 0.5, Duration::seconds(15)}), kVoterNames),
             R"({"type":"heartbeat_answer","from":"a","start":2,"sequence":9,"term":5,"round":3,"stands":true,)"
-            R"("score":0.5})");
+            R"("score":0.5,"promise_ms":15000})");
 }
 
 TEST(VoteWords, what_a_stranger_writes_stays_valid) {

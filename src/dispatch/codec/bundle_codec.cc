@@ -206,8 +206,8 @@ Status check_count(std::size_t count, const char* what) {
 Status check_counts(const Travelling& bundle) {
   if (const auto* run = std::get_if<QuickRun>(&bundle)) return check_count(run->headers.size(), "headers");
   const auto& record = std::get<Record>(bundle);
-  if (auto sets = check_count(record.sets.size(), "values given with --set"); !sets) return sets;
-  if (auto files = check_count(record.files.size(), "files"); !files) return files;
+  BW_RETURN_IF_ERROR(check_count(record.sets.size(), "values given with --set"));
+  BW_RETURN_IF_ERROR(check_count(record.files.size(), "files"));
   return check_count(record.variables.size(), "environment variables");
 }
 
@@ -231,7 +231,7 @@ Result<std::string> encode_bundle(const Bundle& bundle) {
     to = std::get<QuickRun>(bundle);
     greatest = greatest_of(std::get<QuickRun>(bundle));
   }
-  if (auto counted = check_counts(to); !counted) return tl::unexpected(counted.error());
+  BW_RETURN_IF_ERROR(check_counts(to));
   std::string bytes = message::encode(message::described<Travelling>(), &to);
   if (bytes.size() > kMostBundleBytes) return tl::unexpected(too_large(bytes.size(), greatest));
   return bytes;

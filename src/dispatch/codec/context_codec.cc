@@ -48,11 +48,10 @@ std::string encode_context(const JobContext& context) {
 }
 
 Result<JobContext> decode_context(std::string_view bytes) {
-  auto from = message::decode<KeptContext>(bytes);
-  if (!from) return tl::unexpected(from.error());
+  BW_TRY(auto from, message::decode<KeptContext>(bytes));
   JobContext to;
   std::set<std::tuple<uint16_t, uint16_t, uint32_t>> seen;  // of a list, its users
-  for (JobContext::Value& one : from->values) {
+  for (JobContext::Value& one : from.values) {
     const plan::Provided& value = one.value;
     if (!seen.insert({one.workflow, value.provide, value.listed ? value.vu : 0}).second) {
       return fail(Errc::kInvalid, "a record of values between workflows is refused: it has a value twice");
@@ -64,7 +63,7 @@ Result<JobContext> decode_context(std::string_view bytes) {
     to.merge(one.workflow, one.share, value);
     if (to.lists.size() > plan::kMostLists) return fail(Errc::kInvalid, "too many lists between workflows");
   }
-  to.version = from->version;
+  to.version = from.version;
   return to;
 }
 

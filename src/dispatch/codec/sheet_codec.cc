@@ -350,8 +350,7 @@ std::string sheet_bytes(const JobSheet& sheet) {
 }
 
 Result<EncodedSheet> encode_sheet(const JobSheet& sheet) {
-  const Status good = check_sheet(sheet);
-  if (!good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_sheet(sheet));
   std::string bytes = sheet_bytes(sheet);
   std::vector<std::byte> small;
   if (wire::deflate_body(as_bytes(bytes), kLimits, small)) bytes.assign(as_text(small));
@@ -381,8 +380,7 @@ Result<JobSheet> read_sheet(std::string_view bytes) {
   if (reader.wrong() != nullptr) {
     return fail(Errc::kInvalid, std::string("a sheet of a job is refused: it has ") + reader.wrong());
   }
-  const Status good = check_sheet(out);
-  if (!good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_sheet(out));
   return out;
 }
 

@@ -88,7 +88,7 @@ void VoteElector::on_admin_word(Instant now, NodeId from, uint64_t mark, Term te
   promised_to_ = from;
   promised_until_ = now + config_.timing.promise();
   admin_until_ = promised_until_;
-  const HeartbeatAnswer answer{term, round, mark, stands(), claim_.score};
+  const HeartbeatAnswer answer{term, round, mark, stands(), claim_.score, config_.timing.heartbeat_timeout};
   if (record_.promised < term || record_.longest_promise < config_.timing.promise()) {
     record_.promised = term;
     record_.promised_mark = mark;
@@ -138,6 +138,13 @@ void VoteElector::on_answer(Instant now, Peer& from, const HeartbeatAnswer& answ
   if (answer.round == 0 || answer.round > beat_ || beat_ - answer.round >= kRounds) return;
   const Instant sent = sent_at(answer.round);
   if (!from.acked || sent > from.acked_sent) from.acked_sent = sent;
+  // An older promise binds on, also when the settings of who gave it have changed since.
+  from.promised_until = std::max(from.promised_until, sent + config_.timing.longest_act(answer.promise));
+  if (answer.promise < config_.timing.heartbeat_timeout) {
+    BW_PROBE("vote: a promise is shorter than the admin's own");
+    const Duration lasts = std::max(answer.promise, config_.timing.heartbeat_timeout / kShortestPromise);
+    next_beat_ = std::min(next_beat_, std::max(now, sent + lasts / 2));
+  }
   from.acked = true;
   from.acked_round = std::max(from.acked_round, answer.round);
   from.stands = answer.stands;
@@ -150,26 +157,25 @@ std::map<NodeId, Instant> VoteElector::promises() const {
   std::map<NodeId, Instant> out;
   if (!in_office()) return out;
   for (const auto& [node, peer] : peers_) {
-    if (peer.acked) out[node] = peer.acked_sent + config_.timing.longest_act();
+    if (peer.acked) out[node] = peer.promised_until;
   }
   return out;
 }
 
-// The latest instant such that a quorum has answered what was sent then or later; 0: there is none. This node itself
-// answers nobody else while it is in office.
-Instant VoteElector::quorum_sent(Instant now) const {
-  if (config_.rule != QuorumRule::kMajority) return now;
-  std::vector<Instant> sent = {now};
-  for (const auto& [node, peer] : peers_) sent.push_back(peer.acked ? peer.acked_sent : Instant());
-  const auto nth = sent.begin() + static_cast<std::ptrdiff_t>(majority_of(sent.size()) - 1);
-  std::nth_element(sent.begin(), nth, sent.end(), std::greater<>());
+// The latest instant until which a quorum has promised to answer nobody else, and when that was sent which the last of
+// these has answered; 0: there is none. This node itself answers nobody else while it is in office.
+VoteElector::Backing VoteElector::quorum_backing(Instant now) const {
+  std::vector<Backing> all = {{now + config_.timing.longest_act(), now}};
+  if (config_.rule != QuorumRule::kMajority) return all[0];
+  for (const auto& [node, peer] : peers_) all.push_back({peer.promised_until, peer.acked_sent});
+  const auto nth = all.begin() + static_cast<std::ptrdiff_t>(majority_of(all.size()) - 1);
+  std::nth_element(all.begin(), nth, all.end(), std::greater<>());
   return *nth;
 }
 
 void VoteElector::count_promises(Instant now, Effects& out) {
-  const Instant sent = quorum_sent(now);
-  if (sent == Instant()) return;
-  const Instant hard_end = sent + config_.timing.longest_act();
+  const auto [hard_end, sent] = quorum_backing(now);
+  if (hard_end == Instant()) return;
   const Instant ends = hard_end - config_.timing.stop_grace;
   if (office_ != Office::kWinning) {
     if (ends <= ends_) return;

@@ -237,7 +237,10 @@ void VoteElector::win(Instant now, Effects& out) {
   win_version_ = persist(out);
   beat_ = 0;
   sent_.fill(Instant());
-  for (auto& [node, peer] : peers_) peer.acked = false, peer.better = 0, peer.acked_round = 0;
+  for (auto& [node, peer] : peers_) {
+    peer.acked = false, peer.better = 0, peer.acked_round = 0;
+    peer.promised_until = Instant();
+  }
   next_beat_ = repeat_beat_ = Instant::never();
   winning_until_ = now + config_.timing.election;
   become(State::kComplete, "has the votes of " + std::to_string(round_->ballot.votes_for(config_.self)), out);

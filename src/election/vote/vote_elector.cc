@@ -267,6 +267,7 @@ bool VoteElector::is_listened_to(Instant now, NodeId from, Peer& peer, const Mes
     peer.newest = peer.heard = 0;
     peer.known.forgiven = Duration::zero();
     peer.acked = false;
+    peer.promised_until = Instant();
     // Who was promised something by the last life is not known by this one.
     if (from == admin_ && !has_promised(now)) admin_until_ = std::min(admin_until_, now);
   }

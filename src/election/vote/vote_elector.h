@@ -98,7 +98,9 @@ class VoteElector {
   const VoteConfig& config() const { return config_; }
 
  private:
-  static constexpr std::size_t kRounds = 64;     // heartbeats whose answers still count
+  static constexpr std::size_t kRounds = 64;  // heartbeats whose answers still count
+  // A voter makes an admin beat this many times as often as its own settings say, at most.
+  static constexpr int64_t kShortestPromise = 16;
   static constexpr std::size_t kMostHeld = 256;  // messages that wait for the disk
 
   struct Peer {
@@ -108,13 +110,20 @@ class VoteElector {
     uint64_t heard = 0;   // bit i: sequence newest - i was heard
     Instant last_heard;   // 0: never
     KnownOfNode known;
-    std::string refused;  // the last reason, until something is in order
-    Instant acked_sent;   // when that heartbeat was sent which it answered last
+    std::string refused;     // the last reason, until something is in order
+    Instant acked_sent;      // when that heartbeat was sent which it answered last
+    Instant promised_until;  // to answer nobody else
     bool acked = false;
     uint64_t acked_round = 0;
     bool stands = false;
     double score = 0;
     int better = 0;  // heartbeats in a row
+  };
+
+  struct Backing {
+    Instant until;
+    Instant sent;
+    auto operator<=>(const Backing&) const = default;
   };
 
   // An election in which this node takes part.
@@ -196,7 +205,7 @@ class VoteElector {
   void on_answer(Instant now, Peer& from, const HeartbeatAnswer& answer, Effects& out);
   void beat(Instant now, Effects& out);
   void repeat_beat(Instant now, Effects& out);
-  Instant quorum_sent(Instant now) const;
+  Backing quorum_backing(Instant now) const;
   void count_promises(Instant now, Effects& out);
   void on_keys(Instant now, const KeysReady& keys, Effects& out);
   void take_office(Instant now, Effects& out);

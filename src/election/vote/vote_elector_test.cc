@@ -121,6 +121,22 @@ TEST_F(VoteElectorOfThree, a_node_whose_disk_fails_abstains_and_comes_back) {
   EXPECT_GT(group.sent<HeartbeatAnswer>(1), 0u);
 }
 
+// As while settings are changed, node by node.
+TEST_F(VoteElectorOfThree, an_admin_counts_on_promises_only_as_long_as_those_who_gave_them) {
+  VoteConfig patient = group.config(1);
+  patient.timing.heartbeat_timeout = patient.timing.heartbeat_timeout * 4;
+  group.start(1, patient);
+  group.start(2);
+  group.start(3);
+  ASSERT_TRUE(group.run_until(Duration::seconds(8), [&] { return group.admin() == 1; }));
+  const std::size_t elected = group.count<Elected>();
+  group.run(Duration::seconds(20));
+  EXPECT_EQ(group.count<Elected>(), elected) << "its heartbeats come in time for the shorter promises";
+  group.isolate(1);
+  EXPECT_TRUE(group.run_until(Duration::seconds(8), [&] { return group[2].leads(group.local(2)); }));
+  EXPECT_FALSE(group[1].leads(group.local(1)));
+}
+
 TEST_F(LedVoteElector, a_node_that_was_started_again_keeps_its_vote_and_its_promise) {
   group.run(Duration::seconds(2));
   EXPECT_EQ(group.disks.at(2).term, Term(1));

@@ -82,6 +82,8 @@ struct HeartbeatAnswer {
   uint64_t admin_mark = 0;  // of the life that sent the heartbeat
   bool stands = false;
   double score = 0;  // when it stands
+  // How long the sender answers nobody else, at least, from the sending of the heartbeat. Nodes may differ in it.
+  Duration promise;
 };
 
 using Body = std::variant<DiscoveryRequest, DiscoveryResponse, ElectionStarted, Candidacy, Vote, Winner, Heartbeat,

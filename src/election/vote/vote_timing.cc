@@ -29,7 +29,9 @@ void VoteTiming::set_windows() {
   leader_min_term = heartbeat_timeout * 3;
 }
 
-Duration VoteTiming::longest_act() const { return vote_share(heartbeat_timeout, 1 - drift); }
+Duration VoteTiming::longest_act(Duration promised) const {
+  return vote_share(std::min(promised, heartbeat_timeout), 1 - drift);
+}
 
 Duration VoteTiming::promise() const { return vote_share(heartbeat_timeout, 1 + drift); }
 

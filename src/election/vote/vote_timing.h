@@ -44,7 +44,8 @@ struct VoteTiming {
   // The windows that follow from the other times: twice discovery, and three times heartbeat_timeout.
   void set_windows();
   Duration heartbeat() const { return heartbeat_timeout / 2; }  // at the latest
-  Duration longest_act() const;                                 // after the sending of what was answered
+  // After the sending of what was answered, with a promise of this length, or of as much as this node's own.
+  Duration longest_act(Duration promised = kLongestHeartbeatTimeout) const;
   Duration promise() const;
 
   // Refuses what cannot be safe or cannot elect anybody, with the arithmetic that shows it.

@@ -98,23 +98,18 @@ task<Status> Attached::command(std::string text) {
                        {"BELLWETHER_PID", pid_ > 0 ? std::to_string(pid_) : std::string()}};
   spawn.no_input = true;
   spawn.capture = 64 * 1024;  // standard output is that of the report
-  auto child = co_await runtime_.spawn(std::move(spawn));
-  if (!child) co_return tl::unexpected(child.error());
-  const auto end = co_await (*child)->wait(runtime_.read_clock() + kCommandMost, nullptr);
+  BW_CO_TRY(auto child, co_await runtime_.spawn(std::move(spawn)));
+  const auto end = co_await child->wait(runtime_.read_clock() + kCommandMost, nullptr);
   if (!end) co_return fail(Errc::kTimeout, "'" + text + "' does not end");
-  (*child)->let_go();
-  if (!end->succeeded()) co_return fail(Errc::kInvalid, "'" + text + "' failed" + last_words((*child)->output()));
+  child->let_go();
+  if (!end->succeeded()) co_return fail(Errc::kInvalid, "'" + text + "' failed" + last_words(child->output()));
   co_return Status();
 }
 
 task<Result<std::unique_ptr<KeyWatch>>> KeyWatch::open(runtime::Runtime& runtime, std::string url, std::string key) {
   std::unique_ptr<KeyWatch> watch(new KeyWatch(runtime));
-  auto store = co_await store::open_store(runtime, std::move(url));
-  if (!store) co_return tl::unexpected(store.error());
-  watch->store_ = std::move(*store);
-  auto opened = watch->store_->open(std::move(key));
-  if (!opened) co_return tl::unexpected(opened.error());
-  watch->key_ = std::move(*opened);
+  BW_CO_TRY(watch->store_, co_await store::open_store(runtime, std::move(url)));
+  BW_CO_TRY(watch->key_, watch->store_->open(std::move(key)));
   co_return watch;
 }
 

@@ -20,10 +20,9 @@ std::string shell_quoted(const std::string& text) {
 }  // namespace
 
 Result<std::string> redirected(const std::string& url, uint16_t port) {
-  const auto parsed = store::parse_store_url(url);
-  if (!parsed) return tl::unexpected(parsed.error());
+  BW_TRY(const auto parsed, store::parse_store_url(url));
   const auto begin = url.find("://");
-  if (parsed->hosts.size() != 1 || begin == std::string::npos) {
+  if (parsed.hosts.size() != 1 || begin == std::string::npos) {
     return fail(Errc::kUnsupported,
                 "the fault 'cut' needs a store at one address of a network, such as "
                 "redis://HOST:PORT; what contenders share on one machine cannot be cut");
@@ -47,12 +46,9 @@ std::string Contenders::tick_command() const {
 runtime::task<Status> Contenders::open_way(One& one) {
   one.store = options_.loop.store;
   if (options_.fault != DrillFault::kCut) co_return Status();
-  auto probe = redirected(one.store, 1);
-  if (!probe) co_return tl::unexpected(probe.error());
+  BW_CO_RETURN_IF_ERROR(redirected(one.store, 1));
   const auto parsed = store::parse_store_url(one.store);
-  auto way = co_await Forwarder::start(runtime_, parsed->hosts[0].host, parsed->hosts[0].port);
-  if (!way) co_return tl::unexpected(way.error());
-  one.way = std::move(*way);
+  BW_CO_TRY(one.way, co_await Forwarder::start(runtime_, parsed->hosts[0].host, parsed->hosts[0].port));
   one.store = *redirected(one.store, one.way->port());
   co_return Status();
 }
@@ -83,9 +79,7 @@ runtime::task<Status> Contenders::launch(One& one) {
   spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
   spawn.no_input = true;
   spawn.die_with_us = true;
-  auto process = co_await runtime_.spawn(std::move(spawn));
-  if (!process) co_return tl::unexpected(process.error());
-  one.process = std::move(*process);
+  BW_CO_TRY(one.process, co_await runtime_.spawn(std::move(spawn)));
   one.broken = false;
   co_return Status();
 }

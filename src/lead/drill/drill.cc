@@ -186,9 +186,7 @@ runtime::task<void> Drill::rounds(runtime::Cancellation* cancel) {
 runtime::task<Status> Drill::begin() {
   if (options_.attach) {
     targets_ = std::make_unique<Attached>(runtime_, options_);
-    auto key = co_await KeyWatch::open(runtime_, options_.loop.store, options_.loop.lock_key);
-    if (!key) co_return tl::unexpected(key.error());
-    key_ = std::move(*key);
+    BW_CO_TRY(key_, co_await KeyWatch::open(runtime_, options_.loop.store, options_.loop.lock_key));
   } else {
     targets_ = std::make_unique<Contenders>(runtime_, options_, folder_);
   }

@@ -23,13 +23,11 @@ Forwarder::~Forwarder() = default;
 
 runtime::task<Result<std::unique_ptr<Forwarder>>> Forwarder::start(runtime::Runtime& runtime, std::string host,
                                                                    uint16_t port) {
-  auto addresses = co_await runtime.resolve(host, nullptr);
-  if (!addresses) co_return tl::unexpected(addresses.error());
-  if (addresses->empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
-  auto listener = runtime.listen({runtime::IpAddress::loopback(), 0}, {});
-  if (!listener) co_return tl::unexpected(listener.error());
-  const runtime::Endpoint target{addresses->front(), port};
-  std::unique_ptr<Forwarder> forwarder(new Forwarder(runtime, target, std::move(*listener)));
+  BW_CO_TRY(auto addresses, co_await runtime.resolve(host, nullptr));
+  if (addresses.empty()) co_return fail(Errc::kNotFound, "'" + host + "' has no address");
+  BW_CO_TRY(auto listener, runtime.listen({runtime::IpAddress::loopback(), 0}, {}));
+  const runtime::Endpoint target{addresses.front(), port};
+  std::unique_ptr<Forwarder> forwarder(new Forwarder(runtime, target, std::move(listener)));
   forwarder->scope_.spawn(forwarder->accept());
   co_return forwarder;
 }

@@ -36,9 +36,7 @@ runtime::task<Status> OwnLoad::start() {
   spawn.no_input = true;
   spawn.capture = 64 * 1024;  // standard output is that of the report
   spawn.die_with_us = true;
-  auto process = co_await runtime_.spawn(std::move(spawn));
-  if (!process) co_return tl::unexpected(process.error());
-  process_ = std::move(*process);
+  BW_CO_TRY(process_, co_await runtime_.spawn(std::move(spawn)));
   co_return Status();
 }
 

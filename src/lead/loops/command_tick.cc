@@ -45,9 +45,7 @@ void CommandTick::deadlines_moved(Instant term_ends, Instant kill_at) {
 }
 
 runtime::task<Status> CommandTick::tick(election::TermOfOffice term, Instant kill_at, runtime::Cancellation* cancel) {
-  auto created = GuardedCommand::create(runtime_, options_for(term, kill_at));
-  if (!created) co_return tl::unexpected(created.error());
-  command_ = std::move(*created);
+  BW_CO_TRY(command_, GuardedCommand::create(runtime_, options_for(term, kill_at)));
   if (const Status started = co_await command_->start(); !started) {
     command_.reset();
     co_return started;

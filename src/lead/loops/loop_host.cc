@@ -98,24 +98,19 @@ class Hosted final : public LoopListener {
 
 runtime::task<Status> Hosted::prepare(store::LeaseStore& store, const LoopHostOptions& options,
                                       const std::string& holder) {
-  auto key = store.open(wanted_.policy.lock_key);
-  if (!key) co_return tl::unexpected(key.error());
-  key_ = std::move(*key);
+  BW_CO_TRY(key_, store.open(wanted_.policy.lock_key));
   LoopSettings settings;
   settings.policy = wanted_.policy;
   settings.traits = store.traits();
   settings.holder = holder;
   settings.trust_empty = options.trust_empty;
-  auto timing = timing_of(wanted_.policy, settings.traits.lease_min);
-  if (!timing) co_return tl::unexpected(timing.error());
-  for (const std::string& warning : timing->warnings) journal_.warn(runtime_.wall_now(), warning);
-  settings.timing = std::move(*timing);
+  BW_CO_TRY(auto timing, timing_of(wanted_.policy, settings.traits.lease_min));
+  for (const std::string& warning : timing.warnings) journal_.warn(runtime_.wall_now(), warning);
+  settings.timing = std::move(timing);
   const std::string folder = options.keep_epochs ? default_epoch_folder() : std::string();
   if (!folder.empty()) {
     memory_ = std::make_unique<EpochMemory>(runtime_, folder, store.describe(), wanted_.policy.lock_key);
-    const auto kept = co_await memory_->load();
-    if (!kept) co_return tl::unexpected(kept.error());
-    settings.floor = *kept;
+    BW_CO_TRY(settings.floor, co_await memory_->load());
   }
   tick_ = std::make_unique<CommandTick>(runtime_, *key_, wanted_.policy.name, wanted_.command, figures);
   const uint64_t seed = runtime_.prng().next();
@@ -153,13 +148,10 @@ runtime::task<Status> LoopHost::prepare() {
   for (const LoopHostOptions::Loop& loop : options_.loops) {
     std::unique_ptr<store::LeaseStore>& store = stores_[loop.policy.store];
     if (store == nullptr) {
-      auto opened = co_await store::open_store(runtime_, loop.policy.store);
-      if (!opened) co_return tl::unexpected(opened.error());
-      store = std::move(*opened);
+      BW_CO_TRY(store, co_await store::open_store(runtime_, loop.policy.store));
     }
     loops_.push_back(std::make_unique<Hosted>(runtime_, loop, journal_));
-    Status ready = co_await loops_.back()->prepare(*store, options_, holder);
-    if (!ready) co_return ready;
+    BW_CO_RETURN_IF_ERROR(co_await loops_.back()->prepare(*store, options_, holder));
   }
   co_return Status();
 }

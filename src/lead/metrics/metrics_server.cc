@@ -124,7 +124,7 @@ class Server final : public MetricsServer, private web::Handler {
 Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const std::string& at,
                                                             std::vector<const LeaseFigures*> figures) {
   auto server = std::make_unique<Server>(std::move(figures));
-  if (auto listening = server->start(at); !listening) return tl::unexpected(listening.error());
+  BW_RETURN_IF_ERROR(server->start(at));
   return std::unique_ptr<MetricsServer>(std::move(server));
 }
 

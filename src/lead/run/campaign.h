@@ -6,9 +6,8 @@
 #include <string>
 
 #include "base/result.h"
-#include "election/elector_events.h"
 #include "election/evidence.h"
-#include "election/term_of_office.h"
+#include "election/term_listener.h"
 #include "lead/evidence_taker.h"
 #include "runtime/scope.h"
 
@@ -24,20 +23,10 @@ struct LeaderSeen {
 
 class Campaign : public EvidenceTaker {
  public:
-  // Calls come one after the other, never from within another; they must not wait. They may call the campaign.
-  class Listener {
+  // work_stopped() says when the work has stopped.
+  class Listener : public election::TermListener {
    public:
-    virtual ~Listener() = default;
-    // The work may begin. `term` stays as it is; term.valid_for(now) is to be asked before each act.
-    virtual void on_elected(const election::TermOfOffice& term) = 0;
-    // `took` is zero when nothing was confirmed: only the times have become shorter.
-    virtual void on_renewed(Instant ends, Duration took) = 0;
     virtual void on_renewal_failed() {}
-    // Stop the work in good order and call work_stopped(); the term goes on meanwhile.
-    virtual void on_drain(const std::string& cause) = 0;
-    // The term is over. If `ended.work_runs`, its last act must come before `ended.stop_by` (boot clock), and
-    // work_stopped() must follow.
-    virtual void on_term_ended(const election::TermEnded& ended) = 0;
     virtual void on_leader_changed(const LeaderSeen& seen) = 0;
     // For longer than one slow answer takes, it could not be told who leads.
     virtual void on_unknown(const std::string& why) = 0;

@@ -17,12 +17,8 @@ CandidateHost::CandidateHost(runtime::EpollRuntime& runtime, Journal& journal,
 }
 
 task<Status> CandidateHost::open_key(std::string url, std::string key) {
-  auto store = co_await store::open_store(runtime_, std::move(url));
-  if (!store) co_return tl::unexpected(store.error());
-  store_ = std::move(*store);
-  auto opened = store_->open(key);
-  if (!opened) co_return tl::unexpected(opened.error());
-  key_ = std::move(*opened);
+  BW_CO_TRY(store_, co_await store::open_store(runtime_, std::move(url)));
+  BW_CO_TRY(key_, store_->open(key));
   co_return Status();
 }
 

@@ -121,11 +121,10 @@ runtime::task<void> EvidenceSources::watch_disk(EvidenceTaker& taker, runtime::C
 runtime::task<Status> EvidenceSources::write_probe() {
   const std::string path = options_.disk_probe + "/.bellwether-probe-" + std::to_string(runtime_.self().pid);
   const runtime::OpenOptions options{.create = true, .truncate = true, .write = true, .no_follow = true, .mode = 0600};
-  const auto file = co_await runtime_.open(path, options);
-  if (!file) co_return tl::unexpected(file.error());
+  BW_CO_TRY(const auto file, co_await runtime_.open(path, options));
   const std::string text = "probe\n";
-  Status done = co_await (*file)->write_at(0, as_bytes(text));
-  if (done) done = co_await (*file)->sync();
+  Status done = co_await file->write_at(0, as_bytes(text));
+  if (done) done = co_await file->sync();
   const Status removed = co_await runtime_.remove(path);
   co_return done ? removed : done;
 }

@@ -49,14 +49,13 @@ GuardedCommand::~GuardedCommand() {
 }
 
 Result<std::unique_ptr<GuardedCommand>> GuardedCommand::create(runtime::Runtime& runtime, CommandOptions options) {
-  auto page = DeadlinePage::create();
-  if (!page) return tl::unexpected(page.error());
+  BW_TRY(auto page, DeadlinePage::create());
   std::array<int, 2> sockets{};
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets.data()) != 0) {
     return fail_errno(errno, "a socket for the guardian");
   }
   return std::unique_ptr<GuardedCommand>(
-      new GuardedCommand(runtime, std::move(options), std::move(*page), sockets[0], sockets[1]));
+      new GuardedCommand(runtime, std::move(options), std::move(page), sockets[0], sockets[1]));
 }
 
 runtime::task<Status> GuardedCommand::start() {

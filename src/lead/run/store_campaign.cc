@@ -50,11 +50,10 @@ Status StoreCampaign::choose_name() {
   holder_ = own_name();
   const bool nip_le = store::is_nip_le(options_.via);
   if (options_.may_mint_id && !nip_le) return {};
-  auto chosen = store::choose_instance_id(&store::own_environment, options_.may_mint_id, nip_le, runtime_.self().pid,
-                                          runtime_.wall_now());
-  if (!chosen) return tl::unexpected(chosen.error());
-  elects_ = chosen->elects;
-  if (elects_) holder_ = chosen->id;
+  BW_TRY(auto chosen, store::choose_instance_id(&store::own_environment, options_.may_mint_id, nip_le,
+                                                runtime_.self().pid, runtime_.wall_now()));
+  elects_ = chosen.elects;
+  if (elects_) holder_ = chosen.id;
   return {};
 }
 
@@ -75,9 +74,7 @@ task<Result<election::ElectorConfig>> StoreCampaign::configure() {
                                        " needs at least " + format_duration(config.traits.lease_min));
   }
   if (options_.keep_epochs && !options_.observe && elects_) {
-    const auto kept = co_await recall_epoch(options_.key);
-    if (!kept) co_return tl::unexpected(kept.error());
-    config.floor = *kept;
+    BW_CO_TRY(config.floor, co_await recall_epoch(options_.key));
   }
   co_return config;
 }
@@ -87,20 +84,17 @@ task<Status> StoreCampaign::open(const election::Evidence& wanted, Campaign::Lis
   listener_ = &listener;
   began_ = runtime_.boot_now();
   for (const std::string& warning : options_.timing.warnings()) journal_.warn(runtime_.wall_now(), warning);
-  const Status named = choose_name();
-  if (!named) co_return named;
+  BW_CO_RETURN_IF_ERROR(choose_name());
   if (!elects_) {
     journal_.warn(runtime_.wall_now(),
                   "no name was given and none may be made: by the rules of nip-le this process leads without an "
                   "election, and its epoch fences nothing");
   }
   std::string url = elects_ ? options_.via : "memory:";
-  Status opened = co_await open_key(std::move(url), options_.key);
-  if (!opened) co_return opened;
-  auto config = co_await configure();
-  if (!config) co_return tl::unexpected(config.error());
-  config->evidence = wanted;
-  candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(*config), runtime_.prng().next(), *this);
+  BW_CO_RETURN_IF_ERROR(co_await open_key(std::move(url), options_.key));
+  BW_CO_TRY(auto config, co_await configure());
+  config.evidence = wanted;
+  candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(config), runtime_.prng().next(), *this);
   co_return Status();
 }
 

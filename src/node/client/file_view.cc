@@ -37,9 +37,9 @@ bellwether::Result<scenario::FileView> view_whole_file(const std::string& path, 
   const auto size = static_cast<uint64_t>(status.st_size);
   // What is no plain file (a pipe, a device) says nothing about its size, and cannot be mapped.
   if (!S_ISREG(status.st_mode) || size <= kCopiedBytesMax) {
-    auto text = read_whole_file(path, S_ISREG(status.st_mode) ? bytes_max : std::min(bytes_max, kCopiedBytesMax));
-    if (!text) return tl::unexpected(text.error());
-    return scenario::view_of(std::move(*text));
+    BW_TRY(auto text,
+           read_whole_file(path, S_ISREG(status.st_mode) ? bytes_max : std::min(bytes_max, kCopiedBytesMax)));
+    return scenario::view_of(std::move(text));
   }
   if (size > bytes_max) {
     return fail(Errc::kTooLarge, "'" + path + "' is larger than " + std::to_string(bytes_max >> 20) + " MiB");

@@ -50,10 +50,9 @@ Errc code_of_link(Errc code) { return code == Errc::kRefused ? Errc::kUnreachabl
 Result<std::unique_ptr<JobClient>> JobClient::make(runtime::Runtime& runtime, const cluster::NodeConfig& config,
                                                    wire::Keyring keyring, Settings settings) {
   if (settings.managers.empty()) return fail(Errc::kInvalid, "no manager is named: --managers HOST:PORT,...");
-  auto dialling = dialling_as(config, settings.name, settings.role);
-  if (!dialling) return tl::unexpected(dialling.error());
+  BW_TRY(auto dialling, dialling_as(config, settings.name, settings.role));
   return std::unique_ptr<JobClient>(
-      new JobClient(runtime, std::move(*dialling), std::move(keyring), std::move(settings)));
+      new JobClient(runtime, std::move(dialling), std::move(keyring), std::move(settings)));
 }
 
 JobClient::JobClient(runtime::Runtime& runtime, link::DialSettings dialling, wire::Keyring keyring, Settings settings)

@@ -19,15 +19,13 @@ task<Result<bool>> JobFollower::next(Duration wait, Instant deadline, runtime::C
   letter.life = life_;
   letter.wait = wait;
   letter.live_every = live_every_;
-  const auto answer = co_await client_.ask(letter, deadline, cancel);
-  if (!answer) co_return tl::unexpected(answer.error());
-  const auto* watched = std::get_if<dispatch::Watched>(&*answer);
+  BW_CO_TRY(const auto answer, co_await client_.ask(letter, deadline, cancel));
+  const auto* watched = std::get_if<dispatch::Watched>(&answer);
   if (watched == nullptr) co_return fail(Errc::kProtocol, "a manager answers something else than it was asked");
   const bool news = watched->sheet.revision != sheet_.revision || watched->life != life_ ||
                     watched->seconds != seconds_ || watched->final != final_ ||
                     (live_every_ > Duration::zero() && watched->live != live_);
-  const Status taken = take(*watched);
-  if (!taken) co_return tl::unexpected(taken.error());
+  BW_CO_RETURN_IF_ERROR(take(*watched));
   co_return news;
 }
 
@@ -50,21 +48,19 @@ Status JobFollower::take(const dispatch::Watched& watched) {
 
 Status JobFollower::add(const dispatch::Watched& watched) {
   if (!watched.totals.empty()) {
-    auto state = account::decode_totals(watched.totals, plan_);
-    if (!state) return tl::unexpected(state.error());
-    totals_ = aggregate::Totals::restore(plan_, std::move(*state));
+    BW_TRY(auto state, account::decode_totals(watched.totals, plan_));
+    totals_ = aggregate::Totals::restore(plan_, std::move(state));
     if (observer_ != nullptr) observer_->on_whole();
   }
   const metrics::Shape shape = aggregate::shape_of(plan_);
   for (const dispatch::SecondOver& second : watched.news) {
-    const auto window = account::decode_window(second.window, shape);
-    if (!window) return tl::unexpected(window.error());
+    BW_TRY(const auto window, account::decode_window(second.window, shape));
     if (second.amends) {
-      totals_.amend(*window);
+      totals_.amend(window);
     } else {
-      totals_.add(*window, second.covered);
+      totals_.add(window, second.covered);
     }
-    if (observer_ != nullptr) observer_->on_second(*window, second.covered, second.amends);
+    if (observer_ != nullptr) observer_->on_second(window, second.covered, second.amends);
   }
   return {};
 }

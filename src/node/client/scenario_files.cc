@@ -165,18 +165,14 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   // Beside the scenario, which it is itself.
   std::string file = from.file.substr(from.file.rfind('/') + 1);
   if (built) {
-    auto bytes = read_whole_file(native.artifact, signature::kProgramBytesMax);
-    if (!bytes) return tl::unexpected(bytes.error());
-    sources.text = std::move(*bytes);
+    BW_TRY(sources.text, read_whole_file(native.artifact, signature::kProgramBytesMax));
     // Where it goes, the folders of this machine are nobody's business.
     file = native.sign ? file.substr(0, file.rfind('.')) + ".bw" : native.artifact;
   }
   if (signature::is_signed(sources.text)) {
-    const auto intact = signature::read(sources.text, file);
-    if (!intact) return tl::unexpected(intact.error());
+    BW_RETURN_IF_ERROR(signature::read(sources.text, file));
   }
-  auto described = script::native::describe(sources.text, file);
-  if (!described) return tl::unexpected(described.error());
+  BW_TRY(auto described, script::native::describe(sources.text, file));
   if (native.sign) {
     // It fits the version of here, or it could not have been described.
     const signature::Versions versions{BELLWETHER_ABI_VERSION, std::string(bellwether::kProductVersion)};
@@ -185,8 +181,8 @@ bellwether::Result<bool> put_declarations(const Scenario& from, const Native& na
   if (sources.text.size() > signature::kProgramBytesMax) {
     return tl::unexpected(too_large(file, signature::kProgramBytesMax));
   }
-  machine.hold(file, std::exchange(sources.text, std::move(described->text)));
-  if (!built) sources.file_name = std::move(described->source);
+  machine.hold(file, std::exchange(sources.text, std::move(described.text)));
+  if (!built) sources.file_name = std::move(described.source);
   return true;
 }
 

@@ -41,10 +41,9 @@ struct Answering {
   }
   Answer operator()(AskQuorum&) { return desk.quorum(); }
   Answer operator()(AskVotes& ask) {
-    auto vote = desk.last_vote();
-    if (!vote) return tl::unexpected(vote.error());
+    BW_TRY(auto vote, desk.last_vote());
     auto messages = ask.messages ? desk.vote_messages() : std::vector<cluster::VoteMessageView>();
-    return votes_answer(std::move(*vote), std::move(messages), self);
+    return votes_answer(std::move(vote), std::move(messages), self);
   }
   Answer operator()(CallElection& ask) { return desk.call_election(ask.forced); }
   Answer operator()(Leave&) { return desk.leave(by); }
@@ -65,10 +64,9 @@ struct Answering {
 }  // namespace
 
 Result<std::string> AdminService::answer(std::string_view bytes, const std::string& by) {
-  auto request = message::decode<AdminRequest>(bytes);
-  if (!request) return tl::unexpected(request.error());
-  const std::string act = std::visit(ActOf(), *request);
-  const Result<AdminAnswer> answer = std::visit(Answering{desk_, self_, by}, *request);
+  BW_TRY(auto request, message::decode<AdminRequest>(bytes));
+  const std::string act = std::visit(ActOf(), request);
+  const Result<AdminAnswer> answer = std::visit(Answering{desk_, self_, by}, request);
   if (!act.empty()) {
     audit_.on_act(by, act, answer ? std::get<std::string>(*answer) : "refused: " + answer.error().message);
   }

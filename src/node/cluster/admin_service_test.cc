@@ -18,9 +18,8 @@ using testing::IsEmpty;
 class AdminServiceTest : public testing::Test {
  protected:
   Result<AdminAnswer> ask(const AdminRequest& asked) {
-    const auto bytes = service.answer(message::encode(asked), "ops");
-    if (!bytes) return tl::unexpected(bytes.error());
-    return message::decode<AdminAnswer>(*bytes);
+    BW_TRY(const auto bytes, service.answer(message::encode(asked), "ops"));
+    return message::decode<AdminAnswer>(bytes);
   }
   template <class Answer>
   Answer answer(const AdminRequest& asked) {

@@ -15,7 +15,7 @@ Result<link::DialSettings> plain_dialling_as(const cluster::NodeConfig& config, 
   dialling.handshake.self.identity = {config.cluster, config.environment, config.datacenter, name, role};
   dialling.handshake.self.software = software_name();
   dialling.handshake.has_gates = config.has_gates;
-  if (auto good = wire::check_identity(dialling.handshake.self.identity); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(wire::check_identity(dialling.handshake.self.identity));
   return dialling;
 }
 
@@ -27,9 +27,7 @@ Result<link::DialSettings> dialling_as(const cluster::NodeConfig& config, const 
   options.ca_file = config.ca;
   options.certificate_file = config.certificate;
   options.key_file = config.key;
-  auto tls = runtime::TlsContext::client(options);
-  if (!tls) return tl::unexpected(tls.error());
-  dialling->tls = std::move(*tls);
+  BW_TRY(dialling->tls, runtime::TlsContext::client(options));
   return dialling;
 }
 

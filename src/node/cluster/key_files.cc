@@ -68,17 +68,15 @@ Result<SecretBytes> read_secret_bytes(const std::string& path, std::size_t most)
 }
 
 Result<secret::KeyShare> read_key_share(const std::string& path) {
-  const auto bytes = read_secret_bytes(path, secret::kMostKeyShareBytes);
-  if (!bytes) return tl::unexpected(bytes.error());
-  auto share = secret::decode_key_share(bytes->bytes());
+  BW_TRY(const auto bytes, read_secret_bytes(path, secret::kMostKeyShareBytes));
+  auto share = secret::decode_key_share(bytes.bytes());
   if (!share) return fail(share.error().code, "'" + path + "': " + share.error().message);
   return share;
 }
 
 Result<secret::Commitment> read_commitment(const std::string& path) {
-  const auto bytes = read_guarded(path, secret::kMostCommitmentBytes, 022U, "go-w");
-  if (!bytes) return tl::unexpected(bytes.error());
-  auto commitment = secret::decode_commitment(bytes->bytes());
+  BW_TRY(const auto bytes, read_guarded(path, secret::kMostCommitmentBytes, 022U, "go-w"));
+  auto commitment = secret::decode_commitment(bytes.bytes());
   if (!commitment) return fail(commitment.error().code, "'" + path + "': " + commitment.error().message);
   return commitment;
 }

@@ -24,7 +24,7 @@ Result<std::vector<signature::PublicKey>> read_file(const std::string& path) {
   if (file == nullptr) return fail_errno(errno, "cannot read '" + path + "'");
   struct stat status {};
   if (::fstat(fileno(file.get()), &status) != 0) return fail_errno(errno, "cannot read '" + path + "'");
-  if (Status good = check_owners(path, status); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_owners(path, status));
   std::string text(signature::kKeyFileBytesMax + 1, '\0');
   text.resize(std::fread(text.data(), 1, text.size(), file.get()));
   if (std::ferror(file.get()) != 0) return fail_errno(errno, "cannot read '" + path + "'");
@@ -53,11 +53,10 @@ Result<std::vector<signature::PublicKey>> read_keyring(const std::string& path) 
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) return fail_errno(errno, "cannot read '" + path + "'");
   if (!S_ISDIR(status.st_mode)) return read_file(path);
-  if (Status good = check_owners(path, status); !good) return tl::unexpected(good.error());
-  const auto files = files_in(path);
-  if (!files) return tl::unexpected(files.error());
+  BW_RETURN_IF_ERROR(check_owners(path, status));
+  BW_TRY(const auto files, files_in(path));
   std::vector<signature::PublicKey> out;
-  for (const std::string& file : *files) {
+  for (const std::string& file : files) {
     const auto keys = read_file(file);
     if (!keys) return keys;
     out.insert(out.end(), keys->begin(), keys->end());

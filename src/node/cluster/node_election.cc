@@ -238,7 +238,7 @@ Result<std::string> NodeElection::transfer(const std::string& to) {
 
 Result<std::string> NodeElection::call_election(bool forced) {
   if (leadership_ == nullptr) return fail(Errc::kRefused, "this node does not vote: ask one that does");
-  if (const Status begun = leadership_->call_election(forced); !begun) return tl::unexpected(begun.error());
+  BW_RETURN_IF_ERROR(leadership_->call_election(forced));
   return "an election begins; `bellwether cluster votes` shows how it ends";
 }
 
@@ -247,7 +247,7 @@ Result<std::string> NodeElection::change_voters(bool add, const std::string& nam
     return fail(Errc::kRefused, "only the leader changes the voters" +
                                     (leader_.empty() ? ", and nobody is known to lead" : ": ask '" + leader_ + "'"));
   }
-  if (const Status begun = leadership_->change_voters(add, name); !begun) return tl::unexpected(begun.error());
+  BW_RETURN_IF_ERROR(leadership_->change_voters(add, name));
   return "the change has begun; `bellwether cluster quorum` shows when it is done";
 }
 

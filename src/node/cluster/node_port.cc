@@ -20,9 +20,7 @@ NodePort::NodePort(runtime::Runtime& runtime, const cluster::NodeConfig& config,
 
 // TCP and UDP share one port.
 task<Status> NodePort::open() {
-  auto dialling = plain_dialling_as(config_, config_.name, config_.role);
-  if (!dialling) co_return tl::unexpected(dialling.error());
-  dialling_ = std::move(*dialling);
+  BW_CO_TRY(dialling_, plain_dialling_as(config_, config_.name, config_.role));
   dialling_.tls = supplies_.dial_tls;
   const auto addresses = co_await runtime_.resolve(config_.listen.host, nullptr);
   if (!addresses) {
@@ -66,21 +64,19 @@ std::vector<const wire::Agreement*> NodePort::agreements() const {
 // --- its secrets -----------------------------------------------------------------------------------------------------
 
 Result<std::string> NodePort::learn_secret(std::string text) {
-  auto secret = wire::Secret::take(std::move(text));
-  if (!secret) return tl::unexpected(secret.error());
-  const auto id = supplies_.keyring.learn(std::move(*secret));
-  if (!id) return tl::unexpected(id.error());
-  return "knows " + wire::key_name(*id);
+  BW_TRY(auto secret, wire::Secret::take(std::move(text)));
+  BW_TRY(const auto id, supplies_.keyring.learn(std::move(secret)));
+  return "knows " + wire::key_name(id);
 }
 
 Result<std::string> NodePort::use_secret(uint32_t id) {
-  if (auto done = supplies_.keyring.use(id); !done) return tl::unexpected(done.error());
+  BW_RETURN_IF_ERROR(supplies_.keyring.use(id));
   return "uses " + wire::key_name(id);
 }
 
 Result<std::string> NodePort::forget_secret(uint32_t id) {
   if (!supplies_.keyring.knows(id)) return "does not know " + wire::key_name(id);
-  if (auto done = supplies_.keyring.forget(id); !done) return tl::unexpected(done.error());
+  BW_RETURN_IF_ERROR(supplies_.keyring.forget(id));
   links_->renew(id);
   for (link::Connection* connection : server_->connections()) {
     if (connection->agreement().key == id) connection->say_goodbye();

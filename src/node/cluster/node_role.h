@@ -34,9 +34,8 @@ struct NodeTools {
 };
 
 // Calls come one after the other, on the thread of the runtime; all but the tasks must not wait.
-class NodeRole {
+class NodeRole : public election::TermListener {
  public:
-  virtual ~NodeRole() = default;
   // Once, before everything else, when the node has found its cluster. An error: it cannot do its work, and the node
   // ends. Roles are prepared and started in their order, and end in the reverse order.
   virtual runtime::task<Status> prepare(const NodeTools& tools) = 0;
@@ -58,10 +57,9 @@ class NodeRole {
   // What the election says (cluster/leadership.h). A role with work that only a leader may do calls work_stopped() of
   // the leadership itself, as is said there; there is at most one in a node.
   virtual bool works_while_leading() const { return false; }
-  virtual void on_elected(const election::TermOfOffice&) {}
-  virtual void on_renewed(Instant /*ends*/, Duration /*took*/) {}
-  virtual void on_drain(const std::string& /*cause*/) {}
-  virtual void on_term_ended(const election::TermEnded&) {}
+  void on_elected(const election::TermOfOffice&) override {}
+  void on_drain(const std::string& /*cause*/) override {}
+  void on_term_ended(const election::TermEnded&) override {}
   virtual void on_leader_changed(const std::string& /*leader*/, election::Term, const std::string& /*evidence*/) {}
   // Until nothing of that work runs any more; nobody but the election and the role itself makes that so.
   virtual runtime::task<void> work_ended() { co_return; }

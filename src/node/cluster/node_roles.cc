@@ -20,8 +20,7 @@ NodeRoles::~NodeRoles() {
 
 task<Status> NodeRoles::prepare(const NodeTools& tools) {
   for (const std::shared_ptr<NodeRole>& role : roles_) {
-    const Status ready = co_await role->prepare(tools);
-    if (!ready) co_return tl::unexpected(ready.error());
+    BW_CO_RETURN_IF_ERROR(co_await role->prepare(tools));
   }
   const auto working = std::ranges::count_if(roles_, [](const auto& role) { return role->works_while_leading(); });
   check(working <= 1, "one role at most has work that only a leader may do");

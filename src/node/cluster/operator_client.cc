@@ -28,19 +28,16 @@ task<void> run(link::Connection* connection, runtime::Cancellation* cancel) {
 Result<OperatorClient> OperatorClient::make(const cluster::NodeConfig& config, wire::Keyring keyring,
                                             const std::string& by) {
   OperatorClient client(std::move(keyring));
-  auto dialling = dialling_as(config, by, wire::Role::kOperator);
-  if (!dialling) return tl::unexpected(dialling.error());
-  client.dialling_ = std::move(*dialling);
+  BW_TRY(client.dialling_, dialling_as(config, by, wire::Role::kOperator));
   return client;
 }
 
 task<Result<AdminAnswer>> OperatorClient::ask(runtime::Runtime& runtime, HostPort node, AdminRequest request,
                                               Duration timeout) {
   const std::string where = to_string(node);
-  auto answer = co_await this->request(runtime, std::move(node), cluster::message_type::kAdmin,
-                                       message::encode(request), timeout);
-  if (!answer) co_return tl::unexpected(answer.error());
-  auto read = message::decode<AdminAnswer>(*answer);
+  BW_CO_TRY(auto answer, co_await this->request(runtime, std::move(node), cluster::message_type::kAdmin,
+                                                message::encode(request), timeout));
+  auto read = message::decode<AdminAnswer>(answer);
   if (!read) co_return fail(Errc::kProtocol, where + " answered something that cannot be read");
   co_return std::move(*read);
 }

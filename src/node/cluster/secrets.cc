@@ -32,9 +32,7 @@ Result<std::optional<wire::Secret>> read(const std::string& file, const char* va
   std::string text;
   std::string where;
   if (!file.empty()) {
-    auto read = read_secret_file(file);
-    if (!read) return tl::unexpected(read.error());
-    text = std::move(*read);
+    BW_TRY(text, read_secret_file(file));
     where = "the secret in '" + file + "'";
   } else if (const char* given = environment(variable); given != nullptr && *given != '\0') {
     text = given;
@@ -50,19 +48,17 @@ Result<std::optional<wire::Secret>> read(const std::string& file, const char* va
 }  // namespace
 
 Result<wire::Keyring> read_secrets(const cluster::NodeConfig& config, cluster::Settings::Environment environment) {
-  auto secret = read(config.secret_file, cluster::kSecretVariable, environment);
-  if (!secret) return tl::unexpected(secret.error());
-  if (!*secret) {
+  BW_TRY(auto secret, read(config.secret_file, cluster::kSecretVariable, environment));
+  if (!secret) {
     return fail(Errc::kInvalid,
                 std::string("this cluster's shared secret is missing: name its file with secret.file, or put it into "
                             "the variable ") +
                     cluster::kSecretVariable + ". To make one:  openssl rand -base64 32");
   }
-  wire::Keyring keyring(std::move(**secret));
-  auto previous = read(config.previous_secret_file, cluster::kPreviousSecretVariable, environment);
-  if (!previous) return tl::unexpected(previous.error());
-  if (*previous) {
-    if (auto learnt = keyring.learn(std::move(**previous)); !learnt) return tl::unexpected(learnt.error());
+  wire::Keyring keyring(std::move(*secret));
+  BW_TRY(auto previous, read(config.previous_secret_file, cluster::kPreviousSecretVariable, environment));
+  if (previous) {
+    BW_RETURN_IF_ERROR(keyring.learn(std::move(*previous)));
   }
   return keyring;
 }

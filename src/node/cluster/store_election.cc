@@ -48,10 +48,9 @@ StoreElection::StoreElection(runtime::Runtime& runtime, store::LeaseStore& store
 // Of another store or another key than now it means nothing.
 task<Result<Epoch>> StoreElection::recall() {
   if (kv_ == nullptr) co_return Epoch();
-  const auto stored = co_await kv_->get(kEpoch);
-  if (!stored) co_return tl::unexpected(stored.error());
-  if (!*stored) co_return Epoch();
-  const std::string& text = **stored;
+  BW_CO_TRY(const auto stored, co_await kv_->get(kEpoch));
+  if (!stored) co_return Epoch();
+  const std::string& text = *stored;
   const std::size_t space = std::min(text.find(' '), text.size());
   const auto epoch = parse_u64(std::string_view(text).substr(0, space));
   if (!epoch) co_return fail(Errc::kInvalid, "the epoch that was remembered is damaged");

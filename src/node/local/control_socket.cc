@@ -61,7 +61,7 @@ Result<std::unique_ptr<ControlSocket>> ControlSocket::open(runtime::Runtime& run
   std::string path = folder + "/" + name;
   const auto address = address_of(path);
   if (!address) return tl::unexpected(address.error());
-  if (const Status made = make_own_folder(folder); !made) return tl::unexpected(made.error());
+  BW_RETURN_IF_ERROR(make_own_folder(folder));
   const int number = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   Closer closer(number);
   if (number < 0) return fail_errno(errno, "making a socket");

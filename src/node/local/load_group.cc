@@ -27,7 +27,7 @@ Status LoadGroup::prepare() {
     one.tally_every = options_.tally_every;
     one.programs = options_.programs;
     threads_.push_back(std::make_unique<LoadThread>(plan_, one, control_, *this));
-    if (auto prepared = threads_.back()->prepare(); !prepared) return prepared;
+    BW_RETURN_IF_ERROR(threads_.back()->prepare());
   }
   return {};
 }

@@ -63,12 +63,12 @@ Status LocalRun::prepare() {
   for (Stage& stage : stages_) {
     if (uses_values(stage)) {
       for (const uint16_t w : stage.workflows) {
-        if (auto prepared = vuser::try_to_prepare(plan_.workflows[w]); !prepared) return prepared;
+        BW_RETURN_IF_ERROR(vuser::try_to_prepare(plan_.workflows[w]));
       }
       continue;
     }
     stage.group = group_for(stage, plan_);
-    if (auto prepared = stage.group->prepare(); !prepared) return prepared;
+    BW_RETURN_IF_ERROR(stage.group->prepare());
   }
   return {};
 }
@@ -254,18 +254,17 @@ Result<uint16_t> LocalRun::controlled(const std::string& workflow) const {
 }
 
 Status LocalRun::scale(const std::string& workflow, uint32_t vus) {
-  const auto which = controlled(workflow);
-  if (!which) return tl::unexpected(which.error());
-  const plan::Workflow& one = plan_.workflows[*which];
+  BW_TRY(const auto which, controlled(workflow));
+  const plan::Workflow& one = plan_.workflows[which];
   const uint32_t most = std::get<plan::ExternallyControlled>(one.executor).vus_most;
   if (vus > most) {
     return fail(Errc::kInvalid, "workflow '" + one.name + "' may have at most " + std::to_string(most) +
                                     " virtual users ('max_vus'), not " + std::to_string(vus));
   }
-  note("scaled", "workflow '" + one.name + "': " + std::to_string(wanted_[*which]) + " to " + std::to_string(vus) +
+  note("scaled", "workflow '" + one.name + "': " + std::to_string(wanted_[which]) + " to " + std::to_string(vus) +
                      " virtual users");
-  wanted_[*which] = vus;
-  if (stage_ != nullptr) stage_->group->scale(*which, vus);
+  wanted_[which] = vus;
+  if (stage_ != nullptr) stage_->group->scale(which, vus);
   return {};
 }
 

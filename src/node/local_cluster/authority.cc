@@ -106,12 +106,8 @@ Result<Authority> Authority::make(const std::string& name) {
   auto parts = std::make_unique<Parts>();
   parts->key.reset(EVP_EC_gen("P-256"));
   if (parts->key == nullptr) return failed("a key");
-  auto certificate = make_certificate(name, parts->key.get(), nullptr, parts->key.get(), {});
-  if (!certificate) return tl::unexpected(certificate.error());
-  parts->certificate = std::move(*certificate);
-  auto text = pem_of(parts->certificate.get());
-  if (!text) return tl::unexpected(text.error());
-  parts->text = std::move(*text);
+  BW_TRY(parts->certificate, make_certificate(name, parts->key.get(), nullptr, parts->key.get(), {}));
+  BW_TRY(parts->text, pem_of(parts->certificate.get()));
   return Authority(std::move(parts));
 }
 
@@ -120,10 +116,9 @@ const std::string& Authority::certificate() const { return parts_->text; }
 Result<IssuedTexts> Authority::issue(const std::string& name, const std::string& alternatives) const {
   const Key key(EVP_EC_gen("P-256"));
   if (key == nullptr) return failed("a key");
-  const auto certificate =
-      make_certificate(name, key.get(), parts_->certificate.get(), parts_->key.get(), alternatives);
-  if (!certificate) return tl::unexpected(certificate.error());
-  auto text = pem_of(certificate->get());
+  BW_TRY(const auto certificate,
+         make_certificate(name, key.get(), parts_->certificate.get(), parts_->key.get(), alternatives));
+  auto text = pem_of(certificate.get());
   auto secret = pem_of(key.get());
   if (!text || !secret) return tl::unexpected((text ? secret : text).error());
   return IssuedTexts{std::move(*text), std::move(*secret)};

@@ -111,8 +111,7 @@ Result<Folder> Folder::open(const std::string& path, Use use) {
   const std::string absolute = fs::absolute(path, code).lexically_normal().string();
   if (code) return failed(code, "'" + path + "'");
   if (use == Use::kMake) {
-    const Status made = make_folder(absolute);
-    if (!made) return tl::unexpected(made.error());
+    BW_RETURN_IF_ERROR(make_folder(absolute));
   } else if (!fs::exists(absolute + "/" + kRecord, code)) {
     return fail(Errc::kNotFound, "there is no local cluster in '" + absolute + "'; `bellwether cluster up` starts one");
   }
@@ -137,9 +136,8 @@ Result<std::optional<Layout>> Folder::read() const {
     if (code) return failed(code, "looking into '" + path_ + "'");
     return std::nullopt;
   }
-  const auto text = read_file(record, kMostRecord);
-  if (!text) return tl::unexpected(text.error());
-  auto layout = decode_layout(*text);
+  BW_TRY(const auto text, read_file(record, kMostRecord));
+  auto layout = decode_layout(text);
   if (!layout) return fail(layout.error().code, "'" + record + "' cannot be read: " + layout.error().message);
   return std::optional<Layout>(std::move(*layout));
 }
@@ -147,19 +145,16 @@ Result<std::optional<Layout>> Folder::read() const {
 Status Folder::write(const Layout& layout) const { return write_file(path_ + "/" + kRecord, encode_layout(layout)); }
 
 Status Folder::furnish(const Layout& layout) const {
-  const auto secret = new_secret();
-  if (!secret) return tl::unexpected(secret.error());
-  Status done = write_file(path_ + "/secret", *secret);
+  BW_TRY(const auto secret, new_secret());
+  Status done = write_file(path_ + "/secret", secret);
   if (!done) return done;
   if (layout.shape.tls) {
-    auto authority = Authority::make("bellwether local cluster");
-    if (!authority) return tl::unexpected(authority.error());
-    done = write_file(path_ + "/ca.pem", authority->certificate());
+    BW_TRY(auto authority, Authority::make("bellwether local cluster"));
+    done = write_file(path_ + "/ca.pem", authority.certificate());
     const auto issue = [&](const std::string& name, const std::string& names) -> Status {
-      const auto issued = authority->issue(name, names);
-      if (!issued) return tl::unexpected(issued.error());
-      Status written = write_file(path_ + "/" + name + ".pem", issued->certificate);
-      if (written) written = write_file(path_ + "/" + name + "-key.pem", issued->key);
+      BW_TRY(const auto issued, authority.issue(name, names));
+      Status written = write_file(path_ + "/" + name + ".pem", issued.certificate);
+      if (written) written = write_file(path_ + "/" + name + "-key.pem", issued.key);
       return written;
     };
     for (const LocalNode& node : layout.nodes) {

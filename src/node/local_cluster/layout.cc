@@ -153,8 +153,7 @@ Result<Layout> decode_layout(std::string_view text) {
                     in.at("datacenters"), in.at("tls"),     in.value("trust_keys", std::string())};
     layout.formed = in.at("formed");
     for (const Json& node : in.at("nodes")) layout.nodes.push_back(node_from(node));
-    const Status good = check_shape(layout.shape);
-    if (!good) return tl::unexpected(good.error());
+    BW_RETURN_IF_ERROR(check_shape(layout.shape));
     if (layout.nodes.size() != layout.shape.managers + layout.shape.workers) {
       return fail(Errc::kInvalid, "it names another number of nodes than it says");
     }

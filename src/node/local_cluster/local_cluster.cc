@@ -104,8 +104,7 @@ class Start {
       : runtime_(runtime), options_(std::move(options)), listener_(listener), folder_(std::move(folder)) {}
 
   task<Result<Sight>> run(runtime::Cancellation* cancel) {
-    const Status ready = prepare();
-    if (!ready) co_return tl::unexpected(ready.error());
+    BW_CO_RETURN_IF_ERROR(prepare());
     const Status done = co_await form(cancel);
     if (done) co_return std::move(sight_);
     listener_.on_progress("ending what was started");
@@ -141,15 +140,14 @@ Status Start::furnish() {
   const Shape shape = shape_of(options_.shape);
   Status good = check_shape(shape);
   if (!good) return good;
-  auto layout = place(shape, options_.base_port, runtime_.prng());
-  if (!layout) return tl::unexpected(layout.error());
-  for (const LocalNode& node : layout->nodes) {
+  BW_TRY(auto layout, place(shape, options_.base_port, runtime_.prng()));
+  for (const LocalNode& node : layout.nodes) {
     good = check_ports(node);
     if (!good) return good;
   }
   listener_.on_progress("making secrets" + std::string(shape.tls ? ", certificates" : "") + " and settings in " +
                         folder_.path());
-  sight_.layout = std::move(*layout);
+  sight_.layout = std::move(layout);
   // The record first: what is made of the rest is known to be ours, whatever happens.
   good = folder_.write(sight_.layout);
   if (good) good = folder_.furnish(sight_.layout);
@@ -160,12 +158,11 @@ Status Start::prepare() {
   sight_.folder = folder_.path();
   Status good = check_environment();
   if (!good) return good;
-  auto known = folder_.read();
-  if (!known) return tl::unexpected(known.error());
-  if (!*known) {
+  BW_TRY(auto known, folder_.read());
+  if (!known) {
     good = furnish();
   } else {
-    sight_.layout = std::move(**known);
+    sight_.layout = std::move(*known);
     good = check_wanted(options_.shape, sight_.layout.shape, folder_.path());
     if (good && options_.base_port && *options_.base_port != sight_.layout.nodes.front().port) {
       good = fail(Errc::kInvalid, "the cluster in '" + folder_.path() + "' has its ports from " +
@@ -192,10 +189,8 @@ Status Start::prepare() {
 }
 
 task<Status> Start::form(runtime::Cancellation* cancel) {
-  const Status running = co_await start_all(cancel);
-  if (!running) co_return running;
-  const Status well = co_await wait_until_well(cancel);
-  if (!well) co_return well;
+  BW_CO_RETURN_IF_ERROR(co_await start_all(cancel));
+  BW_CO_RETURN_IF_ERROR(co_await wait_until_well(cancel));
   sight_.layout.formed = true;
   co_return folder_.write(sight_.layout);
 }
@@ -205,8 +200,7 @@ task<Status> Start::start_all(runtime::Cancellation* cancel) {
                         std::to_string(sight_.layout.nodes.size()) + " nodes");
   for (const std::size_t i : to_start_) {
     if (cancel->cancelled()) co_return fail(Errc::kCancelled, "interrupted");
-    Status done = co_await start(i);
-    if (!done) co_return done;
+    BW_CO_RETURN_IF_ERROR(co_await start(i));
   }
   co_return Status();
 }
@@ -278,42 +272,34 @@ bool Sight::well() const {
 
 task<Result<Sight>> bring_up(runtime::EpollRuntime& runtime, UpOptions options, Listener& listener,
                              runtime::Cancellation* cancel) {
-  auto folder = Folder::open(options.folder, Folder::Use::kMake);
-  if (!folder) co_return tl::unexpected(folder.error());
-  Start start(runtime, std::move(options), listener, std::move(*folder));
+  BW_CO_TRY(auto folder, Folder::open(options.folder, Folder::Use::kMake));
+  Start start(runtime, std::move(options), listener, std::move(folder));
   auto sight = co_await start.run(cancel);
   co_return sight;
 }
 
 task<Result<Ended>> bring_down(runtime::EpollRuntime& runtime, DownOptions options, Listener& listener) {
-  const auto folder = Folder::open(options.folder, Folder::Use::kKnown);
-  if (!folder) co_return tl::unexpected(folder.error());
-  const auto layout = folder->read();
-  if (!layout) co_return tl::unexpected(layout.error());
-  if (!*layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder->path() + "'");
+  BW_CO_TRY(const auto folder, Folder::open(options.folder, Folder::Use::kKnown));
+  BW_CO_TRY(const auto layout, folder.read());
+  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder.path() + "'");
   Ended ended;
-  ended.folder = folder->path();
-  const Status done = co_await end_processes(runtime, (*layout)->nodes, options.limit, ended, listener);
-  if (!done) co_return tl::unexpected(done.error());
+  ended.folder = folder.path();
+  BW_CO_RETURN_IF_ERROR(co_await end_processes(runtime, layout->nodes, options.limit, ended, listener));
   if (options.purge) {
-    const auto purged = folder->purge(**layout);
-    if (!purged) co_return tl::unexpected(purged.error());
-    ended.purged = *purged;
+    BW_CO_TRY(ended.purged, folder.purge(*layout));
   }
   co_return ended;
 }
 
 task<Result<Sight>> look_at(runtime::EpollRuntime& runtime, std::string folder_path) {
-  const auto folder = Folder::open(folder_path, Folder::Use::kLook);
-  if (!folder) co_return tl::unexpected(folder.error());
-  auto layout = folder->read();
-  if (!layout) co_return tl::unexpected(layout.error());
-  if (!*layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder->path() + "'");
+  BW_CO_TRY(const auto folder, Folder::open(folder_path, Folder::Use::kLook));
+  BW_CO_TRY(auto layout, folder.read());
+  if (!layout) co_return fail(Errc::kNotFound, "there is no local cluster in '" + folder.path() + "'");
   Sight sight;
-  sight.folder = folder->path();
-  sight.layout = std::move(**layout);
+  sight.folder = folder.path();
+  sight.layout = std::move(*layout);
   see_processes(sight);
-  co_await ask_members(runtime, *folder, sight);
+  co_await ask_members(runtime, folder, sight);
   co_return sight;
 }
 

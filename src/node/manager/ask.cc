@@ -12,10 +12,9 @@ using runtime::task;
 task<Result<dispatch::Response>> ask(cluster::PeerLinks& links, cluster::PeerAddress to, dispatch::Letter letter,
                                      Duration timeout, runtime::Cancellation* cancel) {
   std::string body = dispatch::encode(letter);
-  const auto answer = co_await links.request(std::move(to), cluster::message_type::kDispatch, wire::Priority::kControl,
-                                             std::move(body), timeout, cancel);
-  if (!answer) co_return tl::unexpected(answer.error());
-  auto decoded = dispatch::decode_response(*answer);
+  BW_CO_TRY(const auto answer, co_await links.request(std::move(to), cluster::message_type::kDispatch,
+                                                      wire::Priority::kControl, std::move(body), timeout, cancel));
+  auto decoded = dispatch::decode_response(answer);
   co_return decoded;
 }
 

@@ -46,9 +46,8 @@ void Steward::say(const std::string& event, const std::string& text, bool warnin
 }
 
 Status Steward::make_plan(std::string bundle) {
-  auto decoded = dispatch::decode_bundle(bundle);
-  if (!decoded) return tl::unexpected(decoded.error());
-  auto plan = plan::plan_of(*decoded);
+  BW_TRY(auto decoded, dispatch::decode_bundle(bundle));
+  auto plan = plan::plan_of(decoded);
   if (!plan) return tl::unexpected(plan.error());
   bundle_ = std::move(bundle);
   plan_ = std::make_unique<plan::Plan>(std::move(*plan));
@@ -119,18 +118,15 @@ task<Status> Steward::take_over(Instant deadline) {
   const auto about = [](const char* what, const Error& error) {
     return tl::unexpected(Error{error.code, std::string(what) + ": " + error.message});
   };
-  auto opened = parts_.store.open(id_, *this);
-  if (!opened) co_return tl::unexpected(opened.error());
-  handle_ = std::move(*opened);
-  auto taken = co_await handle_->take(deadline, scope_.cancellation());
-  if (!taken) co_return tl::unexpected(taken.error());
+  BW_CO_TRY(handle_, parts_.store.open(id_, *this));
+  BW_CO_TRY(auto taken, co_await handle_->take(deadline, scope_.cancellation()));
   owned_ = true;
-  if (!taken->value) {
+  if (!taken.value) {
     // Its first owner died before anybody was told that there is a job.
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
     co_return fail(Errc::kNotFound, retired ? "nothing was ever written of it" : retired.error().error.message);
   }
-  auto sheet = dispatch::read_sheet(*taken->value);
+  auto sheet = dispatch::read_sheet(*taken.value);
   if (!sheet) co_return tl::unexpected(sheet.error());
   if (dispatch::is_final(sheet->state)) co_return fail(Errc::kClosed, "it has ended");
   auto bundle = co_await parts_.copies.get({id_, kBundleCopy}, handle_->fence(), deadline, scope_.cancellation());
@@ -140,9 +136,8 @@ task<Status> Steward::take_over(Instant deadline) {
     const auto retired = co_await handle_->retire(deadline, scope_.cancellation());
     co_return fail(Errc::kNotFound, retired ? "it was forgotten long ago" : retired.error().error.message);
   }
-  const Status planned = make_plan(std::move((*bundle)->bytes));
-  if (!planned) co_return tl::unexpected(planned.error());
-  if (dispatch::is_summary(*taken->value)) {
+  BW_CO_RETURN_IF_ERROR(make_plan(std::move((*bundle)->bytes)));
+  if (dispatch::is_summary(*taken.value)) {
     auto record = co_await parts_.copies.get({id_, kRecordCopy}, handle_->fence(), deadline, scope_.cancellation());
     if (!record) co_return about("its record", record.error());
     if (!*record) co_return fail(Errc::kNotFound, "its record: nobody has it");
@@ -344,15 +339,13 @@ task<void> Steward::write_on(Steward* self) {
 // What is kept apart is with a majority before the register says so. If only the first of the two is done, the next
 // owner goes on from either: nothing was done yet that depends on it.
 task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant deadline) {
-  auto bytes = dispatch::encode_sheet(sheet);
-  if (!bytes) co_return tl::unexpected(bytes.error());
-  if (!bytes->large.empty()) {
+  BW_CO_TRY(auto bytes, dispatch::encode_sheet(sheet));
+  if (!bytes.large.empty()) {
     const copies::Version version{handle_->fence(), ++records_put_};
-    const Status put = co_await parts_.copies.put({id_, kRecordCopy}, version, std::move(bytes->large), deadline,
-                                                  scope_.cancellation());
-    if (!put) co_return put;
+    BW_CO_RETURN_IF_ERROR(co_await parts_.copies.put({id_, kRecordCopy}, version, std::move(bytes.large), deadline,
+                                                     scope_.cancellation()));
   }
-  const auto written = co_await handle_->write(std::move(bytes->value), deadline, scope_.cancellation());
+  const auto written = co_await handle_->write(std::move(bytes.value), deadline, scope_.cancellation());
   if (!written) co_return tl::unexpected(written.error().error);
   co_return Status();
 }

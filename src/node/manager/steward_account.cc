@@ -136,12 +136,11 @@ task<void> Steward::copy_on(Steward* self) {
 task<Status> Steward::copy_account(Instant deadline) {
   const copies::Version version{handle_->fence(), ++copies_put_};
   const uint64_t told = told_bytes_;
-  auto bytes = account_->save(now());
-  if (!bytes) co_return tl::unexpected(bytes.error());
+  BW_CO_TRY(auto bytes, account_->save(now()));
   copied_all_ = true;
   std::map<StreamId, uint64_t> applied = account_->applied();
   const Status put =
-      co_await parts_.copies.put({id_, kAccountCopy}, version, std::move(*bytes), deadline, scope_.cancellation());
+      co_await parts_.copies.put({id_, kAccountCopy}, version, std::move(bytes), deadline, scope_.cancellation());
   if (put) {
     durable_ = std::move(applied);
     safe_bytes_ = told;

@@ -47,10 +47,10 @@ task<Result<dispatch::JobContext>> Steward::read_context(Instant deadline) {
   if (std::all_of(all.begin(), all.end(), [](const plan::Workflow& one) { return one.provides.empty(); })) {
     co_return dispatch::JobContext{};
   }
-  auto copy = co_await parts_.copies.get({id_, kContextCopy}, handle_->fence(), deadline, scope_.cancellation());
-  if (!copy) co_return tl::unexpected(copy.error());
-  if (!*copy) co_return dispatch::JobContext{};
-  co_return dispatch::decode_context((*copy)->bytes);
+  BW_CO_TRY(auto copy,
+            co_await parts_.copies.get({id_, kContextCopy}, handle_->fence(), deadline, scope_.cancellation()));
+  if (!copy) co_return dispatch::JobContext{};
+  co_return dispatch::decode_context(copy->bytes);
 }
 
 }  // namespace bellwether::node

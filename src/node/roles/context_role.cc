@@ -40,9 +40,7 @@ task<Status> ContextRole::prepare(const NodeTools& tools) {
                                             .surroundings = *this,
                                             .listener = *this,
                                             .seal = seal ? &*seal : nullptr};
-  auto made = cluster::ContextDriver::make(parts, std::move(settings), tools.runtime.prng().next());
-  if (!made) co_return tl::unexpected(made.error());
-  driver_ = std::move(*made);
+  BW_CO_TRY(driver_, cluster::ContextDriver::make(parts, std::move(settings), tools.runtime.prng().next()));
   if (maker_ != nullptr) co_return driver_->register_manager(std::move(maker_));
   tools.log.note(true,
                  "without 'context.manager' this node makes no contexts: requests wait for a leader that has one");

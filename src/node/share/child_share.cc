@@ -132,9 +132,7 @@ class ChildShare final : public ShareProcess {
       co_return fail_errno(errno, "a socket for a share");
     }
     auto starting = std::make_shared<Starting>(sockets[1]);
-    auto socket = ShareSocket::take(runtime_, sockets[0]);
-    if (!socket) co_return tl::unexpected(socket.error());
-    socket_ = std::move(*socket);
+    BW_CO_TRY(socket_, ShareSocket::take(runtime_, sockets[0]));
     say(std::move(order));
     starting_.spawn(start_process(&runtime_, starting));
     co_await starting->done.wait();
@@ -157,9 +155,8 @@ class ChildShare final : public ShareProcess {
       auto frame = co_await socket_->read(nullptr);
       if (!frame && frame.error().code == Errc::kClosed) co_return Status{};
       if (!frame) co_return tl::unexpected(frame.error());
-      auto message = decode_from_child(*frame);
-      if (!message) co_return tl::unexpected(message.error());
-      const bool fits = std::visit([this](auto& one) { return hear(one); }, *message);
+      BW_CO_TRY(auto message, decode_from_child(*frame));
+      const bool fits = std::visit([this](auto& one) { return hear(one); }, message);
       if (!fits) co_return fail(Errc::kProtocol, "a share said what makes no sense at that time");
     }
   }

@@ -59,17 +59,15 @@ class Share final : public LoadGroup::Listener {
       : runtime_(runtime), socket_(std::move(socket)), plan_of_(plan_of) {}
 
   task<Status> live() {
-    auto first = co_await hear(nullptr);
-    if (!first) co_return tl::unexpected(first.error());
-    const auto* order = std::get_if<ChildOrder>(&*first);
+    BW_CO_TRY(auto first, co_await hear(nullptr));
+    const auto* order = std::get_if<ChildOrder>(&first);
     if (order == nullptr) co_return tl::unexpected(out_of_turn());
     const Status prepared = prepare(*order);
     say(ChildPrepared::of(prepared));
     if (prepared) {
-      auto next = co_await hear(nullptr);
-      if (!next) co_return tl::unexpected(next.error());
-      const auto* begin = std::get_if<ChildBegin>(&*next);
-      if (begin == nullptr && !std::holds_alternative<ChildStop>(*next)) co_return tl::unexpected(out_of_turn());
+      BW_CO_TRY(auto next, co_await hear(nullptr));
+      const auto* begin = std::get_if<ChildBegin>(&next);
+      if (begin == nullptr && !std::holds_alternative<ChildStop>(next)) co_return tl::unexpected(out_of_turn());
       if (begin != nullptr) {
         co_await run(*begin);
       } else {
@@ -86,9 +84,8 @@ class Share final : public LoadGroup::Listener {
   void say(const FromChild& message) { socket_->write(encode(message)); }
 
   task<Result<ToChild>> hear(runtime::Cancellation* cancel) {
-    auto frame = co_await socket_->read(cancel);
-    if (!frame) co_return tl::unexpected(frame.error());
-    co_return decode_to_child(*frame);
+    BW_CO_TRY(auto frame, co_await socket_->read(cancel));
+    co_return decode_to_child(frame);
   }
 
   Status prepare(const ChildOrder& order) {
@@ -102,7 +99,7 @@ class Share final : public LoadGroup::Listener {
     plan_ = plan::with_given(std::move(*plan_), order.workflow, order.given);
     workflow_ = order.workflow;
     programs_ = script::Loader(script::Compiled::kTrusted, {}, order.trusted);
-    if (auto there = stay_on(order.cpus); !there) return there;
+    BW_RETURN_IF_ERROR(stay_on(order.cpus));
     std::vector<vuser::EngineShare> shares;
     for (uint32_t i = 0; i < order.count; ++i) shares.push_back({order.first + i, order.of, {order.workflow}});
     group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
@@ -215,12 +212,10 @@ class Share final : public LoadGroup::Listener {
 Status share_main(int socket_fd, PlanOf plan_of) {
   for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGPIPE}) std::signal(signal, SIG_IGN);
   runtime::set_up_thread("share", std::nullopt);
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return tl::unexpected(runtime.error());
-  auto socket = ShareSocket::take(**runtime, socket_fd);
-  if (!socket) return tl::unexpected(socket.error());
-  Share share(**runtime, std::move(*socket), plan_of);
-  return (*runtime)->run(share.live());
+  BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
+  BW_TRY(auto socket, ShareSocket::take(*runtime, socket_fd));
+  Share share(*runtime, std::move(socket), plan_of);
+  return runtime->run(share.live());
 }
 
 }  // namespace bellwether::node

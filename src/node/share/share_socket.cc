@@ -60,8 +60,7 @@ runtime::task<Result<std::string>> ShareSocket::read(runtime::Cancellation* canc
     if (n > 0) {
       in_size_ += static_cast<std::size_t>(n);
     } else if (n < 0 && (errno == EAGAIN || errno == EINTR)) {
-      auto ready = co_await runtime_.wait_descriptor(read_fd_, true, false, Instant::never(), cancel);
-      if (!ready) co_return tl::unexpected(ready.error());
+      BW_CO_RETURN_IF_ERROR(co_await runtime_.wait_descriptor(read_fd_, true, false, Instant::never(), cancel));
     } else {
       co_return fail(Errc::kClosed, "the other end of the socket between a worker and its share is gone");
     }

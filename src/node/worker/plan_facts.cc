@@ -6,9 +6,8 @@
 namespace bellwether::node {
 
 Result<PlanFacts> facts_of(std::string_view bytes) {
-  const auto bundle = dispatch::decode_bundle(bytes);
-  if (!bundle) return tl::unexpected(bundle.error());
-  const auto plan = plan::plan_of(*bundle);
+  BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
+  const auto plan = plan::plan_of(bundle);
   if (!plan) return tl::unexpected(plan.error());
   PlanFacts facts;
   facts.shape = {plan->steps.size(), plan->workflows.size(), plan->checks.size(), plan->series.size()};

@@ -8,7 +8,7 @@ namespace bellwether::node {
 
 Status ShareStream::add(uint64_t second, std::string_view bytes) {
   if (!keeper_) return {};
-  if (Status good = account::check_window(bytes, shape_); !good) return good;
+  BW_RETURN_IF_ERROR(account::check_window(bytes, shape_));
   const uint64_t next = last_ + 1;
   uint64_t number = next;
   if (second >= dispatch::kMostSeconds) {

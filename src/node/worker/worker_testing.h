@@ -183,11 +183,10 @@ class FakeManager final : public cluster::Service {
 
   runtime::task<Result<dispatch::Response>> ask(cluster::PeerAddress worker, dispatch::Letter letter) {
     std::string body = dispatch::encode(letter);
-    const auto answer =
-        co_await node_.links->request(worker, cluster::message_type::kDispatch, wire::Priority::kControl,
-                                      std::move(body), Duration::seconds(5), node_.scope.cancellation());
-    if (!answer) co_return tl::unexpected(answer.error());
-    auto response = dispatch::decode_response(*answer);
+    BW_CO_TRY(const auto answer,
+              co_await node_.links->request(worker, cluster::message_type::kDispatch, wire::Priority::kControl,
+                                            std::move(body), Duration::seconds(5), node_.scope.cancellation()));
+    auto response = dispatch::decode_response(answer);
     co_return response;
   }
   dispatch::AdoptLetter adoption(uint64_t fence) const {

@@ -32,9 +32,7 @@ Result<Origin*> OriginTable::find(bool tls, std::string_view host, uint16_t port
   }
   if (tls) {
     origin->tls_settings = settings;
-    auto context = context_for(settings);
-    if (!context) return tl::unexpected(context.error());
-    origin->tls_context = std::move(*context);
+    BW_TRY(origin->tls_context, context_for(settings));
   }
   origins_.push_back(std::move(origin));
   return origins_.back().get();

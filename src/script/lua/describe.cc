@@ -250,16 +250,15 @@ yaml::Diagnostic diagnostic(const std::string& file, int line, std::string messa
 
 // A host in whose state all that stands outside of functions has run; the declarations are on its stack.
 Result<std::unique_ptr<Host>> ran(const plan::Program& script, Permissions may) {
-  auto state = new_state(may);
-  if (!state) return tl::unexpected(state.error());
+  BW_TRY(auto state, new_state(may));
   auto host = std::make_unique<Host>();
-  host->state = std::move(*state);
+  host->state = std::move(state);
   lua_State* lua = host->state.get();
   host->script = &script;
   push_calls(lua, *host);
-  if (auto declared = push_declarations(lua); !declared) return tl::unexpected(declared.error());
-  if (auto loaded = load_text(lua, *script.text, script.name); !loaded) return tl::unexpected(loaded.error());
-  if (auto called = call(lua, 0); !called) return tl::unexpected(called.error());
+  BW_RETURN_IF_ERROR(push_declarations(lua));
+  BW_RETURN_IF_ERROR(load_text(lua, *script.text, script.name));
+  BW_RETURN_IF_ERROR(call(lua, 0));
   return host;
 }
 
@@ -288,11 +287,10 @@ tl::expected<std::string, std::vector<yaml::Diagnostic>> describe(const plan::Pr
 }
 
 Status check_functions(const plan::Program& script, const std::vector<std::string>& functions, Permissions may) {
-  auto host = ran(script, may);
-  if (!host) return tl::unexpected(host.error());
-  lua_State* lua = (*host)->state.get();
+  BW_TRY(auto host, ran(script, may));
+  lua_State* lua = host->state.get();
   for (const std::string& function : functions) {
-    if (auto there = push_function(lua, 1, function); !there) return there;
+    BW_RETURN_IF_ERROR(push_function(lua, 1, function));
     lua_pop(lua, 1);
   }
   return {};

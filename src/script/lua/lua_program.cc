@@ -38,9 +38,8 @@ struct LuaUser final : vuser::Program::User {
 class LuaProgram final : public vuser::Program {
  public:
   static Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program, Permissions may) {
-    auto state = new_state(may);
-    if (!state) return tl::unexpected(state.error());
-    std::unique_ptr<LuaProgram> made(new LuaProgram(std::move(*state)));
+    BW_TRY(auto state, new_state(may));
+    std::unique_ptr<LuaProgram> made(new LuaProgram(std::move(state)));
     lua_State* lua = made->host_.state.get();
     made->script_ = program;
     made->host_.script = &made->script_;
@@ -59,7 +58,7 @@ class LuaProgram final : public vuser::Program {
 
   Result<uint32_t> find(const plan::CodeCall& call) override {
     lua_State* lua = host_.state.get();
-    if (auto found = push_function(lua, 1, call.function); !found) return tl::unexpected(found.error());
+    BW_RETURN_IF_ERROR(push_function(lua, 1, call.function));
     Function function;
     function.call = &call;
     function.function = luaL_ref(lua, LUA_REGISTRYINDEX);

@@ -170,12 +170,12 @@ Result<std::string> put_headers(const std::string& cache) {
   std::string all;
   for (const Header& header : kHeaders) all += header.text;
   const std::string folder = cache + "/include-" + hex_sha256(all).substr(0, 16);
-  if (Status made = make_folder(folder + "/bellwether"); !made) return tl::unexpected(made.error());
+  BW_RETURN_IF_ERROR(make_folder(folder + "/bellwether"));
   for (const Header& header : kHeaders) {
     const std::string path = folder + "/bellwether/" + std::string(header.name);
     const auto there = read_file(path);
     if (there && *there == header.text) continue;
-    if (Status written = write_file(path, header.text); !written) return tl::unexpected(written.error());
+    BW_RETURN_IF_ERROR(write_file(path, header.text));
   }
   return folder;
 }
@@ -203,16 +203,13 @@ Result<std::string> cache_folder() {
 }
 
 Result<std::string> build(const BuildOptions& options) {
-  const auto source = read_file(options.file);
-  if (!source) return tl::unexpected(source.error());
-  const auto compiler = find_compiler(options.compiler);
-  if (!compiler) return tl::unexpected(compiler.error());
-  if (Status made = make_folder(options.cache); !made) return tl::unexpected(made.error());
-  const auto include = put_headers(options.cache);
-  if (!include) return tl::unexpected(include.error());
+  BW_TRY(const auto source, read_file(options.file));
+  BW_TRY(const auto compiler, find_compiler(options.compiler));
+  BW_RETURN_IF_ERROR(make_folder(options.cache));
+  BW_TRY(const auto include, put_headers(options.cache));
 
   std::error_code wrong;
-  std::string key = identity_of(*compiler) + "\n" + *include + "\n" + options.file + "\n";
+  std::string key = identity_of(compiler) + "\n" + include + "\n" + options.file + "\n";
   key += fs::current_path(wrong).string();
   for (const char* flag : kFlags) (key += '\n') += flag;
   const std::string kept = options.cache + "/" + hex_sha256(key);
@@ -220,27 +217,24 @@ Result<std::string> build(const BuildOptions& options) {
   const auto notes = read_file(kept + ".from");
   if (notes && ::access(artifact.c_str(), R_OK) == 0 && is_as_noted(*notes)) return artifact;
 
-  const auto scratch = Scratch::make(options.cache);
-  if (!scratch) return tl::unexpected(scratch.error());
-  const Scratch& work = **scratch;
-  std::vector<std::string> command{*compiler};
+  BW_TRY(const auto scratch, Scratch::make(options.cache));
+  const Scratch& work = *scratch;
+  std::vector<std::string> command{compiler};
   command.insert(command.end(), kFlags.begin(), kFlags.end());
-  const bool clang = compiler->find("clang") != std::string::npos;
+  const bool clang = compiler.find("clang") != std::string::npos;
   if (!options.verbose) {
     command.emplace_back(clang ? "-fno-caret-diagnostics" : "-fno-diagnostics-show-caret");
     command.emplace_back(clang ? "-ferror-limit=8" : "-fmax-errors=8");
   }
-  for (std::string word : {std::string("-MF"), work.file("from"), "-I" + *include, std::string("-o"),
+  for (std::string word : {std::string("-MF"), work.file("from"), "-I" + include, std::string("-o"),
                            work.file("program.bw"), options.file}) {
     command.push_back(std::move(word));
   }
-  const auto compiled = run(command, work.file("said"));
-  if (!compiled) return tl::unexpected(compiled.error());
-  auto said = read_file(work.file("said"));
-  if (!said) return tl::unexpected(said.error());
-  if (said->size() > kOutputMost) said->resize(kOutputMost);
-  if (!*compiled) {
-    return fail(Errc::kInvalid, options.verbose ? *said : first_errors(*said, options.file, *source));
+  BW_TRY(const auto compiled, run(command, work.file("said")));
+  BW_TRY(auto said, read_file(work.file("said")));
+  if (said.size() > kOutputMost) said.resize(kOutputMost);
+  if (!compiled) {
+    return fail(Errc::kInvalid, options.verbose ? said : first_errors(said, options.file, source));
   }
   std::string from;
   const auto made_from = read_file(work.file("from"));
@@ -253,7 +247,7 @@ Result<std::string> build(const BuildOptions& options) {
   if (::rename(work.file("program.bw").c_str(), artifact.c_str()) != 0) {
     return fail_errno(errno, "cannot write '" + artifact + "'");
   }
-  if (Status noted = write_file(kept + ".from", from); !noted) return tl::unexpected(noted.error());
+  BW_RETURN_IF_ERROR(write_file(kept + ".from", from));
   return artifact;
 }
 

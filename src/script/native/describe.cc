@@ -148,12 +148,10 @@ class Writer {
 
 Result<Described> describe(std::string_view artifact, const std::string& file) {
   const std::string name = file.substr(file.rfind('/') + 1);
-  auto library = Library::open(artifact, name);
-  if (!library) return tl::unexpected(library.error());
-  const auto declared = declarations_of(**library, name);
-  if (!declared) return tl::unexpected(declared.error());
-  const char* source = (*library)->program().source;
-  return Described{Writer(*declared, file).write(), source == nullptr ? file : source};
+  BW_TRY(auto library, Library::open(artifact, name));
+  BW_TRY(const auto declared, declarations_of(*library, name));
+  const char* source = library->program().source;
+  return Described{Writer(declared, file).write(), source == nullptr ? file : source};
 }
 
 }  // namespace bellwether::script::native

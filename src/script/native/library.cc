@@ -36,7 +36,7 @@ Result<std::unique_ptr<Library>> Library::open(std::string_view bytes, const std
   const int file = ::memfd_create("bellwether-program", MFD_CLOEXEC);
   if (file < 0) return fail_errno(errno, "no memory for '" + name + "'");
   std::unique_ptr<Library> library(new Library(file, "/proc/self/fd/" + std::to_string(file), nullptr));
-  if (Status written = write_all(file, bytes); !written) return tl::unexpected(written.error());
+  BW_RETURN_IF_ERROR(write_all(file, bytes));
   library->handle_ = ::dlopen(library->path_.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (library->handle_ == nullptr) {
     return fail(Errc::kInvalid,

@@ -295,11 +295,9 @@ class NativeProgram final : public vuser::Program {
 }  // namespace
 
 Result<std::unique_ptr<vuser::Program>> load(const plan::Program& program) {
-  auto library = Library::open(*program.text, program.name);
-  if (!library) return tl::unexpected(library.error());
-  auto declared = declarations_of(**library, program.name);
-  if (!declared) return tl::unexpected(declared.error());
-  return std::make_unique<NativeProgram>(std::move(*library), std::move(*declared), program.name);
+  BW_TRY(auto library, Library::open(*program.text, program.name));
+  BW_TRY(auto declared, declarations_of(*library, program.name));
+  return std::make_unique<NativeProgram>(std::move(library), std::move(declared), program.name);
 }
 
 }  // namespace bellwether::script::native

@@ -13,6 +13,7 @@ constexpr auto kVoteMistakes =
                                {"plurality", "most votes are enough"},
                                {"signature-unchecked", "anybody can vote as anybody else"},
                                {"member-votes-twice", "a member tells each candidate that it has its vote"},
+                               {"promise-length-assumed", "an admin takes a voter's promise to be as long as its own"},
                            }));
 
 constexpr std::size_t kLargest = 100;
@@ -20,6 +21,7 @@ constexpr double kLargeShare = 0.0005;  // of the worlds
 
 struct VoteWorth {
   vote::Claim claim;  // as it is measured now, without times
+  vote::VoteTiming timing;
 };
 struct VoteMember : ElectedMember<NodeId, vote::VoteElector, vote::Event, vote::Record>, VoteWorth {
   Instant started;
@@ -52,6 +54,9 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
       timing_.drift = worst_drift_;
       if (is("no-margin-for-drift")) timing_.stop_grace = Duration::zero();
     }
+    const vote::VoteTiming shortest = timing_;
+    const bool unequal = !calm_ && chance(0.25);  // settings that are being changed, node by node
+    if (unequal) timing_.heartbeat_timeout = shortest.heartbeat_timeout * 3, timing_.set_windows();
     const std::size_t count = setting.members != 0  ? setting.members
                               : chance(kLargeShare) ? 10 + prng().below(kLargest - 9)
                                                     : 3 + prng().below(chance(0.3) ? 7 : 3);
@@ -66,6 +71,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
            count, 0);
     for (VoteMember& m : members_) {
       m.claim.capabilities = {"admin_election"};
+      m.timing = unequal && chance(0.5) ? shortest : timing_;
       if (!calm_ && m.index > 1 && chance(0.2)) m.claim.capabilities = {"semantic_analysis"};  // it does not stand
       m.claim.resources = {calm_ ? 0.5 : prng().unit(), 0.5, 0.5, 0.9};
     }
@@ -79,7 +85,7 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
     vote::VoteConfig config;
     config.self = m.id;
     config.members = declared_;
-    config.timing = timing_;
+    config.timing = m.timing;
     config.reconstructs_keys = needs_keys_;
     if (is("plurality")) config.rule = vote::QuorumRule::kPlurality;
     if (is("no-margin-for-drift")) config.timing.drift = 0;
@@ -158,6 +164,11 @@ struct VoteWorld final : ElectedGroup<VoteKernel> {
       if (vote != nullptr && is("member-votes-twice") && from.index == 0) {
         vote::Message second = message;
         second.body = vote::Vote{vote->term, other.id};
+        send(from, other, second);
+      } else if (const auto* answer = std::get_if<vote::HeartbeatAnswer>(&message.body);
+                 answer != nullptr && is("promise-length-assumed")) {
+        vote::Message second = message;
+        std::get<vote::HeartbeatAnswer>(second.body).promise = other.timing.heartbeat_timeout;
         send(from, other, second);
       } else {
         send(from, other, message);

@@ -65,9 +65,8 @@ task<Result<Found>> find(State state, File* locked) {
   if (!text) co_return tl::unexpected(text.error());
   found.text = std::move(*text);
   take_in_claim(state->rules.form(), found);
-  const auto ledger = co_await read_text(state->runtime, state->files.ledger);
-  if (!ledger) co_return tl::unexpected(ledger.error());
-  take_in_ledger(state->key, *ledger, found);
+  BW_CO_TRY(const auto ledger, co_await read_text(state->runtime, state->files.ledger));
+  take_in_ledger(state->key, ledger, found);
   co_return found;
 }
 
@@ -105,18 +104,15 @@ task<Status> take_hold(State state, std::string token) {
   if (state->files.hold.empty() || state->hold != nullptr) co_return Status();
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
   for (int tries = 0; tries < 2; ++tries) {
-    auto hold = co_await state->runtime.open(state->files.hold, options);
-    if (!hold) co_return tl::unexpected(hold.error());
-    const auto taken = co_await (*hold)->try_hold();
-    if (!taken) co_return tl::unexpected(taken.error());
-    if (*taken) {
-      state->hold = std::move(*hold);
+    BW_CO_TRY(auto hold, co_await state->runtime.open(state->files.hold, options));
+    BW_CO_TRY(const auto taken, co_await hold->try_hold());
+    if (taken) {
+      state->hold = std::move(hold);
       state->hold_token = std::move(token);
       co_return Status();
     }
     BW_PROBE("store: an earlier holder still has the lock of its work");
-    const Status removed = co_await state->runtime.remove(state->files.hold);
-    if (!removed) co_return removed;
+    BW_CO_RETURN_IF_ERROR(co_await state->runtime.remove(state->files.hold));
   }
   co_return fail(Errc::kIo, "'" + state->files.hold + "' is held by another program as often as it is made anew");
 }
@@ -145,7 +141,7 @@ task<Result<Observation>> look_now(State state, Instant deadline) {
       co_return tl::unexpected(locked.error());
     }
   }
-  if (const auto may = state->rules.may_show(state->files, *found); !may) co_return tl::unexpected(may.error());
+  BW_CO_RETURN_IF_ERROR(state->rules.may_show(state->files, *found));
   auto seen = state->rules.understand(state->files, *found);
   if (seen) {
     const runtime::ProcessIdentity* holder = found->claim ? &found->claim->process : nullptr;
@@ -215,23 +211,20 @@ task<Result<std::unique_ptr<File>>> lock_register(State state, Instant deadline)
   const runtime::OpenOptions options{.create = true, .write = true, .no_follow = true, .mode = state->files.mode};
   auto locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
   if (locked || locked.error().code != Errc::kNotFound) co_return locked;
-  const Status made = co_await state->runtime.make_directory(folder_of(state->files.lock), state->files.folder_mode);
-  if (!made) co_return tl::unexpected(made.error());
+  BW_CO_RETURN_IF_ERROR(co_await state->runtime.make_directory(folder_of(state->files.lock), state->files.folder_mode));
   locked = co_await open_locked(state->runtime, state->files.lock, options, deadline);
   co_return locked;
 }
 
 task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant deadline) {
-  auto locked = co_await lock_register(state, deadline);
-  if (!locked) co_return tl::unexpected(locked.error());
-  auto found = co_await find(state, locked->get());
+  BW_CO_TRY(auto locked, co_await lock_register(state, deadline));
+  auto found = co_await find(state, locked.get());
   if (!found) co_return tl::unexpected(found.error());
-  auto seen = state->rules.understand(state->files, *found);
-  if (!seen) co_return tl::unexpected(seen.error());
-  if (seen->version != request.expected) {
-    drop_hold_unless(*state, seen->record.token);
-    co_await doubt_death(state, *seen);
-    co_return WriteOutcome{false, std::move(*seen)};
+  BW_CO_TRY(auto seen, state->rules.understand(state->files, *found));
+  if (seen.version != request.expected) {
+    drop_hold_unless(*state, seen.record.token);
+    co_await doubt_death(state, seen);
+    co_return WriteOutcome{false, std::move(seen)};
   }
 
   const bool takes = request.kind == Kind::kTake;
@@ -241,25 +234,23 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
   }
   if (const auto may = state->rules.may_write(state->files, *found, request); !may)
     co_return tl::unexpected(may.error());
-  const DiskClaim claim = next_claim(*state, *found, *seen, request);
-  if (const auto can = can_be_read_back(claim); !can) co_return tl::unexpected(can.error());
+  const DiskClaim claim = next_claim(*state, *found, seen, request);
+  BW_CO_RETURN_IF_ERROR(can_be_read_back(claim));
   if (state->runtime.now() >= deadline) {
     co_return fail(Errc::kTimeout, "'" + state->files.claim + "' was read, but there was no time left to write it");
   }
   const bool with_ledger = ledger_must_know(*found, request);
   if (takes || request.kind == Kind::kRenew) {
-    const Status held = co_await take_hold(state, request.record.token);
-    if (!held) co_return tl::unexpected(held.error());
+    BW_CO_RETURN_IF_ERROR(co_await take_hold(state, request.record.token));
   }
-  const Status written = co_await write_down(state, *found, claim, with_ledger, **locked);
+  const Status written = co_await write_down(state, *found, claim, with_ledger, *locked);
   if (!written && takes) drop_hold(*state);
   if (!written) co_return tl::unexpected(written.error());
   if (request.kind == Kind::kRelease) drop_hold(*state);
-  found = co_await find(state, locked->get());
+  found = co_await find(state, locked.get());
   if (!found) co_return tl::unexpected(found.error());
-  auto after = state->rules.understand(state->files, *found);
-  if (!after) co_return tl::unexpected(after.error());
-  co_return WriteOutcome{true, std::move(*after)};
+  BW_CO_TRY(auto after, state->rules.understand(state->files, *found));
+  co_return WriteOutcome{true, std::move(after)};
 }
 
 }  // namespace

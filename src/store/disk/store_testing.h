@@ -66,9 +66,8 @@ class StoreUser {
     return record;
   }
   Result<election::WriteOutcome> take(const std::string& holder, Duration patience = Duration::seconds(10)) {
-    const auto seen = look(patience);
-    if (!seen) return tl::unexpected(seen.error());
-    return act(Kind::kTake, seen->version, claim(holder, *seen), patience);
+    BW_TRY(const auto seen, look(patience));
+    return act(Kind::kTake, seen.version, claim(holder, seen), patience);
   }
   Result<election::WriteOutcome> renew(const election::Observation& last) {
     election::LeaseRecord record = last.record;

@@ -60,16 +60,13 @@ task<Status> EtcdApi::authenticate(Instant deadline, runtime::Cancellation* canc
   request.fields = {"Content-Type: application/json"};
   request.body = authenticate_body(user_, password_);
   request.repeatable = true;
-  const auto response = co_await web_.call(std::move(request), deadline, cancel);
-  if (!response) co_return tl::unexpected(response.error());
-  if (response->body.find("authentication is not enabled") != std::string::npos) {
+  BW_CO_TRY(const auto response, co_await web_.call(std::move(request), deadline, cancel));
+  if (response.body.find("authentication is not enabled") != std::string::npos) {
     user_.clear();  // nobody needs to be anybody here
     co_return Status();
   }
-  if (response->status != kHttpOk) co_return tl::unexpected(error_of(*response));
-  auto token = parse_authenticate(response->body);
-  if (!token) co_return tl::unexpected(token.error());
-  token_ = std::move(*token);
+  if (response.status != kHttpOk) co_return tl::unexpected(error_of(response));
+  BW_CO_TRY(token_, parse_authenticate(response.body));
   co_return Status();
 }
 
@@ -85,16 +82,14 @@ WebRequest EtcdApi::request_for(const std::string& path, const std::string& body
 
 task<Status> EtcdApi::watch(std::string body, LineSink& sink, Instant begin_by, Instant deadline) {
   if (!user_.empty() && token_.empty()) {
-    const Status known = co_await authenticate(begin_by, nullptr);
-    if (!known) co_return known;
+    BW_CO_RETURN_IF_ERROR(co_await authenticate(begin_by, nullptr));
   }
   WebRequest request = request_for("/v3/watch", body);
   // A member that is cut off from the others must say so, for else it would tell nothing for ever.
   request.fields.push_back("Grpc-Metadata-hasleader: true");
-  const auto response = co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr);
-  if (!response) co_return tl::unexpected(response.error());
-  if (token_is_stale(*response)) token_.clear();
-  if (response->status != kHttpOk) co_return tl::unexpected(error_of(*response));
+  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr));
+  if (token_is_stale(response)) token_.clear();
+  if (response.status != kHttpOk) co_return tl::unexpected(error_of(response));
   co_return Status();
 }
 
@@ -114,19 +109,17 @@ task<Result<std::string>> EtcdApi::call_once(const std::string& path, const std:
                                              Instant deadline, runtime::Cancellation* cancel) {
   for (int tries = 0;; ++tries) {
     if (!user_.empty() && token_.empty()) {
-      const Status known = co_await authenticate(deadline, cancel);
-      if (!known) co_return tl::unexpected(known.error());
+      BW_CO_RETURN_IF_ERROR(co_await authenticate(deadline, cancel));
     }
     WebRequest request = request_for(path, body);
     request.repeatable = repeatable;
-    auto response = co_await web_.call(std::move(request), deadline, cancel);
-    if (!response) co_return tl::unexpected(response.error());
-    if (tries == 0 && !user_.empty() && token_is_stale(*response)) {
+    BW_CO_TRY(auto response, co_await web_.call(std::move(request), deadline, cancel));
+    if (tries == 0 && !user_.empty() && token_is_stale(response)) {
       token_.clear();
       continue;
     }
-    if (response->status != kHttpOk) co_return tl::unexpected(error_of(*response));
-    co_return std::move(response->body);
+    if (response.status != kHttpOk) co_return tl::unexpected(error_of(response));
+    co_return std::move(response.body);
   }
 }
 

@@ -136,13 +136,12 @@ Result<EtcdShown> parse_shown(const std::string& body, std::size_t looks) {
 }
 
 Result<EtcdAnswer> parse_transaction(const std::string& body, const std::string& key) {
-  auto shown = parse_shown(body, 2);
-  if (!shown) return tl::unexpected(shown.error());
-  EtcdAnswer answer{shown->succeeded, std::move(shown->cluster), shown->revision, {}, std::nullopt};
-  for (EtcdEntry& entry : shown->entries[0]) {
+  BW_TRY(auto shown, parse_shown(body, 2));
+  EtcdAnswer answer{shown.succeeded, std::move(shown.cluster), shown.revision, {}, std::nullopt};
+  for (EtcdEntry& entry : shown.entries[0]) {
     if (key_of_claim(entry.key) == key) answer.queue.push_back(std::move(entry));
   }
-  if (!shown->entries[1].empty()) answer.note = std::move(shown->entries[1].front());
+  if (!shown.entries[1].empty()) answer.note = std::move(shown.entries[1].front());
   return answer;
 }
 

@@ -90,9 +90,8 @@ Observation EtcdKey::observe(const EtcdAnswer& answer) const {
 
 task<Result<EtcdAnswer>> EtcdKey::transact(EtcdTransaction transaction, bool repeatable, Call call) {
   std::string text = transaction.body();
-  auto body = co_await api_.call("/v3/kv/txn", std::move(text), repeatable, call.deadline, call.cancel);
-  if (!body) co_return tl::unexpected(body.error());
-  auto answer = parse_transaction(*body, key_);
+  BW_CO_TRY(auto body, co_await api_.call("/v3/kv/txn", std::move(text), repeatable, call.deadline, call.cancel));
+  auto answer = parse_transaction(body, key_);
   if (!answer) co_return answer;
   // Each answer is asked for after the one before has come, and etcd agrees on each with a majority.
   if (!last_.cluster.empty() && (last_.cluster != answer->cluster || last_.revision > answer->revision)) lost_ = true;
@@ -101,9 +100,8 @@ task<Result<EtcdAnswer>> EtcdKey::transact(EtcdTransaction transaction, bool rep
 }
 
 task<Result<uint64_t>> EtcdKey::grant(int64_t seconds, Call call) {
-  auto body = co_await api_.call("/v3/lease/grant", grant_body(seconds), true, call.deadline, call.cancel);
-  if (!body) co_return tl::unexpected(body.error());
-  co_return parse_grant(*body);
+  BW_CO_TRY(auto body, co_await api_.call("/v3/lease/grant", grant_body(seconds), true, call.deadline, call.cancel));
+  co_return parse_grant(body);
 }
 
 task<Status> EtcdKey::revoke(uint64_t lease, Call call) {
@@ -185,28 +183,24 @@ task<Result<WriteOutcome>> EtcdKey::take(WriteRequest request, Call call) {
   LeaseRecord record = std::move(request.record);
   if (claim_ && claim_->token != record.token) {
     claim_->given_up = true;
-    const auto withdrawn = co_await withdraw(LeaseRecord(), call);
-    if (!withdrawn) co_return tl::unexpected(withdrawn.error());
+    BW_CO_RETURN_IF_ERROR(co_await withdraw(LeaseRecord(), call));
   }
   if (claim_ || must_stand_back(last_, record.holder)) {
     bool alive = false;
-    const auto answer = co_await see(alive, call);
-    if (!answer) co_return tl::unexpected(answer.error());
-    if (own(*answer) != nullptr || must_stand_back(*answer, record.holder)) {
-      co_return WriteOutcome{ours_is_first(*answer), observe(*answer)};
+    BW_CO_TRY(const auto answer, co_await see(alive, call));
+    if (own(answer) != nullptr || must_stand_back(answer, record.holder)) {
+      co_return WriteOutcome{ours_is_first(answer), observe(answer)};
     }
   }
   const int64_t seconds = seconds_of(record.lease);
   if (claim_ && claim_->seconds != seconds) {
     // It stands nowhere, and its lease is not the one that others would be told of.
-    const Status revoked = co_await revoke(claim_->lease, call);
-    if (!revoked) co_return tl::unexpected(revoked.error());
+    BW_CO_RETURN_IF_ERROR(co_await revoke(claim_->lease, call));
     claim_.reset();
   }
   if (!claim_) {
-    const auto lease = co_await grant(seconds, call);
-    if (!lease) co_return tl::unexpected(lease.error());
-    claim_ = Claim{*lease, seconds, key_ + "/" + lease_text(*lease), record.token, record.holder};
+    BW_CO_TRY(const auto lease, co_await grant(seconds, call));
+    claim_ = Claim{lease, seconds, key_ + "/" + lease_text(lease), record.token, record.holder};
   }
   auto outcome = co_await join(std::move(record), call);
   co_return outcome;
@@ -221,30 +215,28 @@ task<Result<WriteOutcome>> EtcdKey::join(LeaseRecord record, Call call) {
   enter.put(claim_->name, etcd_value_of(record), claim_->lease);
   if (last_.note) enter.remove(note_);
   claim_->unsure = true;
-  const auto answer = co_await transact(std::move(enter), false, call);
-  if (!answer) co_return tl::unexpected(answer.error());
+  BW_CO_TRY(const auto answer, co_await transact(std::move(enter), false, call));
   claim_->unsure = false;
-  if (own(*answer) == nullptr) {
+  if (own(answer) == nullptr) {
     const uint64_t lease = claim_->lease;
     claim_.reset();
     co_await revoke(lease, call);
   }
-  if (ours_is_first(*answer)) lost_ = false;
-  co_return WriteOutcome{ours_is_first(*answer), observe(*answer)};
+  if (ours_is_first(answer)) lost_ = false;
+  co_return WriteOutcome{ours_is_first(answer), observe(answer)};
 }
 
 task<Result<WriteOutcome>> EtcdKey::renew(WriteRequest request, Call call) {
   bool alive = false;
-  const auto answer = co_await see(alive, call);
-  if (!answer) co_return tl::unexpected(answer.error());
-  const Observation seen = observe(*answer);
-  if (!alive || !ours_is_first(*answer) || seen.version != request.expected) co_return WriteOutcome{false, seen};
+  BW_CO_TRY(const auto answer, co_await see(alive, call));
+  const Observation seen = observe(answer);
+  if (!alive || !ours_is_first(answer) || seen.version != request.expected) co_return WriteOutcome{false, seen};
   const bool as_long =
       seconds_of(request.record.lease) == claim_->seconds && request.record.lease.ms() <= seen.record.lease.ms();
   if (as_long && request.record.heir == seen.record.heir) {
     co_return WriteOutcome{true, seen};
   }
-  auto rewritten = co_await rewrite(answer->queue.front(), std::move(request.record), call);
+  auto rewritten = co_await rewrite(answer.queue.front(), std::move(request.record), call);
   co_return rewritten;
 }
 
@@ -253,9 +245,7 @@ task<Result<WriteOutcome>> EtcdKey::rewrite(EtcdEntry entry, LeaseRecord record,
   uint64_t lease = claim_->lease;
   const uint64_t before = lease;
   if (const int64_t seconds = seconds_of(record.lease); seconds != claim_->seconds) {
-    const auto granted = co_await grant(seconds, call);
-    if (!granted) co_return tl::unexpected(granted.error());
-    lease = *granted;
+    BW_CO_TRY(lease, co_await grant(seconds, call));
   }
   EtcdTransaction change = transaction();
   change.if_modified(entry.key, entry.modified);
@@ -276,9 +266,7 @@ task<Result<EtcdAnswer>> EtcdKey::withdraw(LeaseRecord left, Call call) {
   const Claim claim = *claim_;
   uint64_t note_lease = 0;
   if (!left.heir.empty()) {
-    const auto granted = co_await grant(seconds_of(left.lease), call);
-    if (!granted) co_return tl::unexpected(granted.error());
-    note_lease = *granted;
+    BW_CO_TRY(note_lease, co_await grant(seconds_of(left.lease), call));
   }
   EtcdTransaction leave = transaction();
   leave.remove(claim.name);
@@ -320,9 +308,8 @@ task<Result<WriteOutcome>> EtcdKey::amend(WriteRequest request, Call call) {
   } else {
     change.remove(head.key);
     if (!request.record.heir.empty()) {
-      const auto lease = co_await grant(seconds_of(request.record.lease), call);
-      if (!lease) co_return tl::unexpected(lease.error());
-      change.put(note_, etcd_value_of(request.record), *lease);
+      BW_CO_TRY(const auto lease, co_await grant(seconds_of(request.record.lease), call));
+      change.put(note_, etcd_value_of(request.record), lease);
     }
   }
   answer = co_await transact(std::move(change), false, call);

@@ -27,17 +27,15 @@ task<Result<std::vector<ListedKey>>> EtcdStore::list(std::string prefix, std::si
                                                      runtime::Cancellation* cancel) {
   const std::string from = prefix.empty() ? std::string(1, '\0') : prefix;
   std::string range = range_body(from, after_prefix(prefix));
-  const auto body = co_await api_.call("/v3/kv/range", std::move(range), true, deadline, cancel);
-  if (!body) co_return tl::unexpected(body.error());
-  auto found = parse_range(*body);
-  if (!found) co_return tl::unexpected(found.error());
+  BW_CO_TRY(const auto body, co_await api_.call("/v3/kv/range", std::move(range), true, deadline, cancel));
+  BW_CO_TRY(auto found, parse_range(body));
   std::map<std::string, EtcdAnswer> queues;  // in the order of create revisions within each
-  for (EtcdEntry& entry : found->entries) {
+  for (EtcdEntry& entry : found.entries) {
     const std::string key = key_of_claim(entry.key);
     if (!key.starts_with(prefix) || key.empty() || entry.lease == 0) continue;
     EtcdAnswer& answer = queues[key];
-    answer.cluster = found->cluster;
-    answer.revision = found->revision;
+    answer.cluster = found.cluster;
+    answer.revision = found.revision;
     answer.queue.push_back(std::move(entry));
   }
   std::vector<ListedKey> listed;
@@ -55,18 +53,15 @@ task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url) {
   if (login.hosts.empty()) co_return fail(Errc::kInvalid, url.text + ": the host is missing: etcd://HOST:PORT");
   if (!url.path.empty()) co_return fail(Errc::kInvalid, url.text + ": after the hosts of etcd comes nothing");
   std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD"};
-  auto password = co_await password_of(runtime, url, std::move(variables));
-  if (!password) co_return tl::unexpected(password.error());
-  login.password = std::move(*password);
+  BW_CO_TRY(login.password, co_await password_of(runtime, url, std::move(variables)));
   if (url.scheme == "etcds") {
-    const auto options = tls_options_of(url);
-    if (!options) co_return tl::unexpected(options.error());
-    auto context = runtime::TlsContext::client(*options);
+    BW_CO_TRY(const auto options, tls_options_of(url));
+    auto context = runtime::TlsContext::client(options);
     if (!context) co_return fail(context.error().code, url.text + ": " + context.error().message);
     login.tls = std::move(*context);
   }
   const std::string known = url.scheme == "etcds" ? "password_file, " + std::string(kTlsOptions) : "password_file";
-  if (const auto wrong = url.nothing_left(known); !wrong) co_return tl::unexpected(wrong.error());
+  BW_CO_RETURN_IF_ERROR(url.nothing_left(known));
   std::string description = url.scheme + "://";
   for (const HostPort& host : login.hosts) {
     description += (description.ends_with('/') ? "" : ",") + to_string(host);
@@ -75,9 +70,8 @@ task<Result<EtcdPlace>> etcd_place(runtime::Runtime& runtime, StoreUrl url) {
 }
 
 task<Result<std::unique_ptr<LeaseStore>>> open_etcd_store(runtime::Runtime& runtime, StoreUrl url) {
-  auto place = co_await etcd_place(runtime, std::move(url));
-  if (!place) co_return tl::unexpected(place.error());
-  co_return std::make_unique<EtcdStore>(runtime, std::move(place->login), std::move(place->description));
+  BW_CO_TRY(auto place, co_await etcd_place(runtime, std::move(url)));
+  co_return std::make_unique<EtcdStore>(runtime, std::move(place.login), std::move(place.description));
 }
 
 }  // namespace bellwether::store

@@ -54,9 +54,8 @@ class LeaseFileRules final : public RegisterRules {
     Status done = co_await write_beside(runtime_, files.claim, write_claim(ClaimForm::kLeaseFile, written), kMode);
     if (!done) co_return done;
     // Programs that take no lock may have written since: as late as possible, this is noticed.
-    const auto now = co_await read_text(runtime_, files.claim);
-    if (!now) co_return tl::unexpected(now.error());
-    if (now->present != found.text.present || now->text != found.text.text) {
+    BW_CO_TRY(const auto now, co_await read_text(runtime_, files.claim));
+    if (now.present != found.text.present || now.text != found.text.text) {
       BW_PROBE("store: another program wrote the lease file at the same time");
       co_return fail(Errc::kReset, "another program wrote '" + files.claim + "' at the same time");
     }
@@ -84,9 +83,8 @@ class LeaseFileStore final : public LeaseStore {
   Result<std::unique_ptr<StoreKey>> open(std::string key) override {
     std::string path = options_.path;
     if (options_.folder) {
-      const auto name = file_name_of_key(key);
-      if (!name) return tl::unexpected(name.error());
-      path += "/" + *name + std::string(kEnding);
+      BW_TRY(const auto name, file_name_of_key(key));
+      path += "/" + name + std::string(kEnding);
     } else if (key == kDefaultKey || key == path.substr(path.rfind('/') + 1)) {
       key = kDefaultKey;
     } else {
@@ -109,9 +107,8 @@ class LeaseFileStore final : public LeaseStore {
     std::vector<ListedKey> listed;
     if (most == 0 || !kDefaultKey.starts_with(prefix)) co_return listed;
     const auto key = open(std::string(kDefaultKey));
-    auto seen = co_await (*key)->look(deadline, cancel);
-    if (!seen) co_return tl::unexpected(seen.error());
-    if (seen->present) listed.push_back({std::string(kDefaultKey), std::move(*seen)});
+    BW_CO_TRY(auto seen, co_await (*key)->look(deadline, cancel));
+    if (seen.present) listed.push_back({std::string(kDefaultKey), std::move(seen)});
     co_return listed;
   }
 
@@ -127,13 +124,11 @@ class LeaseFileStore final : public LeaseStore {
 
 Result<LeaseFileOptions> lease_file_options(StoreUrl url) {
   LeaseFileOptions options;
-  const auto skew = url.take_duration("skew");
-  if (!skew) return tl::unexpected(skew.error());
-  options.rules.skew = skew->value_or(options.rules.skew);
-  const auto loss = url.take_bool("accept_epoch_loss");
-  if (!loss) return tl::unexpected(loss.error());
-  options.rules.accept_epoch_loss = loss->value_or(false);
-  if (const auto wrong = url.nothing_left("skew, accept_epoch_loss"); !wrong) return tl::unexpected(wrong.error());
+  BW_TRY(const auto skew, url.take_duration("skew"));
+  options.rules.skew = skew.value_or(options.rules.skew);
+  BW_TRY(const auto loss, url.take_bool("accept_epoch_loss"));
+  options.rules.accept_epoch_loss = loss.value_or(false);
+  BW_RETURN_IF_ERROR(url.nothing_left("skew, accept_epoch_loss"));
   if (url.path.empty()) return fail(Errc::kInvalid, url.text + ": name the lease file, or a folder: file:FOLDER/");
   options.path = url.path;
   while (options.path.size() > 1 && options.path.ends_with('/')) {
@@ -144,9 +139,8 @@ Result<LeaseFileOptions> lease_file_options(StoreUrl url) {
 }
 
 task<Result<std::unique_ptr<LeaseStore>>> open_lease_file_store(Runtime& runtime, LeaseFileOptions options) {
-  const auto kind = co_await network_file_system_of(runtime, options.path);
-  if (!kind) co_return tl::unexpected(kind.error());
-  options.rules.one_machine = kind->empty();
+  BW_CO_TRY(const auto kind, co_await network_file_system_of(runtime, options.path));
+  options.rules.one_machine = kind.empty();
   co_return std::unique_ptr<LeaseStore>(std::make_unique<LeaseFileStore>(runtime, std::move(options)));
 }
 

@@ -30,24 +30,22 @@ struct Place {
 
 task<Result<Place>> find_place(runtime::Runtime& runtime, std::string path) {
   const std::string folder = folder_of(path);
-  auto names = co_await runtime.list_directory(folder);
-  if (!names) co_return tl::unexpected(names.error());
+  BW_CO_TRY(auto names, co_await runtime.list_directory(folder));
   const std::string prefix = path.substr(path.rfind('/') + 1) + ".quarantine-";
-  std::erase_if(*names, [&](const std::string& name) { return !name.starts_with(prefix) || name.ends_with(".new"); });
+  std::erase_if(names, [&](const std::string& name) { return !name.starts_with(prefix) || name.ends_with(".new"); });
   Place place;
   std::string name;
-  for (int n = 1; name.empty() || std::find(names->begin(), names->end(), name) != names->end(); ++n) {
+  for (int n = 1; name.empty() || std::find(names.begin(), names.end(), name) != names.end(); ++n) {
     name = prefix + compact(runtime.wall_now()) + "-" + std::to_string(n);
   }
   place.target = folder + "/" + name;
-  for (const std::string& older : *names) place.older.push_back(folder + "/" + older);
+  for (const std::string& older : names) place.older.push_back(folder + "/" + older);
   co_return place;
 }
 
 task<Status> remove_oldest(runtime::Runtime& runtime, Place place) {
   for (std::size_t i = 0; i + kMostQuarantined <= place.older.size(); ++i) {
-    Status done = co_await runtime.remove(place.older[i]);
-    if (!done) co_return done;
+    BW_CO_RETURN_IF_ERROR(co_await runtime.remove(place.older[i]));
   }
   co_return Status();
 }
@@ -56,21 +54,19 @@ task<Status> remove_oldest(runtime::Runtime& runtime, Place place) {
 
 task<Status> put_aside(runtime::Runtime& runtime, std::string path) {
   BW_PROBE("store: a file is put aside");
-  auto place = co_await find_place(runtime, path);
-  if (!place) co_return tl::unexpected(place.error());
-  Status done = co_await runtime.rename(std::move(path), place->target);
+  BW_CO_TRY(auto place, co_await find_place(runtime, path));
+  Status done = co_await runtime.rename(std::move(path), place.target);
   if (!done) co_return done;
-  done = co_await remove_oldest(runtime, std::move(*place));
+  done = co_await remove_oldest(runtime, std::move(place));
   co_return done;
 }
 
 task<Status> copy_aside(runtime::Runtime& runtime, std::string path, std::string text) {
-  auto place = co_await find_place(runtime, std::move(path));
-  if (!place) co_return tl::unexpected(place.error());
-  Status done = co_await write_beside(runtime, place->target, std::move(text), kCopyMode);
-  if (done) done = co_await put_in_place(runtime, place->target);
+  BW_CO_TRY(auto place, co_await find_place(runtime, std::move(path)));
+  Status done = co_await write_beside(runtime, place.target, std::move(text), kCopyMode);
+  if (done) done = co_await put_in_place(runtime, place.target);
   if (!done) co_return done;
-  done = co_await remove_oldest(runtime, std::move(*place));
+  done = co_await remove_oldest(runtime, std::move(place));
   co_return done;
 }
 

@@ -69,9 +69,8 @@ class HostStore final : public LeaseStore {
   }
 
   Result<std::unique_ptr<StoreKey>> open(std::string key) override {
-    const auto name = file_name_of_key(key);
-    if (!name) return tl::unexpected(name.error());
-    const std::string base = options_.folder + "/" + *name;
+    BW_TRY(const auto name, file_name_of_key(key));
+    const std::string base = options_.folder + "/" + name;
     const std::string lock = base + std::string(kLockEnding);
     RegisterFiles files{.claim = lock, .lock = lock, .ledger = base + ".epoch", .hold = {}};
     // By the rules of NIP-LE nothing but the process counts.
@@ -121,24 +120,19 @@ Result<HostStoreOptions> host_store_options(StoreUrl url, Environment environmen
     return fail(Errc::kInvalid, url.text + ": there is no profile '" + profile + "'; known: nip-le");
   }
   options.rules.nip_le = profile == "nip-le";
-  const auto refresh = url.take_duration("refresh");
-  if (!refresh) return tl::unexpected(refresh.error());
-  if (*refresh) options.rules.refresh = **refresh;
-  if (*refresh && (!options.rules.nip_le || **refresh <= Duration::zero())) {
+  BW_TRY(const auto refresh, url.take_duration("refresh"));
+  if (refresh) options.rules.refresh = *refresh;
+  if (refresh && (!options.rules.nip_le || *refresh <= Duration::zero())) {
     return fail(Errc::kInvalid, url.text + ": refresh is a time of the profile nip-le, longer than 0");
   }
-  const auto network = url.take_bool("allow_network_fs");
-  if (!network) return tl::unexpected(network.error());
-  options.allow_network = network->value_or(false);
-  const auto loss = url.take_bool("accept_epoch_loss");
-  if (!loss) return tl::unexpected(loss.error());
-  options.rules.accept_epoch_loss = loss->value_or(false);
+  BW_TRY(const auto network, url.take_bool("allow_network_fs"));
+  options.allow_network = network.value_or(false);
+  BW_TRY(const auto loss, url.take_bool("accept_epoch_loss"));
+  options.rules.accept_epoch_loss = loss.value_or(false);
   const auto id = url.take("id");
   if (options.rules.nip_le) options.rules.own_id = id.value_or(given_instance_id(environment));
-  if (const auto wrong = url.nothing_left(kKnownOptions); !wrong) return tl::unexpected(wrong.error());
-  auto folder = folder_from(url, options.rules.nip_le, environment);
-  if (!folder) return tl::unexpected(folder.error());
-  options.folder = std::move(*folder);
+  BW_RETURN_IF_ERROR(url.nothing_left(kKnownOptions));
+  BW_TRY(options.folder, folder_from(url, options.rules.nip_le, environment));
   return options;
 }
 
@@ -148,16 +142,15 @@ bool is_nip_le(std::string_view url) {
 }
 
 task<Result<std::unique_ptr<LeaseStore>>> open_host_store(Runtime& runtime, HostStoreOptions options) {
-  const auto kind = co_await network_file_system_of(runtime, options.folder);
-  if (!kind) co_return tl::unexpected(kind.error());
-  if (!kind->empty() && !options.allow_network) {
+  BW_CO_TRY(const auto kind, co_await network_file_system_of(runtime, options.folder));
+  if (!kind.empty() && !options.allow_network) {
     co_return fail(Errc::kUnsupported,
-                   "the folder '" + options.folder + "' is on a network file system (" + *kind +
+                   "the folder '" + options.folder + "' is on a network file system (" + kind +
                        "), where a lock may hold on one machine only and a process id may be one of another machine. "
                        "Use a folder on a disk of this host, or a store for several hosts; ?allow_network_fs=true "
                        "takes the risk");
   }
-  options.rules.one_machine = kind->empty();
+  options.rules.one_machine = kind.empty();
   co_return std::unique_ptr<LeaseStore>(std::make_unique<HostStore>(runtime, std::move(options)));
 }
 

@@ -69,20 +69,18 @@ WebRequest KubeApi::request_for(const std::string& method, const std::string& re
 }
 
 task<Status> KubeApi::watch(std::string name, std::string from, LineSink& sink, Instant begin_by, Instant deadline) {
-  const Status known = co_await know_token();
-  if (!known) co_return known;
+  BW_CO_RETURN_IF_ERROR(co_await know_token());
   const int64_t seconds = std::max<int64_t>((deadline - runtime_.read_clock()).ms() / 1000, 1);
   std::string rest = "?watch=1&fieldSelector=metadata.name%3D" + name + "&timeoutSeconds=" + std::to_string(seconds);
   if (!from.empty()) rest += "&resourceVersion=" + from;
   WebRequest request = request_for("GET", rest);
-  const auto response = co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr);
-  if (!response) co_return tl::unexpected(response.error());
-  if (response->status == kUnauthorized && !access_.token_file.empty()) token_.clear();
-  if (response->status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it has forgotten this version");
-  if (response->status == 200) co_return Status();
-  Error error = error_of(*response, "watch");
-  if (response->status == kForbidden) error.code = Errc::kUnsupported;
-  if (response->status == kTooMany) co_await runtime_.sleep(response->retry_after);
+  BW_CO_TRY(const auto response, co_await web_.stream(std::move(request), sink, begin_by, deadline, nullptr));
+  if (response.status == kUnauthorized && !access_.token_file.empty()) token_.clear();
+  if (response.status == kGone) co_return fail(Errc::kNotFound, web_.where() + ": it has forgotten this version");
+  if (response.status == 200) co_return Status();
+  Error error = error_of(response, "watch");
+  if (response.status == kForbidden) error.code = Errc::kUnsupported;
+  if (response.status == kTooMany) co_await runtime_.sleep(response.retry_after);
   co_return tl::unexpected(std::move(error));
 }
 
@@ -90,8 +88,7 @@ task<Result<WebResponse>> KubeApi::call(std::string method, std::string name, st
                                         runtime::Cancellation* cancel) {
   bool renewed_token = false;
   while (true) {
-    const Status known = co_await know_token();
-    if (!known) co_return tl::unexpected(known.error());
+    BW_CO_RETURN_IF_ERROR(co_await know_token());
     WebRequest request = request_for(method, name.empty() ? "" : "/" + name);
     if (!body.empty()) request.fields.push_back("Content-Type: application/json");
     request.body = body;

@@ -93,22 +93,21 @@ Result<KubeAccess> parse_config(const yaml::Node& root, std::string context, con
   const yaml::Node& cluster = named(root, "clusters", "cluster", text(chosen, "cluster"));
   if (cluster.is_null()) return fail(Errc::kInvalid, "it has no cluster '" + text(chosen, "cluster") + "'");
   KubeAccess access;
-  if (const auto good = parse_server(text(cluster, "server"), access); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(parse_server(text(cluster, "server"), access));
   access.tls_options.ca_file = file(cluster, "certificate-authority", folder);
   access.tls_options.ca_pem = data(cluster, "certificate-authority-data");
   access.tls_options.verify = text(cluster, "insecure-skip-tls-verify") != "true";
   access.name_space = text(chosen, "namespace");
   const yaml::Node& user = named(root, "users", "user", text(chosen, "user"));
-  if (const auto good = parse_user(user, folder, access); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(parse_user(user, folder, access));
   return access;
 }
 
 task<Result<KubeAccess>> read_kubeconfig(runtime::Runtime& runtime, std::string path, std::string context) {
-  const auto content = co_await read_small_file(runtime, path);
-  if (!content) co_return tl::unexpected(content.error());
+  BW_CO_TRY(const auto content, co_await read_small_file(runtime, path));
   const auto slash = path.rfind('/');
   const std::string folder = slash == std::string::npos ? "." : path.substr(0, slash);
-  auto access = parse_kubeconfig(*content, context, folder);
+  auto access = parse_kubeconfig(content, context, folder);
   if (!access) co_return fail(access.error().code, "the kubeconfig '" + path + "': " + access.error().message);
   co_return access;
 }

@@ -60,17 +60,15 @@ class KubernetesKey final : public StoreKey {
     const Call call{deadline, cancel};
     // To change an object one must have it. The version that it carries is what the server compares.
     if (!looked_ || now().version != request.expected) {
-      auto seen = co_await look(deadline, cancel);
-      if (!seen) co_return tl::unexpected(seen.error());
-      if (seen->version != request.expected) co_return WriteOutcome{false, std::move(*seen)};
+      BW_CO_TRY(auto seen, co_await look(deadline, cancel));
+      if (seen.version != request.expected) co_return WriteOutcome{false, std::move(seen)};
     }
     if (request.record.epoch.value() > std::numeric_limits<int32_t>::max()) {
       co_return fail(Errc::kInvalid, "Kubernetes counts no more than 2^31-1 changes of a Lease's holder");
     }
     if (request.record.epoch.value() > known_epoch()) {
-      const auto raised = co_await raise(request.record.epoch.value(), call);
-      if (!raised) co_return tl::unexpected(raised.error());
-      if (!*raised) co_return co_await refused(call);
+      BW_CO_TRY(const auto raised, co_await raise(request.record.epoch.value(), call));
+      if (!raised) co_return co_await refused(call);
     } else if (request.kind == WriteRequest::Kind::kTake) {
       co_return co_await refused(call);  // the epoch was given already
     }
@@ -78,10 +76,9 @@ class KubernetesKey final : public StoreKey {
     const bool take = request.kind == WriteRequest::Kind::kTake;
     request.record.acquired_at = take || !lease_ ? wall : lease_->record.acquired_at;
     request.record.renewed_at = request.kind == WriteRequest::Kind::kAmend && lease_ ? lease_->record.renewed_at : wall;
-    auto written = co_await write(lease_, name_, kube_lease_with(lease_, name_, key_, request.record), call);
-    if (!written) co_return tl::unexpected(written.error());
-    if (!*written) co_return co_await refused(call);
-    lease_ = std::move(*written);
+    BW_CO_TRY(auto written, co_await write(lease_, name_, kube_lease_with(lease_, name_, key_, request.record), call));
+    if (!written) co_return co_await refused(call);
+    lease_ = std::move(written);
     co_return WriteOutcome{true, now()};
   }
 
@@ -98,12 +95,10 @@ class KubernetesKey final : public StoreKey {
   Observation now() const { return observe(lease_, known_epoch()); }
 
   task<Result<std::optional<KubeLease>>> read(std::string name, Call call) {
-    const auto response = co_await api_.call("GET", std::move(name), {}, call.deadline, call.cancel);
-    if (!response) co_return tl::unexpected(response.error());
-    if (response->status == kAbsent) co_return std::optional<KubeLease>();
-    auto lease = parse_kube_lease(response->body);
-    if (!lease) co_return tl::unexpected(lease.error());
-    co_return std::optional<KubeLease>(std::move(*lease));
+    BW_CO_TRY(const auto response, co_await api_.call("GET", std::move(name), {}, call.deadline, call.cancel));
+    if (response.status == kAbsent) co_return std::optional<KubeLease>();
+    BW_CO_TRY(auto lease, parse_kube_lease(response.body));
+    co_return std::optional<KubeLease>(std::move(lease));
   }
 
   // Nothing when somebody else was faster.
@@ -111,26 +106,23 @@ class KubernetesKey final : public StoreKey {
                                                Call call) {
     if (!before) name.clear();
     const char* method = before ? "PUT" : "POST";
-    const auto response = co_await api_.call(method, std::move(name), std::move(body), call.deadline, call.cancel);
-    if (!response) co_return tl::unexpected(response.error());
-    if (response->status == kConflict || response->status == kAbsent) co_return std::optional<KubeLease>();
-    auto lease = parse_kube_lease(response->body);
-    if (!lease) co_return tl::unexpected(lease.error());
-    co_return std::optional<KubeLease>(std::move(*lease));
+    BW_CO_TRY(const auto response,
+              co_await api_.call(method, std::move(name), std::move(body), call.deadline, call.cancel));
+    if (response.status == kConflict || response.status == kAbsent) co_return std::optional<KubeLease>();
+    BW_CO_TRY(auto lease, parse_kube_lease(response.body));
+    co_return std::optional<KubeLease>(std::move(lease));
   }
 
   task<Result<bool>> raise(uint64_t to, Call call) {
-    auto written = co_await write(epoch_, kube_epoch_name(name_), kube_epoch_with(epoch_, name_, to), call);
-    if (!written) co_return tl::unexpected(written.error());
-    if (!*written) co_return false;
-    epoch_ = std::move(*written);
+    BW_CO_TRY(auto written, co_await write(epoch_, kube_epoch_name(name_), kube_epoch_with(epoch_, name_, to), call));
+    if (!written) co_return false;
+    epoch_ = std::move(written);
     co_return true;
   }
 
   task<Result<WriteOutcome>> refused(Call call) {
-    auto seen = co_await look(call.deadline, call.cancel);
-    if (!seen) co_return tl::unexpected(seen.error());
-    co_return WriteOutcome{false, std::move(*seen)};
+    BW_CO_TRY(auto seen, co_await look(call.deadline, call.cancel));
+    co_return WriteOutcome{false, std::move(seen)};
   }
 
   runtime::Runtime& runtime_;
@@ -157,13 +149,11 @@ Result<std::unique_ptr<StoreKey>> KubernetesStore::open(std::string key) {
 
 task<Result<std::vector<ListedKey>>> KubernetesStore::list(std::string prefix, std::size_t most, Instant deadline,
                                                            runtime::Cancellation* cancel) {
-  const auto response = co_await api_.call("GET", {}, {}, deadline, cancel);
-  if (!response) co_return tl::unexpected(response.error());
-  if (response->status != 200) co_return fail(Errc::kNotFound, api_.describe() + ": there are no Leases here");
-  const auto leases = parse_kube_list(response->body);
-  if (!leases) co_return tl::unexpected(leases.error());
+  BW_CO_TRY(const auto response, co_await api_.call("GET", {}, {}, deadline, cancel));
+  if (response.status != 200) co_return fail(Errc::kNotFound, api_.describe() + ": there are no Leases here");
+  BW_CO_TRY(const auto leases, parse_kube_list(response.body));
   std::vector<ListedKey> found;
-  for (const KubeLease& lease : *leases) {
+  for (const KubeLease& lease : leases) {
     if (lease.counts_epochs || !lease.key.starts_with(prefix)) continue;
     found.push_back({lease.key, observe(lease, 0)});
   }
@@ -173,17 +163,15 @@ task<Result<std::vector<ListedKey>>> KubernetesStore::list(std::string prefix, s
 }
 
 task<Result<std::unique_ptr<LeaseStore>>> open_kubernetes_store(runtime::Runtime& runtime, StoreUrl url) {
-  auto access = co_await find_kubernetes(runtime, url);
-  if (!access) co_return tl::unexpected(access.error());
-  const auto wrong = url.nothing_left("kubeconfig, context, service_account");
-  if (!wrong) co_return tl::unexpected(wrong.error());
+  BW_CO_TRY(auto access, co_await find_kubernetes(runtime, url));
+  BW_CO_RETURN_IF_ERROR(url.nothing_left("kubeconfig, context, service_account"));
   std::shared_ptr<runtime::TlsContext> tls;
-  if (access->tls) {
-    auto context = runtime::TlsContext::client(access->tls_options);
+  if (access.tls) {
+    auto context = runtime::TlsContext::client(access.tls_options);
     if (!context) co_return fail(context.error().code, url.text + ": " + context.error().message);
     tls = std::move(*context);
   }
-  co_return std::make_unique<KubernetesStore>(runtime, std::move(*access), std::move(tls));
+  co_return std::make_unique<KubernetesStore>(runtime, std::move(access), std::move(tls));
 }
 
 }  // namespace bellwether::store

@@ -26,15 +26,13 @@ task<Status> PgPool::listen(std::string channel, PgEar& ear) {
   // Only to the server that calls go to: where they go is not for a watch to decide.
   const std::size_t host = host_;
   HostPort server = login_.hosts[host];
-  auto connection = co_await connect_to(std::move(server), runtime_.read_clock() + kAnswerWithin, nullptr);
-  if (!connection) co_return tl::unexpected(connection.error());
-  PGconn* const pg = connection->get();
+  BW_CO_TRY(auto connection, co_await connect_to(std::move(server), runtime_.read_clock() + kAnswerWithin, nullptr));
+  PGconn* const pg = connection.get();
   const std::string statement = "listen " + channel;
   bool begun = false;
   while (host == host_) {
     // Listening once more changes nothing and is a sign of life.
-    const auto done = co_await run_on(pg, statement, {}, runtime_.read_clock() + kAnswerWithin, nullptr);
-    if (!done) co_return tl::unexpected(done.error());
+    BW_CO_RETURN_IF_ERROR(co_await run_on(pg, statement, {}, runtime_.read_clock() + kAnswerWithin, nullptr));
     if (!std::exchange(begun, true)) ear.begin();
     pass_on(pg, ear);
     const Instant next = runtime_.read_clock() + kPingEvery;

@@ -196,9 +196,7 @@ task<Result<std::vector<PgRow>>> PgPool::run(std::string statement, std::vector<
     if (PQconsumeInput(connection.get()) == 0 || lost(connection.get())) connection = nullptr;
   }
   if (connection == nullptr) {
-    auto made = co_await connect(deadline, cancel);
-    if (!made) co_return tl::unexpected(made.error());
-    connection = std::move(*made);
+    BW_CO_TRY(connection, co_await connect(deadline, cancel));
   }
   const std::size_t host = host_;
   auto rows = co_await run_on(connection.get(), statement, parameters, deadline, cancel);
@@ -222,8 +220,7 @@ task<Result<std::vector<PgRow>>> PgPool::run_on(pg_conn* connection, const std::
   if (sent == 0) co_return broken();
   int flushed = PQflush(connection);
   while (flushed == 1) {
-    const Status ready = co_await wait(connection, true, deadline, cancel);
-    if (!ready) co_return tl::unexpected(ready.error());
+    BW_CO_RETURN_IF_ERROR(co_await wait(connection, true, deadline, cancel));
     if (PQconsumeInput(connection) == 0) co_return broken();
     flushed = PQflush(connection);
   }
@@ -231,8 +228,7 @@ task<Result<std::vector<PgRow>>> PgPool::run_on(pg_conn* connection, const std::
   Result<std::vector<PgRow>> rows;
   while (true) {
     while (PQisBusy(connection) != 0) {
-      const Status ready = co_await wait(connection, false, deadline, cancel);
-      if (!ready) co_return tl::unexpected(ready.error());
+      BW_CO_RETURN_IF_ERROR(co_await wait(connection, false, deadline, cancel));
       if (PQconsumeInput(connection) == 0) co_return broken();
     }
     const Answer answer(PQgetResult(connection));

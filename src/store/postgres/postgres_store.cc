@@ -40,10 +40,9 @@ class PostgresKey final : public StoreKey {
 
   task<Result<Observation>> look(Instant deadline, runtime::Cancellation* cancel) override {
     std::vector<std::string> parameters{key_};
-    auto rows = co_await store_.run(kPgLook, std::move(parameters), deadline, cancel);
-    if (!rows) co_return tl::unexpected(rows.error());
-    if (rows->size() != 1) co_return fail(Errc::kProtocol, "PostgreSQL answered a look with no row");
-    co_return observe_pg(rows->front());
+    BW_CO_TRY(auto rows, co_await store_.run(kPgLook, std::move(parameters), deadline, cancel));
+    if (rows.size() != 1) co_return fail(Errc::kProtocol, "PostgreSQL answered a look with no row");
+    co_return observe_pg(rows.front());
   }
 
   task<Result<WriteOutcome>> act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) override {
@@ -65,17 +64,14 @@ class PostgresKey final : public StoreKey {
                                         without_zeros(record.cause),
                                         pg_notice(listener_.name, stamp)};
     listener_.own_stamp = stamp;
-    auto rows = co_await store_.run(kPgAct, std::move(parameters), deadline, cancel);
-    if (!rows) co_return tl::unexpected(rows.error());
-    if (!rows->empty()) {
-      auto after = observe_pg(rows->front());
-      if (!after) co_return tl::unexpected(after.error());
-      co_return WriteOutcome{true, std::move(*after)};
+    BW_CO_TRY(auto rows, co_await store_.run(kPgAct, std::move(parameters), deadline, cancel));
+    if (!rows.empty()) {
+      BW_CO_TRY(auto after, observe_pg(rows.front()));
+      co_return WriteOutcome{true, std::move(after)};
     }
     // What is in the way may be younger than what the statement could see.
-    auto after = co_await look(deadline, cancel);
-    if (!after) co_return tl::unexpected(after.error());
-    co_return WriteOutcome{false, std::move(*after)};
+    BW_CO_TRY(auto after, co_await look(deadline, cancel));
+    co_return WriteOutcome{false, std::move(after)};
   }
 
   task<bool> changed(runtime::Cancellation* cancel) override {
@@ -129,13 +125,11 @@ Result<std::unique_ptr<StoreKey>> PostgresStore::open(std::string key) {
 task<Result<std::vector<ListedKey>>> PostgresStore::list(std::string prefix, std::size_t most, Instant deadline,
                                                          runtime::Cancellation* cancel) {
   std::vector<std::string> parameters{pg_bytes(prefix), pg_bytes(end_of(prefix)), std::to_string(most)};
-  const auto rows = co_await run(kPgList, std::move(parameters), deadline, cancel);
-  if (!rows) co_return tl::unexpected(rows.error());
+  BW_CO_TRY(const auto rows, co_await run(kPgList, std::move(parameters), deadline, cancel));
   std::vector<ListedKey> found;
-  for (const PgRow& row : *rows) {
-    auto seen = observe_pg(row);
-    if (!seen) co_return tl::unexpected(seen.error());
-    found.push_back({bytes_of_pg(row.back().value_or("")), std::move(*seen)});
+  for (const PgRow& row : rows) {
+    BW_CO_TRY(auto seen, observe_pg(row));
+    found.push_back({bytes_of_pg(row.back().value_or("")), std::move(seen)});
   }
   co_return found;
 }
@@ -147,14 +141,12 @@ task<Result<std::unique_ptr<LeaseStore>>> open_postgres_store(runtime::Runtime& 
   if (!url.user.empty()) login.parameters["user"] = url.user;
   if (!url.path.empty()) login.parameters["dbname"] = url.path;
   std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD"};
-  auto password = co_await password_of(runtime, url, std::move(variables));
-  if (!password) co_return tl::unexpected(password.error());
-  if (!password->empty()) login.parameters["password"] = std::move(*password);
+  BW_CO_TRY(auto password, co_await password_of(runtime, url, std::move(variables)));
+  if (!password.empty()) login.parameters["password"] = std::move(password);
   for (const char* name : {"sslmode", "sslrootcert", "sslcert", "sslkey"}) {
     if (auto value = url.take(name)) login.parameters[name] = std::move(*value);
   }
-  const auto wrong = url.nothing_left("password_file, sslmode, sslrootcert, sslcert, sslkey");
-  if (!wrong) co_return tl::unexpected(wrong.error());
+  BW_CO_RETURN_IF_ERROR(url.nothing_left("password_file, sslmode, sslrootcert, sslcert, sslkey"));
   std::string where;
   for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);
   std::string description = "postgres://" + where + "/" + url.path;

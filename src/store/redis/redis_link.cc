@@ -159,10 +159,9 @@ task<Status> RedisLink::greet(std::shared_ptr<Connection> connection, Instant de
 
   std::vector<RedisReply> replies;
   for (auto& call : calls) {
-    auto reply = co_await std::move(call);
-    if (!reply) co_return tl::unexpected(reply.error());
-    if (reply->type == RedisReply::Type::kError) co_return tl::unexpected(error_of(*reply, where()));
-    replies.push_back(std::move(*reply));
+    BW_CO_TRY(auto reply, co_await std::move(call));
+    if (reply.type == RedisReply::Type::kError) co_return tl::unexpected(error_of(reply, where()));
+    replies.push_back(std::move(reply));
   }
   const std::size_t scripts_at = replies.size() - login_.scripts.size();
   script_names_.clear();

@@ -59,29 +59,26 @@ class RedisKey final : public StoreKey {
   ~RedisKey() override { store_.watch_->remove(listener_); }
 
   task<Result<Observation>> look(Instant deadline, runtime::Cancellation* cancel) override {
-    const Status ready = co_await store_.link_.ready(deadline, cancel);
-    if (!ready) co_return tl::unexpected(ready.error());
+    BW_CO_RETURN_IF_ERROR(co_await store_.link_.ready(deadline, cancel));
     const std::string server = store_.link_.server();
     std::vector<std::string> words = keys();
     words.push_back(server);
     forget_news();
     auto reply = co_await store_.link_.run(kLook, std::move(words), deadline, cancel);
-    if (auto good = store_.examine(reply); !good) co_return tl::unexpected(good.error());
+    BW_CO_RETURN_IF_ERROR(store_.examine(reply));
     co_return observe_redis(*reply, server);
   }
 
   task<Result<WriteOutcome>> act(WriteRequest request, Instant deadline, runtime::Cancellation* cancel) override {
-    const Status ready = co_await store_.link_.ready(deadline, cancel);
-    if (!ready) co_return tl::unexpected(ready.error());
+    BW_CO_RETURN_IF_ERROR(co_await store_.link_.ready(deadline, cancel));
     const std::string server = store_.link_.server();
     std::vector<std::string> words = words_of(request, server);
     forget_news();
     auto reply = co_await store_.link_.run(kAct, std::move(words), deadline, cancel);
-    if (auto good = store_.examine(reply); !good) co_return tl::unexpected(good.error());
+    BW_CO_RETURN_IF_ERROR(store_.examine(reply));
     if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis replied what the script never replies");
-    auto after = observe_redis(reply->items[1], server);
-    if (!after) co_return tl::unexpected(after.error());
-    co_return WriteOutcome{reply->items[0].integer == 1, std::move(*after)};
+    BW_CO_TRY(auto after, observe_redis(reply->items[1], server));
+    co_return WriteOutcome{reply->items[0].integer == 1, std::move(after)};
   }
 
   task<bool> changed(runtime::Cancellation* cancel) override {
@@ -147,15 +144,14 @@ Status RedisStore::examine(const Result<RedisReply>& reply) {
 
 task<Result<std::vector<ListedKey>>> RedisStore::list(std::string prefix, std::size_t most, Instant deadline,
                                                       runtime::Cancellation* cancel) {
-  const Status ready = co_await link_.ready(deadline, cancel);
-  if (!ready) co_return tl::unexpected(ready.error());
+  BW_CO_RETURN_IF_ERROR(co_await link_.ready(deadline, cancel));
   std::set<std::string> names;
   std::string cursor = "0";
   do {
     std::vector<std::string> command{"SCAN",  cursor, "MATCH", "*" + std::string(kRecord) + "*",
                                      "COUNT", "1000", "TYPE",  "hash"};
     const auto reply = co_await link_.call(std::move(command), deadline, cancel);
-    if (auto good = examine(reply); !good) co_return tl::unexpected(good.error());
+    BW_CO_RETURN_IF_ERROR(examine(reply));
     if (reply->items.size() != 2) co_return fail(Errc::kProtocol, "Redis replied to SCAN what is no answer to it");
     cursor = reply->items[0].text;
     for (const RedisReply& name : reply->items[1].items) {
@@ -173,19 +169,17 @@ task<Result<std::vector<ListedKey>>> RedisStore::list(std::string prefix, std::s
   }
   std::vector<ListedKey> found;
   for (const std::string& name : names) {
-    auto seen = co_await std::move(looks[found.size()]);
-    if (!seen) co_return tl::unexpected(seen.error());
-    found.push_back({name, std::move(*seen)});
+    BW_CO_TRY(auto seen, co_await std::move(looks[found.size()]));
+    found.push_back({name, std::move(seen)});
   }
   co_return found;
 }
 
 task<Result<Duration>> RedisStore::idle_time(std::string data, Instant deadline, runtime::Cancellation* cancel) {
-  const Status ready = co_await link_.ready(deadline, cancel);
-  if (!ready) co_return tl::unexpected(ready.error());
+  BW_CO_RETURN_IF_ERROR(co_await link_.ready(deadline, cancel));
   std::vector<std::string> command{"OBJECT", "IDLETIME", data};
   const auto reply = co_await link_.call(std::move(command), deadline, cancel);
-  if (auto good = examine(reply); !good) co_return tl::unexpected(good.error());
+  BW_CO_RETURN_IF_ERROR(examine(reply));
   if (reply->type == RedisReply::Type::kInteger) co_return Duration::seconds(reply->integer);
   co_return fail(Errc::kNotFound, "there is no key '" + data + "'");
 }
@@ -201,18 +195,15 @@ task<Result<std::unique_ptr<LeaseStore>>> open_redis_store(runtime::Runtime& run
     login.database = *database;
   }
   std::vector<std::string> variables{"BELLWETHER_STORE_PASSWORD", "REDISCLI_AUTH"};
-  auto password = co_await password_of(runtime, url, std::move(variables));
-  if (!password) co_return tl::unexpected(password.error());
-  login.password = std::move(*password);
+  BW_CO_TRY(login.password, co_await password_of(runtime, url, std::move(variables)));
   if (url.scheme == "rediss") {
-    const auto options = tls_options_of(url);
-    if (!options) co_return tl::unexpected(options.error());
-    auto context = runtime::TlsContext::client(*options);
+    BW_CO_TRY(const auto options, tls_options_of(url));
+    auto context = runtime::TlsContext::client(options);
     if (!context) co_return fail(context.error().code, url.text + ": " + context.error().message);
     login.tls = std::move(*context);
   }
   const std::string known = url.scheme == "rediss" ? "password_file, " + std::string(kTlsOptions) : "password_file";
-  if (const auto wrong = url.nothing_left(known); !wrong) co_return tl::unexpected(wrong.error());
+  BW_CO_RETURN_IF_ERROR(url.nothing_left(known));
   login.scripts = {std::string(kRedisLook), std::string(kRedisAct)};
   std::string where;
   for (const HostPort& host : login.hosts) where += (where.empty() ? "" : ",") + to_string(host);

@@ -111,9 +111,7 @@ task<Result<WebResponse>> WebClient::call(WebRequest request, Instant deadline, 
   while (true) {
     const bool kept = stream != nullptr;
     if (!kept) {
-      auto dialled = co_await dial_any(deadline, cancel);
-      if (!dialled) co_return tl::unexpected(dialled.error());
-      stream = std::move(*dialled);
+      BW_CO_TRY(stream, co_await dial_any(deadline, cancel));
     }
     bool heard = false;
     bool reusable = false;
@@ -151,8 +149,7 @@ task<Result<WebResponse>> WebClient::exchange(runtime::Stream& stream, std::stri
                                               runtime::Cancellation* cancel, bool& heard, bool& reusable) {
   const std::string server = where();
   Attempt attempt(runtime_, stream, deadline, cancel);
-  const Status sent = co_await send(stream, bytes, server);
-  if (!sent) co_return tl::unexpected(sent.error());
+  BW_CO_RETURN_IF_ERROR(co_await send(stream, bytes, server));
   ResponseReader reader(buffers_, false, true, kBodyMax);
   auto state = ResponseReader::State::kMore;
   while (state == ResponseReader::State::kMore) {
@@ -188,11 +185,9 @@ task<Result<WebResponse>> WebClient::stream(WebRequest request, LineSink& sink, 
   const std::string server = where();
   const std::string bytes = bytes_of(request);
   HostPort host = hosts_[host_];
-  auto stream = co_await dial(runtime_, std::move(host), tls_, begin_by, cancel);
-  if (!stream) co_return tl::unexpected(stream.error());
-  Attempt attempt(runtime_, **stream, begin_by, cancel);
-  const Status sent = co_await send(**stream, bytes, server);
-  if (!sent) co_return tl::unexpected(sent.error());
+  BW_CO_TRY(auto stream, co_await dial(runtime_, std::move(host), tls_, begin_by, cancel));
+  Attempt attempt(runtime_, *stream, begin_by, cancel);
+  BW_CO_RETURN_IF_ERROR(co_await send(*stream, bytes, server));
   WebResponse response;
   const Status followed = co_await follow(attempt, sink, deadline, response);
   if (followed) co_return response;
@@ -212,8 +207,7 @@ task<Status> WebClient::follow(Attempt& attempt, LineSink& sink, Instant deadlin
     if (io.kind == Io::Kind::kWouldBlock) continue;
     if (io.kind == Io::Kind::kError) co_return fail(Errc::kReset, "the server broke the connection");
     piece.resize(io.kind == Io::Kind::kDone ? io.count : 0);
-    const Status fed = io.kind == Io::Kind::kEnd ? reader.close() : reader.feed(piece);
-    if (!fed) co_return fed;
+    BW_CO_RETURN_IF_ERROR(io.kind == Io::Kind::kEnd ? reader.close() : reader.feed(piece));
     if (response.status == 0 && reader.status() == kOk) runtime_.timers().arm(attempt.timer, deadline);
     response.status = reader.status();
     while (const auto line = reader.next()) {

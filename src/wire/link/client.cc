@@ -88,14 +88,13 @@ task<Status> probe(Runtime& runtime, Endpoint to, Duration timeout, Cancellation
   runtime::ConnectOptions options;
   options.timeout = timeout;
   const Instant deadline = runtime.read_clock() + timeout;
-  auto stream = co_await runtime.connect(to, options, cancel);
-  if (!stream) co_return tl::unexpected(stream.error());
-  const Within within(runtime, **stream, deadline - runtime.now(), cancel);
+  BW_CO_TRY(auto stream, co_await runtime.connect(to, options, cancel));
+  const Within within(runtime, *stream, deadline - runtime.now(), cancel);
   std::vector<std::byte> ping(as_bytes("PING").begin(), as_bytes("PING").end());
-  const Errc sent = co_await write_all(**stream, std::move(ping));
+  const Errc sent = co_await write_all(*stream, std::move(ping));
   if (sent != Errc::kOk) co_return fail(sent, "probing " + to.to_string());
   std::vector<std::byte> answer;
-  const Errc read = co_await read_at_least(**stream, answer, 4, 4);
+  const Errc read = co_await read_at_least(*stream, answer, 4, 4);
   if (read != Errc::kOk) co_return fail(read, "probing " + to.to_string() + ": no answer");
   if (as_text(answer) != "PONG") co_return fail(Errc::kProtocol, to.to_string() + " is no node of ours");
   co_return Status();

@@ -41,9 +41,8 @@ Datagrams::Datagrams(runtime::Runtime& runtime, DatagramSettings settings, const
 Result<std::unique_ptr<Datagrams>> Datagrams::bind(runtime::Runtime& runtime, Endpoint at, DatagramSettings settings,
                                                    const wire::Keyring& keyring, RefusalWatch& refusals) {
   check(settings.size_max > wire::kEnvelopeOverhead && settings.size_max <= kUdpMax, "a datagram carries something");
-  auto socket = runtime.bind_udp(at);
-  if (!socket) return tl::unexpected(socket.error());
-  return std::unique_ptr<Datagrams>(new Datagrams(runtime, std::move(settings), keyring, refusals, std::move(*socket)));
+  BW_TRY(auto socket, runtime.bind_udp(at));
+  return std::unique_ptr<Datagrams>(new Datagrams(runtime, std::move(settings), keyring, refusals, std::move(socket)));
 }
 
 // Whoever gives way is challenged again, if at all.
@@ -115,19 +114,18 @@ Refusal Datagrams::take_challenge(const Endpoint& from, const EnvelopeHeader& he
 task<Status> Datagrams::receive(DatagramHandler& handler, runtime::Cancellation* cancel) {
   std::vector<std::byte> buffer(settings_.size_max + 1);  // one more shows what is too long
   while (true) {
-    const auto came = co_await socket_->receive(buffer, cancel);
-    if (!came) co_return tl::unexpected(came.error());
-    const MutableBytes datagram = MutableBytes(buffer).first(came->size);
+    BW_CO_TRY(const auto came, co_await socket_->receive(buffer, cancel));
+    const MutableBytes datagram = MutableBytes(buffer).first(came.size);
     EnvelopeHeader header;
-    const Refusal refusal = take(came->from, datagram, header);
+    const Refusal refusal = take(came.from, datagram, header);
     if (refusal != Refusal::kNone) {
-      refusals_.note(refusal, came->from, "a datagram was refused", runtime_.now());
+      refusals_.note(refusal, came.from, "a datagram was refused", runtime_.now());
       continue;
     }
     if (header.kind == EnvelopeHeader::Kind::kChallenge) continue;
     ++counts_.received;
-    counts_.received_bytes += came->size;
-    handler.on_datagram(came->from, header.sender, wire::envelope_text(datagram));
+    counts_.received_bytes += came.size;
+    handler.on_datagram(came.from, header.sender, wire::envelope_text(datagram));
   }
 }
 

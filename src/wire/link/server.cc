@@ -52,10 +52,9 @@ Result<std::unique_ptr<Server>> Server::listen(runtime::Runtime& runtime, runtim
                                                RefusalWatch& refusals) {
   runtime::ListenOptions options;
   options.unsent = kServerUnsent;
-  auto listener = runtime.listen(at, options);
-  if (!listener) return tl::unexpected(listener.error());
+  BW_TRY(auto listener, runtime.listen(at, options));
   return std::unique_ptr<Server>(
-      new Server(runtime, std::move(settings), keyring, handler, refusals, std::move(*listener)));
+      new Server(runtime, std::move(settings), keyring, handler, refusals, std::move(listener)));
 }
 
 std::vector<Connection*> Server::connections() const { return {connections_.begin(), connections_.end()}; }

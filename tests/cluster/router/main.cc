@@ -80,21 +80,18 @@ class Router {
   }
 
   Result<std::string> add_node(const std::string& line) {
-    const auto node = Script::parse_node(line);
-    if (!node) return tl::unexpected(node.error());
-    if (script_.knows(node->name)) return fail(Errc::kExists, "there is a node '" + node->name + "' already");
+    BW_TRY(const auto node, Script::parse_node(line));
+    if (script_.knows(node.name)) return fail(Errc::kExists, "there is a node '" + node.name + "' already");
     if (devices_.size() == Links::kNodesMax) return fail(Errc::kTooLarge, "there are too many nodes");
     Addresses addresses = addresses_;  // of the world with this node, which may not come about
-    for (const std::string& address : node->addresses) {
-      const Status added = addresses.add(address, devices_.size());
-      if (!added) return tl::unexpected(added.error());
+    for (const std::string& address : node.addresses) {
+      BW_RETURN_IF_ERROR(addresses.add(address, devices_.size()));
     }
-    const auto device = open_device(node->network_namespace);
-    if (!device) return tl::unexpected(device.error());
+    BW_TRY(const auto device, open_device(node.network_namespace));
     addresses_ = std::move(addresses);
-    const std::size_t number = script_.add_node(node->name);
-    devices_.push_back(*device);
-    if (!watch(*device, number)) return fail_errno(errno, "the device cannot be watched");
+    const std::size_t number = script_.add_node(node.name);
+    devices_.push_back(device);
+    if (!watch(device, number)) return fail_errno(errno, "the device cannot be watched");
     return std::string();
   }
 

@@ -31,16 +31,12 @@ Result<double> parse_share(std::string_view text) {
 }
 
 Status set_span(Duration& span, std::string_view value) {
-  const auto parsed = parse_duration(value);
-  if (!parsed) return tl::unexpected(parsed.error());
-  span = *parsed;
+  BW_TRY(span, parse_duration(value));
   return {};
 }
 
 Status set_share(double& share, std::string_view value) {
-  const auto parsed = parse_share(value);
-  if (!parsed) return tl::unexpected(parsed.error());
-  share = *parsed;
+  BW_TRY(share, parse_share(value));
   return {};
 }
 
@@ -52,9 +48,8 @@ Status set_one(Faults& faults, std::string_view name, std::string_view value) {
   if (name == "duplicate") return set_share(faults.duplicate, value);
   if (name == "reorder") return set_share(faults.reorder, value);
   if (name == "rate" || name == "queue") {
-    const auto number = value == "none" ? Result<uint64_t>(0) : parse_size(value);
-    if (!number) return tl::unexpected(number.error());
-    (name == "rate" ? faults.bytes_per_s : faults.queue) = *number;
+    BW_TRY(const auto number, value == "none" ? Result<uint64_t>(0) : parse_size(value));
+    (name == "rate" ? faults.bytes_per_s : faults.queue) = number;
     return {};
   }
   return fail(Errc::kInvalid, "there is no setting '" + std::string(name) + "'");
@@ -100,13 +95,11 @@ Result<std::vector<std::size_t>> Script::numbers(std::string_view names) const {
 Result<std::vector<Script::Direction>> Script::directions(std::string_view from, std::string_view arrow,
                                                           std::string_view to) const {
   if (arrow != ">" && arrow != "<>") return fail(Errc::kInvalid, "between the nodes stands > or <>");
-  const auto sources = numbers(from);
-  if (!sources) return tl::unexpected(sources.error());
-  const auto targets = numbers(to);
-  if (!targets) return tl::unexpected(targets.error());
+  BW_TRY(const auto sources, numbers(from));
+  BW_TRY(const auto targets, numbers(to));
   std::vector<Direction> all;
-  for (const std::size_t a : *sources) {
-    for (const std::size_t b : *targets) {
+  for (const std::size_t a : sources) {
+    for (const std::size_t b : targets) {
       if (a == b) continue;
       all.push_back({a, b});
       if (arrow == "<>") all.push_back({b, a});
@@ -119,14 +112,13 @@ Result<std::string> Script::run(std::string_view line) {
   const auto words = words_of(line);
   if (words.size() == 1 && words[0] == "show") return show();
   if (words.size() < 4) return fail(Errc::kInvalid, "set, cut, heal or clear FROM > TO …, node …, or show");
-  const auto all = directions(words[1], words[2], words[3]);
-  if (!all) return tl::unexpected(all.error());
+  BW_TRY(const auto all, directions(words[1], words[2], words[3]));
   if (words[0] == "set") {
-    const Status done = set(*all, words);
+    const Status done = set(all, words);
     return done ? Result<std::string>() : tl::unexpected(done.error());
   }
   if (words.size() > 4) return fail(Errc::kInvalid, "'" + std::string(words[4]) + "' is one word too many");
-  for (const auto [from, to] : *all) {
+  for (const auto [from, to] : all) {
     if (words[0] == "cut" || words[0] == "heal") {
       links_.link(from, to).faults.cut = words[0] == "cut";
     } else if (words[0] == "clear") {
@@ -144,8 +136,7 @@ Status Script::set(const std::vector<Direction>& directions, const std::vector<s
     for (const auto [from, to] : directions) {
       Faults faults = links_.link(from, to).faults;
       for (std::size_t i = 4; i < words.size(); i += 2) {
-        Status done = set_one(faults, words[i], words[i + 1]);
-        if (!done) return done;
+        BW_RETURN_IF_ERROR(set_one(faults, words[i], words[i + 1]));
       }
       if (for_good) links_.change(from, to, faults);
     }
