@@ -156,9 +156,11 @@ task<void> PeerLinks::keep(PeerLinks* self, Peer* peer) {
       self->deliver(*peer);
       self->release(*peer);
       const Error why = co_await connection->run(cancel);
-      if (std::erase(self->parting_, connection.get()) > 0) co_return;  // the peer has gone on without it
+      const bool parted = std::erase(self->parting_, connection.get()) > 0;
+      if (!parted) peer->connection = nullptr;
+      self->connections_changed_.changed();
+      if (parted) co_return;  // the peer has gone on without it
       peer->trouble = why;
-      peer->connection = nullptr;
       peer->next_try = self->runtime_.now();
       if (self->closing_) break;
       continue;
@@ -220,8 +222,8 @@ task<void> PeerLinks::close(Duration most) {
     if (peer->connection != nullptr) peer->connection->say_goodbye();
     release(*peer);
   }
-  const Instant end = runtime_.read_clock() + most;
-  while (open_connections() > 0 && runtime_.read_clock() < end) co_await runtime_.sleep(Duration::millis(5));
+  co_await connections_changed_.wait(
+      runtime_, [this] { return open_connections() == 0; }, runtime_.read_clock() + most);
   scope_.cancel();
   co_await scope_.join();
 }

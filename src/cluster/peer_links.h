@@ -13,6 +13,7 @@
 #include "cluster/switchboard.h"
 #include "resilience/breaker.h"
 #include "resilience/client_limiter.h"
+#include "runtime/condition.h"
 #include "runtime/event.h"
 #include "runtime/scope.h"
 #include "wire/link/client.h"
@@ -135,7 +136,8 @@ class PeerLinks {
   Listener& listener_;
   Duration idle_;
   std::map<std::string, std::unique_ptr<Peer>> peers_;  // by name, or by address where there is none
-  std::vector<link::Connection*> parting_;              // that end in good order, and are nobody's any more
+  runtime::Condition connections_changed_;
+  std::vector<link::Connection*> parting_;  // that end in good order, and are nobody's any more
   resilience::BreakerSettings breaker_settings_;
   resilience::Breakers breakers_;  // by the keys of peers, as is:
   resilience::ClientLimiter limiter_;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <utility>
+#include <vector>
 
 #include "runtime/runtime.h"
 
@@ -15,17 +16,17 @@ class Condition {
 
   // Whoever waits looks again, soon.
   void changed() {
-    if (nap_ != nullptr) nap_->cancel();
+    for (Cancellation* const nap : std::exchange(naps_, {})) nap->cancel();
   }
 
   // Until `holds()`, which is asked now and after each changed(). False: the deadline has come, or it was cancelled
-  // first. One waiter at a time, who outlives what `holds` refers to.
+  // first. The waiter outlives what `holds` refers to.
   template <class Holds>
   task<bool> wait(Runtime& runtime, Holds holds, Instant deadline, Cancellation* cancel = nullptr) {
     while (!holds()) {
       if (runtime.read_clock() >= deadline || (cancel != nullptr && cancel->cancelled())) co_return false;
       Cancellation nap(cancel);
-      const Napping napping(nap_, &nap);
+      const Napping napping(naps_, &nap);
       co_await runtime.sleep_until(deadline, &nap);
     }
     co_return true;
@@ -35,16 +36,17 @@ class Condition {
   // A waiter that is destroyed where it waits is woken no more.
   class Napping {
    public:
-    Napping(Cancellation*& at, Cancellation* nap) : at_(at) { at_ = nap; }
-    ~Napping() { at_ = nullptr; }
+    Napping(std::vector<Cancellation*>& all, Cancellation* nap) : all_(all), nap_(nap) { all_.push_back(nap); }
+    ~Napping() { std::erase(all_, nap_); }
     Napping(const Napping&) = delete;
     Napping& operator=(const Napping&) = delete;
 
    private:
-    Cancellation*& at_;
+    std::vector<Cancellation*>& all_;
+    Cancellation* nap_;
   };
 
-  Cancellation* nap_ = nullptr;
+  std::vector<Cancellation*> naps_;
 };
 
 }  // namespace bellwether::runtime

@@ -68,7 +68,7 @@ class KernelDriver {
   }
 
   // The clock is read for each event: what the kernel decides must not be older than the event.
-  Instant now() const { return kClock == KernelClock::kBoot ? runtime_.boot_now() : runtime_.now(); }
+  Instant now() const { return kClock == KernelClock::kBoot ? runtime_.boot_now() : runtime_.read_clock(); }
 
   void work_off() {
     if (std::exchange(busy_, true)) return;

@@ -115,12 +115,12 @@ task<void> ManagerService::claim(ManagerService* self, std::string job) {
   if (taken && !self->closing_) {
     self->parts_.listener.on_job_says(job, "job_taken_over", "this manager goes on with job '" + job + "'", false);
     self->stewards_[job] = steward;
-    self->busy_.erase(job);
+    self->not_busy(job);
     self->share_out_now();
     co_return;
   }
   co_await steward->close();
-  self->busy_.erase(job);
+  self->not_busy(job);
   if (!taken && !self->closing_) {
     self->parts_.listener.on_job_says(job, "job_not_taken",
                                       "job '" + job + "' was not taken over: " + taken.error().message, true);
@@ -151,7 +151,7 @@ task<void> ManagerService::forget(ManagerService* self, std::string job) {
     }
   }
   self->known_.erase(job);
-  self->busy_.erase(job);
+  self->not_busy(job);
 }
 
 }  // namespace bellwether::node

@@ -152,9 +152,9 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   const std::string id = letter.job;
   const std::string hash = dispatch::bundle_hash(letter.bundle);
   // The same client may ask twice; the second waits for the first.
-  while (self->busy_.contains(id) && !self->closing_) {
-    co_await self->parts_.runtime.sleep(Duration::millis(10), self->scope_.cancellation());
-  }
+  co_await self->jobs_changed_.wait(
+      self->parts_.runtime, [self, &id] { return !self->busy_.contains(id) || self->closing_; }, Instant::never(),
+      self->scope_.cancellation());
   if (self->closing_) co_return;
   const Steward* const there = self->owned(id);
   const Known* const sheet = there == nullptr ? self->known(id) : nullptr;
@@ -195,11 +195,11 @@ task<void> ManagerService::submit(ManagerService* self, Ticket ticket, dispatch:
   }
   if (done == nullptr || !steward->ready()) {
     co_await steward->close();
-    self->busy_.erase(id);
+    self->not_busy(id);
     co_return self->answer(ticket, answer);
   }
   self->stewards_[id] = steward;
-  self->busy_.erase(id);
+  self->not_busy(id);
   self->share_out_now();
   done->state = steward->sheet().state;
   done->position = steward->wants_cores() ? self->queued() : 0;

@@ -49,7 +49,9 @@ task<void> ManagerService::run(runtime::Cancellation* cancel) {
   leave();
   for (const std::shared_ptr<Steward>& steward : claiming_) steward->abandon();
   for (const auto& [id, steward] : stewards_) drop(id);
-  while (!stewards_.empty() || !busy_.empty()) co_await parts_.runtime.sleep(Duration::millis(5));
+  jobs_changed_.changed();
+  co_await jobs_changed_.wait(
+      parts_.runtime, [this] { return stewards_.empty() && busy_.empty(); }, Instant::never());
   scope_.cancel();
   co_await scope_.join();
 }
@@ -348,7 +350,7 @@ task<void> ManagerService::end_steward(ManagerService* self, std::shared_ptr<Ste
   co_await steward->close();
   self->dispatched_ += steward->dispatched();
   self->stewards_.erase(id);
-  self->busy_.erase(id);
+  self->not_busy(id);
   self->on_cores_changed();
 }
 

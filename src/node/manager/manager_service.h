@@ -114,6 +114,10 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   Steward::Parts steward_parts() {
     return {parts_.runtime, parts_.links, parts_.switchboard, parts_.surroundings, parts_.store, parts_.copies, *this};
   }
+  void not_busy(const std::string& job) {
+    busy_.erase(job);
+    jobs_changed_.changed();
+  }
   Ticket keep(const Caller& caller);
   void answer(Ticket ticket, const dispatch::Response& response);
   dispatch::Response of_worker(const Caller& caller, const dispatch::Letter& letter);
@@ -164,7 +168,8 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   resilience::Breaker quorum_{resilience::BreakerSettings()};
   std::map<std::string, std::shared_ptr<Steward>> stewards_;
   std::set<std::shared_ptr<Steward>> claiming_;
-  std::set<std::string> busy_;  // jobs that are being founded, claimed, ended or forgotten
+  std::set<std::string> busy_;       // jobs that are being founded, claimed, ended or forgotten
+  runtime::Condition jobs_changed_;  // stewards_ or busy_
   std::map<std::string, Known> known_;
   std::map<std::string, Instant> unowned_since_;
   std::map<Ticket, Caller> callers_;

@@ -329,6 +329,7 @@ task<void> Steward::write_on(Steward* self) {
       continue;
     }
     self->written_ = revision;
+    self->kept_.changed();
     JobEffects out;
     self->job_->kept(self->before(), revision, out);
     self->after(out);
@@ -353,8 +354,9 @@ task<Status> Steward::write_record(const dispatch::JobSheet& sheet, Instant dead
 // The account is whole: it is kept for good, and then the job is over.
 task<void> Steward::conclude(Steward* self) {
   runtime::Cancellation* cancel = self->scope_.cancellation();
-  while (self->copying_ && !cancel->cancelled()) co_await self->parts_.runtime.sleep(Duration::millis(5), cancel);
-  if (cancel->cancelled()) co_return;
+  const bool free = co_await self->kept_.wait(
+      self->parts_.runtime, [self] { return !self->copying_; }, Instant::never(), cancel);
+  if (!free) co_return;
   self->copying_ = true;
   self->account_->finish(self->now());
   self->watchers_due_ = self->parts_.runtime.now();
@@ -382,12 +384,14 @@ task<void> Steward::conclude(Steward* self) {
 // the register.
 task<void> Steward::let_go(Steward* self) {
   self->owned_ = false;
+  self->kept_.changed();
   const Status given = co_await self->handle_->give_back(self->now() + kGiveBackMost, nullptr);
   static_cast<void>(given);
 }
 
 void Steward::on_lost(const jobs::LostJob& lost) {
   owned_ = false;
+  kept_.changed();
   if (job_ != nullptr && job_->over()) return;
   say("job_lost", "job '" + id_ + "' is not this manager's any more: " + lost.why, true);
   parts_.owner.on_lost(*this);

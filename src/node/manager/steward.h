@@ -27,6 +27,7 @@
 #include "dispatch/letters.h"
 #include "node/manager/live_board.h"
 #include "node/manager/surroundings.h"
+#include "runtime/condition.h"
 #include "runtime/scope.h"
 
 namespace bellwether::node {
@@ -222,6 +223,7 @@ class Steward final : private jobs::JobHandle::Listener {
   uint64_t records_put_ = 0;  // that were kept apart
   bool copied_all_ = true;    // since the account changed
   bool copying_ = false;
+  runtime::Condition kept_;  // written_, copying_ or owned_ has changed
   Instant next_copy_;
   std::map<account::StreamId, uint64_t> durable_;
   uint64_t told_bytes_ = 0;  // by all streams, since it is here

@@ -130,6 +130,7 @@ task<void> Steward::copy_on(Steward* self) {
     self->next_copy_ = self->now() + Duration::millis(50);
   }
   self->copying_ = false;
+  self->kept_.changed();
   self->poke();
 }
 

@@ -310,9 +310,8 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   // What is answered survives this manager; the workers are told without waiting for that.
   const uint64_t revision = job_->sheet().revision;
   const Instant deadline = now() + kCancelMost;
-  while (written_ < revision && owned_ && !closing_ && now() < deadline) {
-    co_await parts_.runtime.sleep(Duration::millis(2), scope_.cancellation());
-  }
+  co_await kept_.wait(
+      parts_.runtime, [&] { return written_ >= revision || !owned_; }, deadline, scope_.cancellation());
   if (written_ < revision) {
     co_return refusal(Refusal::Kind::kUnavailable,
                       "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");

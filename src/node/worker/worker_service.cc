@@ -39,8 +39,8 @@ WorkerService::WorkerService(runtime::Runtime& runtime, cluster::PeerLinks& link
       life_(std::max<uint64_t>(runtime.prng().next(), 1)),
       desk_(desk_config(settings_)),
       reports_(runtime, links, managers, *this),
-      live_(runtime, links, *this),
-      timer_(&WorkerService::on_time, this) {
+      live_(runtime, links, *this) {
+  loop_.begin();
   switchboard_.connect(cluster::message_type::kDispatch, *this);
   state_changed();
 }
@@ -54,11 +54,10 @@ task<void> WorkerService::run(runtime::Cancellation* cancel) {
       cancel, [](void* scope) { static_cast<runtime::Scope*>(scope)->cancel(); }, &scope_);
   scope_.spawn(reports_.run(scope_.cancellation()));
   scope_.spawn(live_.run(scope_.cancellation()));
-  co_await runtime_.sleep_until(Instant::never(), scope_.cancellation());
+  co_await loop_.keep_time(event::Tick{}, scope_.cancellation());
   for (const auto& [key, share] : shares_) share->close();
   switchboard_.disconnect(cluster::message_type::kDispatch);
   co_await scope_.join();
-  timer_.disarm();
   shares_.clear();
 }
 
@@ -79,15 +78,12 @@ task<Status> WorkerService::leave(Instant deadline, runtime::Cancellation* cance
 }
 
 task<Status> WorkerService::delivered(Instant deadline, runtime::Cancellation* cancel) {
-  while (!idle_ || !has_delivered()) {
-    if (runtime_.read_clock() >= deadline) {
-      co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
-                                           : std::to_string(desk_.unfinished()) + " shares are still running here");
-    }
-    const bool waited = co_await runtime_.sleep(Duration::millis(20), cancel);
-    if (!waited) co_return fail(Errc::kCancelled, "the worker was not waited for");
-  }
-  co_return Status{};
+  const bool done = co_await settled_.wait(
+      runtime_, [this] { return idle_ && has_delivered(); }, deadline, cancel);
+  if (done) co_return Status{};
+  if (cancel != nullptr && cancel->cancelled()) co_return fail(Errc::kCancelled, "the worker was not waited for");
+  co_return fail(Errc::kTimeout, idle_ ? "no manager has taken all that was measured here"
+                                       : std::to_string(desk_.unfinished()) + " shares are still running here");
 }
 
 bool WorkerService::has_delivered() const {
@@ -97,30 +93,9 @@ bool WorkerService::has_delivered() const {
 
 // --- the desk --------------------------------------------------------------------------------------------------------
 
-void WorkerService::tell(dispatch::DeskEvent event) {
-  events_.push_back(std::move(event));
-  if (std::exchange(stepping_, true)) return;
-  while (!events_.empty()) {
-    const dispatch::DeskEvent next = std::move(events_.front());
-    events_.pop_front();
-    dispatch::DeskEffects effects;
-    desk_.step(runtime_.read_clock(), next, effects);
-    for (dispatch::DeskEffect& one : effects) {
-      std::visit([this](auto& what) { act(what); }, one);
-    }
-  }
-  stepping_ = false;
-  const Instant wake = desk_.wake();
-  if (wake == Instant::never()) {
-    timer_.disarm();
-  } else {
-    runtime_.timers().arm(timer_, wake);
-  }
-}
+void WorkerService::tell(dispatch::DeskEvent event) { loop_.tell(std::move(event)); }
 
-void WorkerService::on_time(void* self) { static_cast<WorkerService*>(self)->tell(event::Tick{}); }
-
-void WorkerService::act(effect::Answer& effect) {
+void WorkerService::carry_out(effect::Answer& effect) {
   const auto found = waiting_.find(effect.ticket);
   if (found == waiting_.end()) return;  // its connection has ended
   const Waiting waiting = found->second;
@@ -129,7 +104,7 @@ void WorkerService::act(effect::Answer& effect) {
   waiting.connection->respond(waiting.id, wire::ReplyStatus::kOk, as_bytes(body), true);
 }
 
-void WorkerService::act(effect::Start& effect) {
+void WorkerService::carry_out(effect::Start& effect) {
   Result<PlanFacts> known = facts(effect.order.bundle, *effect.bundle);
   Result<ChildOrder> order = known.and_then([&](const PlanFacts& facts) { return order_for(effect, facts); });
   if (!order) {
@@ -187,51 +162,51 @@ WorkerShare* WorkerService::find(const dispatch::ShareKey& key) const {
   return found == shares_.end() ? nullptr : found->second.get();
 }
 
-void WorkerService::act(const effect::Begin& effect) {
+void WorkerService::carry_out(const effect::Begin& effect) {
   if (WorkerShare* share = find(effect.share)) share->begin(effect);
 }
-void WorkerService::act(const effect::HandOver& effect) {
+void WorkerService::carry_out(const effect::HandOver& effect) {
   if (WorkerShare* share = find(effect.share)) share->hand_over(effect);
 }
-void WorkerService::act(const effect::Stop& effect) {
+void WorkerService::carry_out(const effect::Stop& effect) {
   if (WorkerShare* share = find(effect.share)) share->stop(effect.how);
 }
-void WorkerService::act(const effect::Kill& effect) {
+void WorkerService::carry_out(const effect::Kill& effect) {
   if (WorkerShare* share = find(effect.share)) share->kill();
 }
-void WorkerService::act(const effect::AskForTime& effect) {
+void WorkerService::carry_out(const effect::AskForTime& effect) {
   using Reason = resilience::ExtensionRequest::Reason;
   const auto found = shares_.find(effect.share);
   if (found == shares_.end()) return;
   const Reason reason = states_.state() == health::WorkerState::kHealthy ? Reason::kLongWorkflow : Reason::kContention;
   scope_.spawn(WorkerShare::ask_for_time(found->second, effect.left, reason));
 }
-void WorkerService::act(const effect::Warn& effect) {
+void WorkerService::carry_out(const effect::Warn& effect) {
   if (WorkerShare* share = find(effect.share)) share->save();
 }
-void WorkerService::act(const effect::TellEnd& effect) {
+void WorkerService::carry_out(const effect::TellEnd& effect) {
   if (WorkerShare* share = find(effect.share)) share->tell_end(effect.end);
 }
-void WorkerService::act(const effect::Resume& effect) {
+void WorkerService::carry_out(const effect::Resume& effect) {
   if (WorkerShare* share = find(effect.share)) share->resume(effect.applied);
 }
-void WorkerService::act(const effect::Discard& effect) {
+void WorkerService::carry_out(const effect::Discard& effect) {
   if (WorkerShare* share = find(effect.share)) share->discard();
 }
-void WorkerService::act(const effect::Follow& effect) {
+void WorkerService::carry_out(const effect::Follow& effect) {
   for (const auto& [key, share] : shares_) {
     if (key.job == effect.job) share->follow();
   }
 }
-void WorkerService::act(const effect::Forget& effect) {
+void WorkerService::carry_out(const effect::Forget& effect) {
   const auto found = shares_.find(effect.share);
   if (found == shares_.end()) return;
   found->second->close();
   shares_.erase(found);
 }
-void WorkerService::act(const effect::Report&) { reports_.changed(); }
-void WorkerService::act(const effect::Idle&) { idle_ = true; }
-void WorkerService::act(const effect::Note& effect) { listener_.on_worker_note(effect.warning, effect.text); }
+void WorkerService::carry_out(const effect::Report&) { reports_.changed(); }
+void WorkerService::carry_out(const effect::Idle&) { idle_ = true; }
+void WorkerService::carry_out(const effect::Note& effect) { listener_.on_worker_note(effect.warning, effect.text); }
 
 // --- managers --------------------------------------------------------------------------------------------------------
 
@@ -243,7 +218,7 @@ void WorkerService::on_request(link::Connection& connection, const wire::Inbound
   waiting_[++ticket_] = {&connection, request.id};
   const auto refuse = [&](std::string why) {
     effect::Answer answer{ticket_, dispatch::refusal(dispatch::Refusal::Kind::kInvalid, std::move(why))};
-    act(answer);
+    carry_out(answer);
   };
   auto letter = dispatch::decode_letter(as_text(request.body));
   if (!letter) return refuse(letter.error().message);

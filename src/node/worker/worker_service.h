@@ -3,7 +3,6 @@
 // One thread, that of its runtime.
 #pragma once
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <optional>
@@ -19,6 +18,8 @@
 #include "node/worker/plan_facts.h"
 #include "node/worker/report_round.h"
 #include "node/worker/worker_share.h"
+#include "runtime/condition.h"
+#include "runtime/kernel_driver.h"
 #include "runtime/scope.h"
 #include "signature/keys.h"
 
@@ -73,6 +74,9 @@ class WorkerService final : public cluster::Service,
   void on_closed(link::Connection& connection) override;
 
  private:
+  using Loop = runtime::KernelDriver<WorkerService, dispatch::WorkerDesk, dispatch::DeskEvent, dispatch::DeskEffects,
+                                     runtime::KernelClock::kSteady>;
+  friend Loop;
   static constexpr std::size_t kFactsMost = 16;
 
   struct Waiting {
@@ -95,26 +99,26 @@ class WorkerService final : public cluster::Service,
   std::vector<LiveRound::Host::Letter> live() const override;
   void on_note(bool warning, const std::string& text) override { listener_.on_worker_note(warning, text); }
 
-  static void on_time(void* self);
-  void act(dispatch::desk_effect::Answer& effect);
-  void act(dispatch::desk_effect::Start& effect);
-  void act(const dispatch::desk_effect::Begin& effect);
-  void act(const dispatch::desk_effect::HandOver& effect);
-  void act(const dispatch::desk_effect::Stop& effect);
-  void act(const dispatch::desk_effect::Kill& effect);
-  void act(const dispatch::desk_effect::AskForTime& effect);
-  void act(const dispatch::desk_effect::Warn& effect);
-  void act(const dispatch::desk_effect::TellEnd& effect);
-  void act(const dispatch::desk_effect::Resume& effect);
-  void act(const dispatch::desk_effect::Discard& effect);
-  void act(const dispatch::desk_effect::Follow& effect);
-  void act(const dispatch::desk_effect::Forget& effect);
-  void act(const dispatch::desk_effect::Report& effect);
-  void act(const dispatch::desk_effect::Idle& effect);
-  void act(const dispatch::desk_effect::Note& effect);
+  void carry_out(dispatch::desk_effect::Answer& effect);
+  void carry_out(dispatch::desk_effect::Start& effect);
+  void carry_out(const dispatch::desk_effect::Begin& effect);
+  void carry_out(const dispatch::desk_effect::HandOver& effect);
+  void carry_out(const dispatch::desk_effect::Stop& effect);
+  void carry_out(const dispatch::desk_effect::Kill& effect);
+  void carry_out(const dispatch::desk_effect::AskForTime& effect);
+  void carry_out(const dispatch::desk_effect::Warn& effect);
+  void carry_out(const dispatch::desk_effect::TellEnd& effect);
+  void carry_out(const dispatch::desk_effect::Resume& effect);
+  void carry_out(const dispatch::desk_effect::Discard& effect);
+  void carry_out(const dispatch::desk_effect::Follow& effect);
+  void carry_out(const dispatch::desk_effect::Forget& effect);
+  void carry_out(const dispatch::desk_effect::Report& effect);
+  void carry_out(const dispatch::desk_effect::Idle& effect);
+  void carry_out(const dispatch::desk_effect::Note& effect);
   Result<ChildOrder> order_for(const dispatch::desk_effect::Start& effect, const PlanFacts& facts) const;
   Result<PlanFacts> facts(const std::string& hash, const std::string& bundle);
   WorkerShare* find(const dispatch::ShareKey& key) const;
+  void settled() { settled_.changed(); }
   void state_changed();
   bool has_delivered() const;
   runtime::task<Status> delivered(Instant deadline, runtime::Cancellation* cancel);
@@ -131,8 +135,8 @@ class WorkerService final : public cluster::Service,
   health::WorkerStates states_;
   std::pair<health::WorkerState, std::string> told_state_;
   Instant noted_;  // a report, by any manager
-  std::deque<dispatch::DeskEvent> events_;
-  bool stepping_ = false;
+  Loop loop_{runtime_, desk_, *this};
+  runtime::Condition settled_;  // after each event
   bool idle_ = false;
   uint64_t ticket_ = 0;
   std::map<uint64_t, Waiting> waiting_;  // by ticket
@@ -140,7 +144,6 @@ class WorkerService final : public cluster::Service,
   std::map<dispatch::ShareKey, std::shared_ptr<WorkerShare>> shares_;
   ReportRound reports_;
   LiveRound live_;
-  runtime::Timer timer_;
   runtime::Scope scope_;  // last: its coroutines use everything above
 };
 
