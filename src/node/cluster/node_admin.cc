@@ -149,7 +149,6 @@ std::vector<Figure> NodeAdmin::figures() const {
   sources.ready = not_ready().empty();
   sources.connections = port_.agreements();
   sources.breakers = port_.links().breakers();
-  sources.role = std::string(to_string(config_.role));
   sources.datacenter = config_.datacenter;
   std::vector<Figure> all = figures_of(sources);
   if (const auto last = vote()) {

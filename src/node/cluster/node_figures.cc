@@ -122,7 +122,7 @@ std::vector<Figure> figures_of(const NodeFigures& sources) {
   put_wire(sources, out);
   put_connections(sources, out);
   put_load(sources, out);
-  for (const discovery::Sample& sample : discovery::samples(sources.discovery, {}, sources.role, sources.datacenter)) {
+  for (const discovery::Sample& sample : discovery::samples(sources.discovery, sources.datacenter)) {
     const bool counts = sample.name.ends_with("_total");
     out.push_back(
         {sample.name, counts ? kCounter : kGauge, "See the documentation of discovery.", sample.labels, sample.value});

@@ -34,7 +34,6 @@ struct NodeFigures {
   int degradation = 0;
   std::vector<const wire::Agreement*> connections;
   std::vector<resilience::Breakers::Status> breakers;
-  std::string role;
   std::string datacenter;
 };
 
