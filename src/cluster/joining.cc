@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "base/overloaded.h"
+
 namespace bellwether::cluster {
 namespace {
 
@@ -76,26 +78,26 @@ void Joining::step(const discovery::BootstrapEvent& event) {
 }
 
 void Joining::carry_out(const discovery::BootstrapEffect& wanted) {
-  if (const auto* ask = std::get_if<effect::Resolve>(&wanted)) {
-    scope_->spawn(resolve(ask->question));
-  } else if (const auto* ping = std::get_if<effect::Probe>(&wanted)) {
-    scope_->spawn(probe(ping->place, ping->at, probe_timeout_));
-  } else if (const auto* ask_in = std::get_if<effect::Join>(&wanted)) {
-    scope_->spawn(knock(ask_in->place));
-  } else if (const auto* joined = std::get_if<effect::Joined>(&wanted)) {
-    Way way;
-    if (joined->through) {
-      const auto endpoint = endpoint_of(*joined->through);
-      if (endpoint) way.through = *endpoint;
-    }
-    outcome_ = way;
-  } else if (const auto* failed = std::get_if<effect::Failed>(&wanted)) {
-    outcome_ = fail(Errc::kTimeout, "no member of the cluster was found within the limit." + told(failed->tried));
-  } else if (const auto* no_probe = std::get_if<effect::CancelProbe>(&wanted)) {
-    cancel_in(probing_, no_probe->place);
-  } else if (const auto* no_join = std::get_if<effect::CancelJoin>(&wanted)) {
-    cancel_in(knocking_, no_join->place);
-  }
+  std::visit(Overloaded{
+                 [&](const effect::Resolve& ask) { scope_->spawn(resolve(ask.question)); },
+                 [&](const effect::Probe& ping) { scope_->spawn(probe(ping.place, ping.at, probe_timeout_)); },
+                 [&](const effect::Join& ask_in) { scope_->spawn(knock(ask_in.place)); },
+                 [&](const effect::Joined& joined) {
+                   Way way;
+                   if (joined.through) {
+                     const auto endpoint = endpoint_of(*joined.through);
+                     if (endpoint) way.through = *endpoint;
+                   }
+                   outcome_ = way;
+                 },
+                 [&](const effect::Failed& failed) {
+                   outcome_ = fail(Errc::kTimeout,
+                                   "no member of the cluster was found within the limit." + told(failed.tried));
+                 },
+                 [&](const effect::CancelProbe& no_probe) { cancel_in(probing_, no_probe.place); },
+                 [&](const effect::CancelJoin& no_join) { cancel_in(knocking_, no_join.place); },
+             },
+             wanted);
 }
 
 task<void> Joining::resolve(discovery::Question question) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/probe.h"
 #include "base/units.h"
 #include "election/token.h"
@@ -34,43 +35,47 @@ void Elector::step(Instant now, const Event& event, Effects& out) {
     const std::string last = "no renewal was confirmed within " + format_duration(term_timing_.renew_deadline);
     end_term(now, renewing_ ? EndReason::kExpired : EndReason::kUnhealthy, last, out);
   }
-  if (std::holds_alternative<Start>(event)) {
-    check(state_ == State::kIdle && !in_flight_);
-    state_ = State::kFollowing;
-    wish_.reset();
-    look(out);
-  } else if (std::holds_alternative<Tick>(event)) {
-    on_tick(now, out);
-  } else if (const auto* looked = std::get_if<Looked>(&event)) {
-    on_looked(now, looked->seen, out);
-  } else if (const auto* acted = std::get_if<Acted>(&event)) {
-    on_acted(now, acted->outcome, out);
-  } else if (std::holds_alternative<StoreChanged>(event)) {
-    if (in_flight_) {
-      look_again_ = true;
-    } else if (state_ == State::kFollowing || holds()) {
-      look(out);
-    }
-  } else if (std::holds_alternative<WorkStopped>(event)) {
-    work_stopped(now, out);
-  } else if (const auto* good = std::get_if<GoodEvidence>(&event)) {
-    const bool was_sick = config_.evidence.against(now, false).has_value();
-    config_.evidence.good(now, good->kind);
-    if (was_sick && state_ == State::kFollowing && !config_.evidence.against(now, false)) wake_ = now;
-  } else if (const auto* bad = std::get_if<BadEvidence>(&event)) {
-    config_.evidence.bad(now, bad->kind, bad->why);
-    const std::string cause = std::string("unhealthy: ") + to_string(bad->kind) + ": " + bad->why;
-    if (state_ == State::kLeading) drain(now, {.cause = cause, .heir = {}}, false, out);
-    if (state_ == State::kFollowing && seen_.place.joined) wake_ = now;
-  } else if (const auto* resign = std::get_if<Resign>(&event)) {
-    on_resign(now, *resign, out);
-  } else if (const auto* retime = std::get_if<Retime>(&event)) {
-    config_.timing = retime->timing;
-    rule_.set_timing(retime->timing);
-  } else if (std::holds_alternative<Extend>(event) && holds() && renewing_) {
-    next_renewal_ = std::min(next_renewal_, now);
-    schedule_term();
-  }
+  std::visit(Overloaded{
+                 [&](const Start&) {
+                   check(state_ == State::kIdle && !in_flight_);
+                   state_ = State::kFollowing;
+                   wish_.reset();
+                   look(out);
+                 },
+                 [&](const Tick&) { on_tick(now, out); },
+                 [&](const Looked& looked) { on_looked(now, looked.seen, out); },
+                 [&](const Acted& acted) { on_acted(now, acted.outcome, out); },
+                 [&](const StoreChanged&) {
+                   if (in_flight_) {
+                     look_again_ = true;
+                   } else if (state_ == State::kFollowing || holds()) {
+                     look(out);
+                   }
+                 },
+                 [&](const WorkStopped&) { work_stopped(now, out); },
+                 [&](const GoodEvidence& good) {
+                   const bool was_sick = config_.evidence.against(now, false).has_value();
+                   config_.evidence.good(now, good.kind);
+                   if (was_sick && state_ == State::kFollowing && !config_.evidence.against(now, false)) wake_ = now;
+                 },
+                 [&](const BadEvidence& bad) {
+                   config_.evidence.bad(now, bad.kind, bad.why);
+                   const std::string cause = std::string("unhealthy: ") + to_string(bad.kind) + ": " + bad.why;
+                   if (state_ == State::kLeading) drain(now, {.cause = cause, .heir = {}}, false, out);
+                   if (state_ == State::kFollowing && seen_.place.joined) wake_ = now;
+                 },
+                 [&](const Resign& resign) { on_resign(now, resign, out); },
+                 [&](const Retime& retime) {
+                   config_.timing = retime.timing;
+                   rule_.set_timing(retime.timing);
+                 },
+                 [&](const Extend&) {
+                   if (!holds() || !renewing_) return;
+                   next_renewal_ = std::min(next_renewal_, now);
+                   schedule_term();
+                 },
+             },
+             event);
 }
 
 void Elector::on_tick(Instant now, Effects& out) {

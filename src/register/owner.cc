@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/probe.h"
 
 namespace bellwether::registers {
@@ -25,22 +26,28 @@ JobOwner::JobOwner(JobOwnerConfig config, uint64_t seed)
 void JobOwner::step(Instant now, const OwnerEvent& event, OwnerEffects& out) {
   // A node that was paused past its lease finds that out before anything else.
   if (owning() && now >= ends_) lose(now, quorum::kNobody, "no majority has answered before the lease was over", out);
-  if (std::holds_alternative<TakeJob>(event)) {
-    wants_ = true;
-    if (state_ == State::kIdle) take(now, out);
-  } else if (std::holds_alternative<GiveJobBack>(event)) {
-    give_back(now, out);
-  } else if (const auto* write = std::get_if<WriteJob>(&event)) {
-    want(now, {write->ticket, true, write->value}, out);
-  } else if (const auto* read = std::get_if<ReadJob>(&event)) {
-    want(now, {read->ticket, false, {}}, out);
-  } else if (const auto* unwanted = std::get_if<Withdraw>(&event)) {
-    withdraw(unwanted->ticket, out);
-  } else if (std::holds_alternative<JobFreed>(event)) {
-    freed(now);
-  } else if (const auto* answer = std::get_if<JobAnswered>(&event)) {
-    answered(now, *answer, out);
-  } else if (state_ == State::kWaiting && now >= again_at_) {
+  std::visit(Overloaded{
+                 [&](const TakeJob&) {
+                   wants_ = true;
+                   if (state_ == State::kIdle) take(now, out);
+                 },
+                 [&](const GiveJobBack&) { give_back(now, out); },
+                 [&](const WriteJob& write) {
+                   want(now, {write.ticket, true, write.value}, out);
+                 },
+                 [&](const ReadJob& read) {
+                   want(now, {read.ticket, false, {}}, out);
+                 },
+                 [&](const Withdraw& unwanted) { withdraw(unwanted.ticket, out); },
+                 [&](const JobFreed&) { freed(now); },
+                 [&](const JobAnswered& answer) { answered(now, answer, out); },
+                 [&](const JobTick&) { on_tick(now, out); },
+             },
+             event);
+}
+
+void JobOwner::on_tick(Instant now, OwnerEffects& out) {
+  if (state_ == State::kWaiting && now >= again_at_) {
     if (wants_) {
       take(now, out);
     } else {

@@ -133,6 +133,7 @@ class JobOwner {
   };
 
   bool owning() const { return state_ == State::kOwning; }
+  void on_tick(Instant now, OwnerEffects& out);
   void take(Instant now, OwnerEffects& out);
   void give_back(Instant now, OwnerEffects& out);
   void want(Instant now, Wish wish, OwnerEffects& out);

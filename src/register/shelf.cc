@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 
 namespace bellwether::copies {
 
@@ -157,32 +158,37 @@ Decision CopyShelf::fetch(const Fetch& fetch) const {
 // --- what was written ------------------------------------------------------------------------------------------------
 
 void CopyShelf::written(const Decision& done, bool durable) {
-  if (const auto* fence = std::get_if<KeepFence>(&done)) {
-    const auto promise = promises_.find(fence->job);
-    if (promise != promises_.end() && durable) {
-      promise->second.durable = std::max(promise->second.durable, fence->fence);
-    }
-  } else if (const auto* piece = std::get_if<KeepPiece>(&done)) {
-    const auto upload = uploads_.find({piece->key, piece->version});
-    if (upload == uploads_.end() || upload->second.slot.id != piece->slot.id) return;
-    upload->second.have[piece->index] = durable ? Have::kHave : Have::kMissing;
-    upload->second.begun = upload->second.begun || durable;
-  } else if (const auto* commit = std::get_if<Commit>(&done)) {
-    committed(*commit, durable);
-  } else if (const auto* drop = std::get_if<KeepDrop>(&done)) {
-    dropped(*drop, durable);
-  } else if (const auto* gone = std::get_if<Discard>(&done)) {
-    for (const Slot& slot : gone->slots) {
-      if (durable) {
-        bytes_ -= slot.bytes;
-      } else {
-        garbage_.push_back(slot);
-      }
-    }
-    for (const std::string& job : gone->jobs) {
-      if (durable) tombstones_.erase(job);
-    }
-  }
+  std::visit(Overloaded{
+                 [](const Answer&) {},
+                 [](const ReadPiece&) {},
+                 [&](const KeepFence& fence) {
+                   const auto promise = promises_.find(fence.job);
+                   if (promise != promises_.end() && durable) {
+                     promise->second.durable = std::max(promise->second.durable, fence.fence);
+                   }
+                 },
+                 [&](const KeepPiece& piece) {
+                   const auto upload = uploads_.find({piece.key, piece.version});
+                   if (upload == uploads_.end() || upload->second.slot.id != piece.slot.id) return;
+                   upload->second.have[piece.index] = durable ? Have::kHave : Have::kMissing;
+                   upload->second.begun = upload->second.begun || durable;
+                 },
+                 [&](const Commit& commit) { committed(commit, durable); },
+                 [&](const KeepDrop& drop) { dropped(drop, durable); },
+                 [&](const Discard& gone) {
+                   for (const Slot& slot : gone.slots) {
+                     if (durable) {
+                       bytes_ -= slot.bytes;
+                     } else {
+                       garbage_.push_back(slot);
+                     }
+                   }
+                   for (const std::string& job : gone.jobs) {
+                     if (durable) tombstones_.erase(job);
+                   }
+                 },
+             },
+             done);
 }
 
 void CopyShelf::committed(const Commit& commit, bool durable) {

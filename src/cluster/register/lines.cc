@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "cluster/message_types.h"
 #include "wire/identity.h"
 
@@ -101,17 +102,21 @@ void Lines::on_message(link::Connection& connection, const wire::Inbound& inboun
 }
 
 void Lines::deliver(MemberId from, const decltype(Message::body)& body) {
-  if (const auto* ask = std::get_if<Ask>(&body)) {
-    if (keeper_ != nullptr) keeper_->on_ask(from, *ask);
-  } else if (owners_ == nullptr) {
-    return;
-  } else if (const auto* answer = std::get_if<Answer>(&body)) {
-    owners_->on_answer(from, *answer);
-  } else if (const auto* freed = std::get_if<Freed>(&body)) {
-    owners_->on_freed(*freed);
-  } else if (const auto* unable = std::get_if<Unable>(&body)) {
-    owners_->on_unable(from, *unable);
-  }
+  std::visit(Overloaded{
+                 [&](const Ask& ask) {
+                   if (keeper_ != nullptr) keeper_->on_ask(from, ask);
+                 },
+                 [&](const Answer& answer) {
+                   if (owners_ != nullptr) owners_->on_answer(from, answer);
+                 },
+                 [&](const Freed& freed) {
+                   if (owners_ != nullptr) owners_->on_freed(freed);
+                 },
+                 [&](const Unable& unable) {
+                   if (owners_ != nullptr) owners_->on_unable(from, unable);
+                 },
+             },
+             body);
 }
 
 // --- large values ----------------------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/probe.h"
 
 namespace bellwether::quorum {
@@ -39,36 +40,33 @@ void QuorumElector::step(Instant now, const Event& event, Effects& out) {
   if (role_ == Role::kLeader && now >= ends_) end_term(now, EndReason::kExpired, "no quorum has answered in time", out);
   if (const auto* start = std::get_if<Start>(&event)) return on_start(now, *start, out);
   if (role_ == Role::kIdle) return;
-  if (std::holds_alternative<Tick>(event)) {
-    on_tick(now, out);
-  } else if (const auto* received = std::get_if<Received>(&event)) {
-    on_received(now, received->message, out);
-  } else if (const auto* persisted = std::get_if<Persisted>(&event)) {
-    on_persisted(now, *persisted, out);
-  } else if (const auto* health = std::get_if<LocalHealth>(&event)) {
-    on_health(now, *health, out);
-  } else if (const auto* suspected = std::get_if<LeaderSuspected>(&event)) {
-    if (suspected->leader != leader_ || leader_ == config_.self || leader_ == kNobody || suspected_) return;
-    suspected_ = true;
-    if (role_ == Role::kFollower) wait_for_turn(promised_until_);
-  } else if (const auto* dead = std::get_if<LeaderDead>(&event)) {
-    on_leader_dead(now, *dead, out);
-  } else if (std::holds_alternative<WorkStopped>(event)) {
-    work_stopped(now, out);
-  } else if (const auto* wish = std::get_if<StepDown>(&event)) {
-    step_down(now, *wish, out);
-  } else if (const auto* standing = std::get_if<Stand>(&event)) {
-    on_stand(now, *standing);
-  } else if (std::holds_alternative<Synced>(event)) {
-    if (!standing_.active) note(false, "has the state of the group, and is active", out);
-    standing_.active = true;
-  } else if (const auto* failed = std::get_if<SyncFailed>(&event)) {
-    note(true, "goes on without the state of the group, still syncing: " + failed->why, out);
-  } else if (const auto* written = std::get_if<StateWritten>(&event)) {
-    standing_.state = std::max(standing_.state, written->state);
-  } else if (const auto* change = std::get_if<ChangeMembers>(&event)) {
-    on_change(now, *change, out);
-  }
+  std::visit(Overloaded{
+                 [](const Start&) {},  // above
+                 [&](const Tick&) { on_tick(now, out); },
+                 [&](const Received& received) { on_received(now, received.message, out); },
+                 [&](const Persisted& persisted) { on_persisted(now, persisted, out); },
+                 [&](const LocalHealth& health) { on_health(now, health, out); },
+                 [&](const LeaderSuspected& suspected) {
+                   if (suspected.leader != leader_ || leader_ == config_.self || leader_ == kNobody || suspected_)
+                     return;
+                   suspected_ = true;
+                   if (role_ == Role::kFollower) wait_for_turn(promised_until_);
+                 },
+                 [&](const LeaderDead& dead) { on_leader_dead(now, dead, out); },
+                 [&](const WorkStopped&) { work_stopped(now, out); },
+                 [&](const StepDown& wish) { step_down(now, wish, out); },
+                 [&](const Stand& standing) { on_stand(now, standing); },
+                 [&](const Synced&) {
+                   if (!standing_.active) note(false, "has the state of the group, and is active", out);
+                   standing_.active = true;
+                 },
+                 [&](const SyncFailed& failed) {
+                   note(true, "goes on without the state of the group, still syncing: " + failed.why, out);
+                 },
+                 [&](const StateWritten& written) { standing_.state = std::max(standing_.state, written.state); },
+                 [&](const ChangeMembers& change) { on_change(now, change, out); },
+             },
+             event);
 }
 
 Instant QuorumElector::wake() const {
@@ -160,19 +158,17 @@ void QuorumElector::deliver(Instant now, Peer& from, const Message& message, Eff
   if (message.term > record_.term) {
     adopt_term(now, message.term, kNobody, "member " + std::to_string(from.id.value()) + " knows a later term", out);
   }
-  if (const auto* pre_vote = std::get_if<PreVoteAnswer>(&message.body)) {
-    on_pre_vote_answer(now, from, *pre_vote, out);
-  } else if (const auto* vote = std::get_if<VoteAnswer>(&message.body)) {
-    on_vote_answer(now, from, message, *vote, out);
-  } else if (const auto* promise = std::get_if<HeartbeatAnswer>(&message.body)) {
-    on_heartbeat_answer(now, from, message, *promise, out);
-  } else if (std::holds_alternative<StandNow>(message.body)) {
-    on_stand_now(now, from, message, out);
-  } else if (std::holds_alternative<Resigned>(message.body)) {
-    on_resigned(now, from, message, out);
-  } else if (const auto* told = std::get_if<Configure>(&message.body)) {
-    on_configure(now, from, message, *told, out);
-  }
+  std::visit(
+      Overloaded{
+          []<OneOf<Greeting, GreetingAnswer, Superseded, WhoAreYou, PreVote, Vote, Heartbeat> Above>(const Above&) {},
+          [&](const PreVoteAnswer& pre_vote) { on_pre_vote_answer(now, from, pre_vote, out); },
+          [&](const VoteAnswer& vote) { on_vote_answer(now, from, message, vote, out); },
+          [&](const HeartbeatAnswer& promise) { on_heartbeat_answer(now, from, message, promise, out); },
+          [&](const StandNow&) { on_stand_now(now, from, message, out); },
+          [&](const Resigned&) { on_resigned(now, from, message, out); },
+          [&](const Configure& told) { on_configure(now, from, message, told, out); },
+      },
+      message.body);
 }
 
 // --- the record ------------------------------------------------------------------------------------------------------

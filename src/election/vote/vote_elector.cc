@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/probe.h"
 
 namespace bellwether::vote {
@@ -77,38 +78,36 @@ void VoteElector::step(Instant now, const Event& event, Effects& out) {
     if (const auto* measured = std::get_if<Measured>(&event)) measure(now, measured->claim);
     return;
   }
-  if (std::holds_alternative<Tick>(event)) {
-    on_tick(now, out);
-  } else if (const auto* received = std::get_if<Received>(&event)) {
-    on_received(now, received->message, out);
-  } else if (const auto* persisted = std::get_if<Persisted>(&event)) {
-    on_persisted(now, *persisted, out);
-  } else if (const auto* measured = std::get_if<Measured>(&event)) {
-    measure(now, measured->claim);
-  } else if (const auto* peer = std::get_if<PeerMeasured>(&event)) {
-    if (const auto at = peers_.find(peer->node); at != peers_.end()) {
-      at->second.known.network_quality = peer->network_quality;
-    }
-  } else if (const auto* vetted = std::get_if<PeerVetted>(&event)) {
-    if (const auto at = peers_.find(vetted->node); at != peers_.end()) {
-      KnownOfNode& known = at->second.known;
-      if (vetted->capabilities) known.capabilities = vetted->capabilities;
-      known.capabilities_why = vetted->capabilities_why;
-      known.absent = vetted->absent;
-    }
-  } else if (const auto* conduct = std::get_if<PeerStanding>(&event)) {
-    if (const auto at = peers_.find(conduct->node); at != peers_.end()) at->second.known.standing = conduct->standing;
-  } else if (std::holds_alternative<WorkStopped>(event)) {
-    on_work_stopped(now, out);
-  } else if (const auto* wish = std::get_if<CallElection>(&event)) {
-    call_election(now, *wish, out);
-  } else if (const auto* transfer = std::get_if<Transfer>(&event)) {
-    on_transfer(now, *transfer, out);
-  } else if (const auto* leave = std::get_if<Leave>(&event)) {
-    on_leave(now, *leave, out);
-  } else if (const auto* keys = std::get_if<KeysReady>(&event)) {
-    on_keys(now, *keys, out);
-  }
+  std::visit(Overloaded{
+                 [](const Start&) {},  // above
+                 [&](const Tick&) { on_tick(now, out); },
+                 [&](const Received& received) { on_received(now, received.message, out); },
+                 [&](const Persisted& persisted) { on_persisted(now, persisted, out); },
+                 [&](const Measured& measured) { measure(now, measured.claim); },
+                 [&](const PeerMeasured& peer) {
+                   if (const auto at = peers_.find(peer.node); at != peers_.end()) {
+                     at->second.known.network_quality = peer.network_quality;
+                   }
+                 },
+                 [&](const PeerVetted& vetted) {
+                   if (const auto at = peers_.find(vetted.node); at != peers_.end()) {
+                     KnownOfNode& known = at->second.known;
+                     if (vetted.capabilities) known.capabilities = vetted.capabilities;
+                     known.capabilities_why = vetted.capabilities_why;
+                     known.absent = vetted.absent;
+                   }
+                 },
+                 [&](const PeerStanding& conduct) {
+                   if (const auto at = peers_.find(conduct.node); at != peers_.end())
+                     at->second.known.standing = conduct.standing;
+                 },
+                 [&](const WorkStopped&) { on_work_stopped(now, out); },
+                 [&](const CallElection& wish) { call_election(now, wish, out); },
+                 [&](const Transfer& transfer) { on_transfer(now, transfer, out); },
+                 [&](const Leave& leave) { on_leave(now, leave, out); },
+                 [&](const KeysReady& keys) { on_keys(now, keys, out); },
+             },
+             event);
   claim_.score = score_of(claim_, config_.weights);
 }
 
@@ -228,23 +227,17 @@ void VoteElector::on_received(Instant now, const Message& message, Effects& out)
   highest_ = std::max(highest_, message.term);
   look_at_quorum(now);
   const NodeId from = message.from;
-  if (std::holds_alternative<DiscoveryRequest>(message.body)) {
-    on_request(from, out);
-  } else if (const auto* response = std::get_if<DiscoveryResponse>(&message.body)) {
-    on_response(now, from, *response, out);
-  } else if (const auto* started = std::get_if<ElectionStarted>(&message.body)) {
-    on_started(now, from, *started, out);
-  } else if (const auto* candidacy = std::get_if<Candidacy>(&message.body)) {
-    on_candidacy(now, from, peer, *candidacy, out);
-  } else if (const auto* vote = std::get_if<Vote>(&message.body)) {
-    on_vote(now, from, *vote, out);
-  } else if (const auto* winner = std::get_if<Winner>(&message.body)) {
-    on_winner(now, from, *winner, out);
-  } else if (const auto* beat = std::get_if<Heartbeat>(&message.body)) {
-    on_admin_word(now, from, message.mark, beat->term, beat->round, out);
-  } else if (const auto* answer = std::get_if<HeartbeatAnswer>(&message.body)) {
-    on_answer(now, peer, *answer, out);
-  }
+  std::visit(Overloaded{
+                 [&](const DiscoveryRequest&) { on_request(from, out); },
+                 [&](const DiscoveryResponse& response) { on_response(now, from, response, out); },
+                 [&](const ElectionStarted& started) { on_started(now, from, started, out); },
+                 [&](const Candidacy& candidacy) { on_candidacy(now, from, peer, candidacy, out); },
+                 [&](const Vote& vote) { on_vote(now, from, vote, out); },
+                 [&](const Winner& winner) { on_winner(now, from, winner, out); },
+                 [&](const Heartbeat& beat) { on_admin_word(now, from, message.mark, beat.term, beat.round, out); },
+                 [&](const HeartbeatAnswer& answer) { on_answer(now, peer, answer, out); },
+             },
+             message.body);
 }
 
 // Of each node one life is listened to, the one of the highest start, and each of its messages once.

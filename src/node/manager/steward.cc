@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "aggregate/thresholds.h"
+#include "base/overloaded.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "dispatch/codec/sheet_codec.h"
 #include "node/manager/ask.h"
@@ -233,43 +234,47 @@ void Steward::after(const JobEffects& effects) {
 void Steward::carry_out(const dispatch::JobEffect& effect) {
   namespace fx = dispatch::job_effect;
   if (closing_) return;
-  if (std::holds_alternative<fx::Keep>(effect)) {
-    if (!std::exchange(writing_, true)) scope_.spawn(write_on(this));
-    parts_.owner.on_cores_changed();
-  } else if (const auto* offering = std::get_if<fx::Offer>(&effect)) {
-    dispatched_.insert(offering->share);
-    scope_.spawn(offer(this, offering->share));
-  } else if (const auto* beginning = std::get_if<fx::Begin>(&effect)) {
-    open_stream(*job_->find(beginning->share));
-    scope_.spawn(begin(this, *beginning));
-  } else if (const auto* taking = std::get_if<fx::TakeOver>(&effect)) {
-    scope_.spawn(take_over(this, *taking));
-  } else if (const auto* handing = std::get_if<fx::HandOver>(&effect)) {
-    scope_.spawn(hand_over(this, handing->share));
-  } else if (const auto* open = std::get_if<fx::OpenStream>(&effect)) {
-    open_stream(*job_->find(open->share));
-  } else if (const auto* stopping = std::get_if<fx::Stop>(&effect)) {
-    scope_.spawn(stop(this, *stopping));
-  } else if (const auto* closed = std::get_if<fx::CloseStream>(&effect)) {
-    account_->close(account::StreamId(closed->share.value()));
-    live_.ended(now(), closed->share);
-  } else if (std::holds_alternative<fx::Conclude>(effect)) {
-    scope_.spawn(conclude(this));
-  } else if (std::holds_alternative<fx::KeepContext>(effect)) {
-    if (!std::exchange(keeping_context_, true)) scope_.spawn(keep_context(this));
-  } else if (std::holds_alternative<fx::Over>(effect)) {
-    over_since_ = parts_.runtime.now();
-    live_.finish(now());
-    say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
-    retire_all();
-    scope_.spawn(let_go(this));
-    watchers_due_ = parts_.runtime.now();
-  } else {
-    const auto& moved = std::get<fx::Moved>(effect);
-    const std::string whose = moved.what == "job" ? "job '" + id_ + "'" : "job '" + id_ + "', '" + moved.what + "'";
-    say("job_state", whose + ": " + std::string(moved.from) + " -> " + std::string(moved.to) +
-                         (moved.why.empty() ? "" : " (" + moved.why + ")"));
-  }
+  std::visit(Overloaded{
+                 [&](const fx::Keep&) {
+                   if (!std::exchange(writing_, true)) scope_.spawn(write_on(this));
+                   parts_.owner.on_cores_changed();
+                 },
+                 [&](const fx::Offer& offering) {
+                   dispatched_.insert(offering.share);
+                   scope_.spawn(offer(this, offering.share));
+                 },
+                 [&](const fx::Begin& beginning) {
+                   open_stream(*job_->find(beginning.share));
+                   scope_.spawn(begin(this, beginning));
+                 },
+                 [&](const fx::TakeOver& taking) { scope_.spawn(take_over(this, taking)); },
+                 [&](const fx::HandOver& handing) { scope_.spawn(hand_over(this, handing.share)); },
+                 [&](const fx::OpenStream& open) { open_stream(*job_->find(open.share)); },
+                 [&](const fx::Stop& stopping) { scope_.spawn(stop(this, stopping)); },
+                 [&](const fx::CloseStream& closed) {
+                   account_->close(account::StreamId(closed.share.value()));
+                   live_.ended(now(), closed.share);
+                 },
+                 [&](const fx::Conclude&) { scope_.spawn(conclude(this)); },
+                 [&](const fx::KeepContext&) {
+                   if (!std::exchange(keeping_context_, true)) scope_.spawn(keep_context(this));
+                 },
+                 [&](const fx::Over&) {
+                   over_since_ = parts_.runtime.now();
+                   live_.finish(now());
+                   say("job_over", "job '" + id_ + "' is " + state_words(job_->sheet()));
+                   retire_all();
+                   scope_.spawn(let_go(this));
+                   watchers_due_ = parts_.runtime.now();
+                 },
+                 [&](const fx::Moved& moved) {
+                   const std::string whose =
+                       moved.what == "job" ? "job '" + id_ + "'" : "job '" + id_ + "', '" + moved.what + "'";
+                   say("job_state", whose + ": " + std::string(moved.from) + " -> " + std::string(moved.to) +
+                                        (moved.why.empty() ? "" : " (" + moved.why + ")"));
+                 },
+             },
+             effect);
 }
 
 void Steward::poke() {
