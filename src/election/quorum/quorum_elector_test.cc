@@ -142,6 +142,24 @@ TEST_F(LedQuorumElector, listens_to_one_process_of_a_member_only) {
   EXPECT_EQ(told->life, old_life);
 }
 
+// The first process has answered the challenge of one who had just started, was killed, and its answer took long.
+TEST(QuorumElector, does_not_take_a_late_answer_of_an_ended_process_for_a_new_one) {
+  Group group(3);
+  group.start(1);
+  constexpr uint64_t kEnded = 101;
+  constexpr uint64_t kPresent = 103;
+  const auto hear = [&](uint64_t life, Body body) {
+    group.say(1, Received{{MemberId(2), Term(), life, 0, std::move(body)}});
+  };
+  hear(kEnded, Greeting{});
+  const uint64_t challenge = group.last_sent<GreetingAnswer>(1)->challenge;
+  ASSERT_NE(challenge, 0u);
+  hear(kPresent, PreVoteAnswer{});
+  hear(kEnded, Greeting{challenge});
+  hear(kPresent, PreVoteAnswer{});
+  EXPECT_EQ(group.last_sent<Superseded>(1), nullptr);
+}
+
 TEST(QuorumElector, needs_a_majority_of_the_declared_members_not_of_the_live_ones) {
   Group group(5);
   group.start(1);

@@ -153,6 +153,8 @@ bool QuorumElector::known_life(Peer& from, const Message& message, Effects& out)
   if (from.life == message.life) return true;
   if (from.life == 0) {
     from.life = message.life;
+    // What an earlier life may still say to its challenge must not end this one.
+    from.challenge = from.challenged_life = 0;
     return true;
   }
   BW_PROBE("quorum: a message of another life");
