@@ -50,7 +50,7 @@ Status set_fleet_times(FleetArguments& given) {
   const Duration ttl = given.ttl.value_or(profile->lease);
   options.timing = election::LeaseTiming::of(ttl);
   options.timing.renew_every = given.heartbeat.value_or(in_proportion(profile->heartbeat, ttl, *profile));
-  if (auto good = options.timing.validate(); !good) return good;
+  BW_RETURN_IF_ERROR(options.timing.validate());
   options.heartbeat = options.timing.renew_every;
   options.ages.stale_after = given.stale_after.value_or(in_proportion(profile->stale_after, ttl, *profile));
   options.ages.dead_after = given.dead_after.value_or(in_proportion(profile->dead_after, ttl, *profile));
@@ -67,9 +67,7 @@ Status set_adaptive(FleetArguments& given) {
   if (!given.adaptive) return {};
   lead::FleetOptions& options = given.options;
   options.timing = election::LeaseTiming::of(options.timing.lease);  // with three renewals in it, whatever its length
-  auto follow = settings_within(given.bounds, options.timing.lease, options.timing.lease * 4);
-  if (!follow) return tl::unexpected(follow.error());
-  options.adaptive = *follow;
+  BW_TRY(options.adaptive, settings_within(given.bounds, options.timing.lease, options.timing.lease * 4));
   return {};
 }
 

@@ -155,9 +155,7 @@ Result<std::vector<QueueFile::NewTask>> wanted_tasks(const TasksOptions& options
   }
   std::string payload = options.payload;
   if (!options.payload_file.empty()) {
-    auto read = read_payload(options.payload_file);
-    if (!read) return tl::unexpected(read.error());
-    payload = std::move(*read);
+    BW_TRY(payload, read_payload(options.payload_file));
   }
   std::vector<QueueFile::NewTask> tasks;
   for (const std::string& name : options.which) tasks.push_back({name, payload});
@@ -215,9 +213,8 @@ Result<std::vector<uint64_t>> meant(const TaskQueue& queue, const TasksOptions& 
     if (options.all && task.state == QueuedTask::State::kFailed) numbers.push_back(task.number);
   }
   for (const std::string& which : options.which) {
-    const auto number = meant_by(queue, which);
-    if (!number) return tl::unexpected(number.error());
-    numbers.push_back(*number);
+    BW_TRY(const auto number, meant_by(queue, which));
+    numbers.push_back(number);
   }
   std::sort(numbers.begin(), numbers.end());
   numbers.erase(std::unique(numbers.begin(), numbers.end()), numbers.end());

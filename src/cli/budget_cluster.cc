@@ -64,7 +64,7 @@ Status read_file(const ClusterBudgetOptions& options, Shape& shape) {
 Result<Shape> shape_of(const ClusterBudgetOptions& options) {
   Shape shape{.profile = "lan", .figures = {}, .store = {}};
   if (!options.file.empty()) {
-    if (const Status good = read_file(options, shape); !good) return tl::unexpected(good.error());
+    BW_RETURN_IF_ERROR(read_file(options, shape));
   }
   if (!options.profile.empty()) shape.profile = options.profile;
   const auto figures = membership::figures_named(shape.profile);

@@ -42,13 +42,9 @@ Status run_build(BuildArguments arguments) {
   }
   std::optional<signature::SigningKey> key;
   if (!arguments.sign_key.empty()) {
-    auto read = read_signing_key(arguments.sign_key);
-    if (!read) return tl::unexpected(read.error());
-    key = std::move(*read);
+    BW_TRY(key, read_signing_key(arguments.sign_key));
   }
-  auto cache = script::native::cache_folder();
-  if (!cache) return tl::unexpected(cache.error());
-  arguments.build.cache = std::move(*cache);
+  BW_TRY(arguments.build.cache, script::native::cache_folder());
   const auto built = script::native::build(arguments.build);
   if (!built && built.error().code == Errc::kInvalid) {
     std::fprintf(stderr, "%s\n", built.error().message.c_str());
@@ -67,7 +63,7 @@ Status run_build(BuildArguments arguments) {
                                      std::to_string(signature::kProgramBytesMax >> 20) +
                                      " MiB, and nothing could run it");
   }
-  if (Status written = write_artifact(*bytes, out); !written) return written;
+  BW_RETURN_IF_ERROR(write_artifact(*bytes, out));
   const std::string by = key ? " and signed by key " + signature::name_of(key->public_key()) : "";
   std::printf("%s: built%s; run it with: bellwether run %s\n", out.c_str(), by.c_str(), out.c_str());
   return {};

@@ -58,9 +58,8 @@ std::string elapsed_text(const Json& state) {
 
 Result<Json> ask(const Running& run, const Json& request) {
   const std::string line = request.dump(-1, ' ', true, Json::error_handler_t::replace);
-  const auto text = node::ask_control(run.path, line, kSlowestAnswer);
-  if (!text) return tl::unexpected(text.error());
-  Json answer = Json::parse(*text, nullptr, false);
+  BW_TRY(const auto text, node::ask_control(run.path, line, kSlowestAnswer));
+  Json answer = Json::parse(text, nullptr, false);
   if (!answer.is_object()) return fail(Errc::kProtocol, "the answer of run " + run.id + " is no JSON object");
   if (!answer.value("ok", false)) return fail(Errc::kInvalid, text_at(answer, "error"));
   answer.erase("ok");

@@ -32,13 +32,11 @@ class ClusterLook {
 
   // Who votes, and where; where a store decides who leads, who may lead.
   Status find() {
-    const auto members = node::only<node::MembersAnswer>(ask_any(session_, node::AskMembers(), timeout_));
-    if (!members) return tl::unexpected(members.error());
-    const auto quorum = node::only<node::QuorumView>(ask_any(session_, node::AskQuorum(), timeout_));
-    if (!quorum) return tl::unexpected(quorum.error());
-    for (const auto& one : quorum->voters) places_[one.name];
+    BW_TRY(const auto members, node::only<node::MembersAnswer>(ask_any(session_, node::AskMembers(), timeout_)));
+    BW_TRY(const auto quorum, node::only<node::QuorumView>(ask_any(session_, node::AskQuorum(), timeout_)));
+    for (const auto& one : quorum.voters) places_[one.name];
     const bool votes = !places_.empty();
-    for (const auto& one : members->members) {
+    for (const auto& one : members.members) {
       const bool there = one.state == "alive" || one.state == "suspect";
       if (votes ? !places_.contains(one.name) : one.role == "worker" || !there) continue;
       const auto place = parse_host_port(one.address, cluster::kDefaultPort);

@@ -52,8 +52,7 @@ class Note final : public lead::FileChange {
 
 runtime::task<Result<uint64_t>> EpochHistory::note(std::string key, election::Epoch epoch) {
   Note note(runtime_.wall_now().unix_ns / 1'000'000'000, std::move(key), epoch.value());
-  const Status done = co_await file_.change(note, runtime_.now() + Duration::seconds(5));
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await file_.change(note, runtime_.now() + Duration::seconds(5)));
   co_return note.grown;
 }
 

@@ -60,17 +60,14 @@ int show(const JobArguments& given, const client::Outcome<Answer>& answer) {
 // --- the verbs -------------------------------------------------------------------------------------------------------
 
 Result<plan::Bundled> bundle_of(const JobArguments& given) {
-  auto sets = parse_sets(given.sets);
-  if (!sets) return tl::unexpected(sets.error());
-  const auto timeout = parse_timeout(given.timeout);
-  if (!timeout) return tl::unexpected(timeout.error());
+  BW_TRY(auto sets, parse_sets(given.sets));
+  BW_TRY(const auto timeout, parse_timeout(given.timeout));
   client::Scenario scenario;
   scenario.file = given.file;
-  scenario.variables = std::move(*sets);
-  if (*timeout) scenario.timeout = client::Span((*timeout)->ns());
-  const auto native = native_for_cluster(given.file, given.sign_key);
-  if (!native) return tl::unexpected(native.error());
-  return load_scenario(scenario, *native);
+  scenario.variables = std::move(sets);
+  if (timeout) scenario.timeout = client::Span(timeout->ns());
+  BW_TRY(const auto native, native_for_cluster(given.file, given.sign_key));
+  return load_scenario(scenario, native);
 }
 
 int submit_job(const JobArguments& given) {
@@ -114,7 +111,7 @@ int job_status(const JobArguments& given) {
 Result<std::vector<Out>> outs_of(const JobArguments& given) {
   auto outs = parse_outs(given.outs);
   if (!outs) return outs;
-  if (auto can = can_deliver(*outs); !can) return tl::unexpected(can.error());
+  BW_RETURN_IF_ERROR(can_deliver(*outs));
   return outs;
 }
 

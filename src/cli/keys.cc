@@ -74,7 +74,7 @@ Status check_split_given(const SplitGiven& given, std::size_t threshold) {
 Result<SecretBytes> key_to_split(const std::string& file) {
   if (!file.empty()) return node::read_secret_bytes(file, secret::kMostSecretBytes);
   SecretBytes drawn(kDrawnBytes);
-  if (const Status filled = fill_random(drawn.bytes()); !filled) return tl::unexpected(filled.error());
+  BW_RETURN_IF_ERROR(fill_random(drawn.bytes()));
   return drawn;
 }
 
@@ -103,21 +103,19 @@ Status write_all(const std::vector<NewFile>& files) {
 
 Status split_key(const SplitGiven& given) {
   const std::size_t threshold = given.threshold == 0 ? given.names.size() / 2 + 1 : given.threshold;
-  if (const Status good = check_split_given(given, threshold); !good) return good;
-  const auto key = key_to_split(given.key);
-  if (!key) return tl::unexpected(key.error());
+  BW_RETURN_IF_ERROR(check_split_given(given, threshold));
+  BW_TRY(const auto key, key_to_split(given.key));
   uint64_t id = 0;
-  if (const Status drawn = fill_random(std::as_writable_bytes(std::span(&id, 1))); !drawn) return drawn;
-  const auto split = secret::split(secret::SecretId(id), *key, {threshold, given.names.size()}, &fill_random);
-  if (!split) return tl::unexpected(split.error());
+  BW_RETURN_IF_ERROR(fill_random(std::as_writable_bytes(std::span(&id, 1))));
+  BW_TRY(const auto split, secret::split(secret::SecretId(id), key, {threshold, given.names.size()}, &fill_random));
   std::vector<NewFile> files;
   for (std::size_t i = 0; i < given.names.size(); ++i) {
-    files.push_back({given.folder + "/" + given.names[i] + ".share", secret::encode(split->shares[i])});
+    files.push_back({given.folder + "/" + given.names[i] + ".share", secret::encode(split.shares[i])});
   }
-  const std::string commitment = secret::encode(split->commitment);
+  const std::string commitment = secret::encode(split.commitment);
   files.push_back({given.folder + "/key.commitment", SecretBytes::copy_of(as_bytes(commitment)), 0644});
-  if (const Status made = make_folder(given.folder); !made) return made;
-  if (const Status written = write_all(files); !written) return written;
+  BW_RETURN_IF_ERROR(make_folder(given.folder));
+  BW_RETURN_IF_ERROR(write_all(files));
   for (const NewFile& file : files) std::printf("%s\n", file.path.c_str());
   std::printf(
       "Any %zu of these %zu key shares give the key%s. Bring NAME.share to node NAME and nobody else, and "
@@ -158,37 +156,32 @@ struct SharesGiven {
 Result<std::vector<secret::KeyShare>> read_shares(const SharesGiven& given, const secret::Commitment& commitment) {
   std::vector<secret::KeyShare> out;
   for (const std::string& path : given.shares) {
-    auto share = node::read_key_share(path);
-    if (!share) return tl::unexpected(share.error());
-    if (const Status good = commitment.check(*share); !good) {
+    BW_TRY(auto share, node::read_key_share(path));
+    if (const Status good = commitment.check(share); !good) {
       return fail(Errc::kRefused, "'" + path + "': " + good.error().message);
     }
-    out.push_back(std::move(*share));
+    out.push_back(std::move(share));
   }
   return out;
 }
 
 Status verify_shares(const SharesGiven& given) {
-  const auto commitment = node::read_commitment(given.commitment);
-  if (!commitment) return tl::unexpected(commitment.error());
-  const auto shares = read_shares(given, *commitment);
-  if (!shares) return tl::unexpected(shares.error());
-  const secret::SplitRule& rule = commitment->head().rule;
-  for (std::size_t i = 0; i < shares->size(); ++i) {
+  BW_TRY(const auto commitment, node::read_commitment(given.commitment));
+  BW_TRY(const auto shares, read_shares(given, commitment));
+  const secret::SplitRule& rule = commitment.head().rule;
+  for (std::size_t i = 0; i < shares.size(); ++i) {
     std::printf("%s: key share %u of %zu, as it was split; any %zu give the key\n", given.shares[i].c_str(),
-                unsigned{(*shares)[i].index}, rule.shares, rule.threshold);
+                unsigned{shares[i].index}, rule.shares, rule.threshold);
   }
   return {};
 }
 
 Status combine_shares(const SharesGiven& given) {
-  const auto commitment = node::read_commitment(given.commitment);
-  if (!commitment) return tl::unexpected(commitment.error());
-  const auto shares = read_shares(given, *commitment);
-  if (!shares) return tl::unexpected(shares.error());
-  const auto key = secret::combine(*commitment, *shares);
+  BW_TRY(const auto commitment, node::read_commitment(given.commitment));
+  BW_TRY(const auto shares, read_shares(given, commitment));
+  const auto key = secret::combine(commitment, shares);
   if (!key) return fail(Errc::kRefused, key.error().message);
-  if (const Status written = node::write_new_file(given.out, key->bytes(), 0600); !written) return written;
+  BW_RETURN_IF_ERROR(node::write_new_file(given.out, key->bytes(), 0600));
   std::printf("%s: the key, %s, which only its owner can read\n", given.out.c_str(),
               format_count(key->size(), "byte").c_str());
   return {};
@@ -227,18 +220,15 @@ Status attest_node(const AttestGiven& given) {
     return fail(Errc::kInvalid,
                 "--for " + format_duration(given.good_for) + ": more than nothing, and 10 years at most");
   }
-  auto key = read_signing_key(given.key);
-  if (!key) return tl::unexpected(key.error());
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return tl::unexpected(runtime.error());
-  const WallTime until{(*runtime)->wall_now().unix_ns + given.good_for.ns()};
-  const auto text =
-      signature::attest({given.cluster + "/" + given.environment, given.node, given.capabilities, until}, *key);
-  if (!text) return tl::unexpected(text.error());
+  BW_TRY(auto key, read_signing_key(given.key));
+  BW_TRY(auto runtime, runtime::EpollRuntime::create({}));
+  const WallTime until{runtime->wall_now().unix_ns + given.good_for.ns()};
+  BW_TRY(const auto text,
+         signature::attest({given.cluster + "/" + given.environment, given.node, given.capabilities, until}, key));
   const std::string out = given.out.empty() ? given.node + ".attestation" : given.out;
-  if (const Status written = node::write_new_file(out, as_bytes(*text), 0644); !written) return written;
+  BW_RETURN_IF_ERROR(node::write_new_file(out, as_bytes(text), 0644));
   std::printf("%s: node %s may say that it can do that until %s; signed by key %s\n", out.c_str(), given.node.c_str(),
-              format_wall(until).c_str(), signature::name_of(key->public_key()).c_str());
+              format_wall(until).c_str(), signature::name_of(key.public_key()).c_str());
   return {};
 }
 

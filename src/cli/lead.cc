@@ -51,9 +51,7 @@ Status let_lease_follow(LeadArguments& given) {
                 "--ttl-min and --ttl-max let all times follow the lease: leave out --renew, --renew-deadline, --grace, "
                 "--retry and --store-timeout");
   }
-  auto follow = settings_within(given.bounds, options.timing.lease, options.timing.lease);
-  if (!follow) return tl::unexpected(follow.error());
-  options.lease_follows = *follow;
+  BW_TRY(options.lease_follows, settings_within(given.bounds, options.timing.lease, options.timing.lease));
   return {};
 }
 
@@ -65,7 +63,7 @@ Status set_lease_times(LeadArguments& given) {
   if (given.grace) options.timing.stop_grace = *given.grace;
   if (given.retry) options.timing.retry = *given.retry;
   if (given.store_timeout) options.timing.store_timeout = *given.store_timeout;
-  if (auto wrong = options.timing.validate(); !wrong) return wrong;
+  BW_RETURN_IF_ERROR(options.timing.validate());
   return let_lease_follow(given);
 }
 

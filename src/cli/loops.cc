@@ -40,10 +40,9 @@ struct LoopOptions {
 // The loops of the sheet that were asked for, each with a store.
 Result<std::vector<LoopPolicy>> choose(const LoopOptions& options) {
   std::vector<yaml::Diagnostic> warnings;
-  auto policy = load_policy(options.file, warnings);
-  if (!policy) return tl::unexpected(policy.error());
+  BW_TRY(auto policy, load_policy(options.file, warnings));
   std::vector<LoopPolicy> chosen;
-  for (LoopPolicy& loop : policy->loops) {
+  for (LoopPolicy& loop : policy.loops) {
     const bool wanted = options.names.empty() ||
                         std::find(options.names.begin(), options.names.end(), loop.name) != options.names.end();
     if (!wanted) continue;

@@ -63,14 +63,12 @@ task<Status> add_manager_roles(runtime::Runtime& runtime, const cluster::NodeCon
 task<Result<Roles>> roles_of(runtime::Runtime& runtime, const cluster::NodeConfig& config, Journal& journal) {
   Roles roles;
   if (config.role == wire::Role::kWorker) {
-    auto settings = node::local_worker_settings(config);
-    if (!settings) co_return tl::unexpected(settings.error());
+    BW_CO_TRY(auto settings, node::local_worker_settings(config));
     roles.push_back(
-        std::make_shared<node::WorkerRole>(std::move(*settings), std::make_unique<node::ChildShares>(runtime)));
+        std::make_shared<node::WorkerRole>(std::move(settings), std::make_unique<node::ChildShares>(runtime)));
     co_return std::move(roles);
   }
-  const Status added = co_await add_manager_roles(runtime, config, journal, roles);
-  if (!added) co_return tl::unexpected(added.error());
+  BW_CO_RETURN_IF_ERROR(co_await add_manager_roles(runtime, config, journal, roles));
   if (config.votes_by_score() && config.votes() && !config.vote.key_command.empty()) {
     roles.push_back(std::make_shared<node::KeyRole>(config.vote.key_command, config.vote.timing.stop_grace));
   }

@@ -29,14 +29,10 @@ Result<OperatorSession> open(const OperatorOptions& options, const cluster::Node
     session.nodes.push_back(own);
     session.nodes.insert(session.nodes.end(), config.seeds.begin(), config.seeds.end());
   }
-  auto keyring = node::read_secrets(config, &store::own_environment);
-  if (!keyring) return tl::unexpected(keyring.error());
-  auto client = node::OperatorClient::make(config, std::move(*keyring), session.by);
-  if (!client) return tl::unexpected(client.error());
-  session.client = std::make_unique<node::OperatorClient>(std::move(*client));
-  auto runtime = runtime::EpollRuntime::create({});
-  if (!runtime) return tl::unexpected(runtime.error());
-  session.runtime = std::move(*runtime);
+  BW_TRY(auto keyring, node::read_secrets(config, &store::own_environment));
+  BW_TRY(auto client, node::OperatorClient::make(config, std::move(keyring), session.by));
+  session.client = std::make_unique<node::OperatorClient>(std::move(client));
+  BW_TRY(session.runtime, runtime::EpollRuntime::create({}));
   return session;
 }
 

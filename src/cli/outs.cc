@@ -62,21 +62,20 @@ void add_out_option(CLI::App* command, std::vector<std::string>& outs) {
 Result<std::vector<Out>> parse_outs(const std::vector<std::string>& words, std::string_view option) {
   std::vector<Out> outs;
   for (const std::string& word : words) {
-    auto out = parse_out(word, option);
-    if (!out) return tl::unexpected(out.error());
+    BW_TRY(auto out, parse_out(word, option));
     for (const Out& other : outs) {
-      if (other.file == out->file) {
+      if (other.file == out.file) {
         return fail(Errc::kInvalid, std::string(option) + " '" + word + "': another report goes to that file");
       }
     }
-    outs.push_back(std::move(*out));
+    outs.push_back(std::move(out));
   }
   return outs;
 }
 
 Status can_deliver(const std::vector<Out>& outs) {
   for (const Out& out : outs) {
-    if (auto can = report::can_write_file(out.file); !can) return can;
+    BW_RETURN_IF_ERROR(report::can_write_file(out.file));
   }
   return {};
 }

@@ -45,9 +45,8 @@ int put(const std::string& text) {
 }
 
 Result<Store> open_store(const ResultsArguments& given, Store::Use use) {
-  const auto path = store_path(given.store);
-  if (!path) return tl::unexpected(path.error());
-  return Store::open(*path, use);
+  BW_TRY(const auto path, store_path(given.store));
+  return Store::open(path, use);
 }
 
 int list_runs(const ResultsArguments& given) {

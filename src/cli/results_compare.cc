@@ -78,14 +78,12 @@ struct Opened {
 Result<std::vector<Opened>> open_all(const ResultsCompareArguments& given) {
   std::vector<Opened> all;
   for (const std::string& name : given.runs) {
-    auto run = open_run(name, given.store);
-    if (!run) return tl::unexpected(run.error());
-    if (run->run.state == results::State::kRunning) {
-      return fail(Errc::kInvalid, "run " + run->run.id + " goes on; compare it when it has ended");
+    BW_TRY(auto run, open_run(name, given.store));
+    if (run.run.state == results::State::kRunning) {
+      return fail(Errc::kInvalid, "run " + run.run.id + " goes on; compare it when it has ended");
     }
-    auto plan = run->store.plan_of(run->run);
-    if (!plan) return tl::unexpected(plan.error());
-    all.push_back({std::move(*run), std::move(*plan)});
+    BW_TRY(auto plan, run.store.plan_of(run.run));
+    all.push_back({std::move(run), std::move(plan)});
   }
   return all;
 }
@@ -112,10 +110,10 @@ Result<Batches> batches_of(Opened& run, const std::vector<std::string>& names) {
     }
   }
   Extent extent;
-  if (auto read = run.run.store.each_stretch(run.run.run, run.plan, extent); !read) return tl::unexpected(read.error());
+  BW_RETURN_IF_ERROR(run.run.store.each_stretch(run.run.run, run.plan, extent));
   Batcher batcher(std::move(steps), extent.seconds, extent.longest);
   IntoBatches into(batcher);
-  if (auto read = run.run.store.each_stretch(run.run.run, run.plan, into); !read) return tl::unexpected(read.error());
+  BW_RETURN_IF_ERROR(run.run.store.each_stretch(run.run.run, run.plan, into));
   return batcher.take();
 }
 

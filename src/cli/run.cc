@@ -61,9 +61,8 @@ Status put_overrides(const RunArguments& arguments, client::Scenario& scenario) 
     if (*rate <= 0) return fail(Errc::kInvalid, "--rate: write more than 0");
     scenario.rate_per_s = *rate;
   }
-  const auto timeout = parse_timeout(arguments.timeout);
-  if (!timeout) return tl::unexpected(timeout.error());
-  if (*timeout) scenario.timeout = client::Span((*timeout)->ns());
+  BW_TRY(const auto timeout, parse_timeout(arguments.timeout));
+  if (timeout) scenario.timeout = client::Span(timeout->ns());
   return {};
 }
 
@@ -92,10 +91,9 @@ Status put_file(const RunArguments& arguments, client::Scenario& scenario) {
         " (for a URL, write it with its scheme: http://" +
             arguments.what + ")");
   }
-  auto sets = parse_sets(arguments.sets);
-  if (!sets) return tl::unexpected(sets.error());
+  BW_TRY(auto sets, parse_sets(arguments.sets));
   scenario.file = arguments.what;
-  scenario.variables = std::move(*sets);
+  scenario.variables = std::move(sets);
   return {};
 }
 
@@ -110,10 +108,8 @@ Result<plan::Bundled> bundle_of(const RunArguments& arguments) {
                 "--sign-key is for a workflow in C++ that goes to a cluster; `bellwether build` signs a file");
   }
   if (scenario.url.empty()) {
-    auto allowed =
-        arguments.on_cluster() ? native_for_cluster(arguments.what, arguments.sign_key) : native_of(arguments.what);
-    if (!allowed) return tl::unexpected(allowed.error());
-    native = std::move(*allowed);
+    BW_TRY(native,
+           arguments.on_cluster() ? native_for_cluster(arguments.what, arguments.sign_key) : native_of(arguments.what));
   }
   auto bundled = load_scenario(scenario, native, arguments.scripts);
   const bool names_a_file = arguments.what.ends_with(".yaml") || arguments.what.ends_with(".yml") ||
@@ -128,17 +124,11 @@ Result<RunSettings> settings_of(const RunArguments& arguments) {
   settings.seed = arguments.seed;
   settings.ignore_limits = arguments.ignore_limits;
   settings.scripts = arguments.scripts;
-  const auto ui = ui_of(arguments.ui);
-  if (!ui) return tl::unexpected(ui.error());
-  settings.ui = *ui;
+  BW_TRY(settings.ui, ui_of(arguments.ui));
   if (!arguments.pin.empty()) {
-    auto pin = parse_pin(arguments.pin);
-    if (!pin) return tl::unexpected(pin.error());
-    settings.pin = std::move(*pin);
+    BW_TRY(settings.pin, parse_pin(arguments.pin));
   }
-  auto outs = parse_outs(arguments.outs);
-  if (!outs) return tl::unexpected(outs.error());
-  settings.outs = std::move(*outs);
+  BW_TRY(settings.outs, parse_outs(arguments.outs));
   if (!arguments.no_store && !is_store_off()) {
     // Where nobody knows a place for it, the run goes on without.
     if (auto store = store_path(arguments.store)) settings.store = std::move(*store);

@@ -18,9 +18,8 @@ constexpr uint64_t kShareDescriptors = 1 << 20;
 constexpr int kExitFailed = 1;
 
 Result<plan::Plan> plan_of_bytes(std::string_view bytes) {
-  const auto bundle = dispatch::decode_bundle(bytes);
-  if (!bundle) return tl::unexpected(bundle.error());
-  return plan::plan_of(*bundle);
+  BW_TRY(const auto bundle, dispatch::decode_bundle(bytes));
+  return plan::plan_of(bundle);
 }
 
 int run_share(int socket) {

@@ -48,9 +48,8 @@ Result<plan::Bundled> load_scenario(const client::Scenario& scenario, const clie
 Result<client::detail::Native> native_of(const std::string& file) {
   client::detail::Native native{.allowed = true, .artifact = {}};
   if (!script::native::is_source(file)) return native;
-  auto cache = script::native::cache_folder();
-  if (!cache) return tl::unexpected(cache.error());
-  auto built = script::native::build({.file = file, .compiler = {}, .cache = std::move(*cache), .verbose = false});
+  BW_TRY(auto cache, script::native::cache_folder());
+  auto built = script::native::build({.file = file, .compiler = {}, .cache = std::move(cache), .verbose = false});
   if (built) {
     native.artifact = std::move(*built);
     return native;
@@ -63,9 +62,7 @@ Result<client::detail::Native> native_of(const std::string& file) {
 Result<client::detail::Native> native_for_cluster(const std::string& file, const std::string& sign_key) {
   std::optional<signature::SigningKey> key;
   if (!sign_key.empty()) {
-    auto read = read_signing_key(sign_key);
-    if (!read) return tl::unexpected(read.error());
-    key = std::move(*read);
+    BW_TRY(key, read_signing_key(sign_key));
   } else if (script::native::is_source(file)) {
     return fail(Errc::kInvalid, file + ": a cluster runs compiled workflows only when they are signed: --sign-key KEY");
   }
@@ -93,9 +90,8 @@ void add_sign_option(CLI::App* command, std::string& path) {
 }
 
 Result<lead::Policy> load_policy(const std::string& path, std::vector<yaml::Diagnostic>& warnings) {
-  auto text = read_whole_file(path, kPolicyBytesMax);
-  if (!text) return tl::unexpected(text.error());
-  lead::PolicyReading reading = lead::parse_policy(*text, path);
+  BW_TRY(auto text, read_whole_file(path, kPolicyBytesMax));
+  lead::PolicyReading reading = lead::parse_policy(text, path);
   warnings = std::move(reading.warnings);
   if (reading.policy) return std::move(*reading.policy);
   for (const yaml::Diagnostic& diagnostic : reading.errors) {

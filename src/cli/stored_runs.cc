@@ -47,9 +47,8 @@ bool is_store_off() {
 Result<StoredRun> open_run(const std::string& name, const std::string& store) {
   const bool exported = looks_like_file(name);
   if (exported && !is_file(name)) return fail(Errc::kNotFound, "there is no file '" + name + "'");
-  const auto path = exported ? Result<std::string>(name) : store_path(store);
-  if (!path) return tl::unexpected(path.error());
-  auto opened = results::Store::open(*path, results::Store::Use::kRead);
+  BW_TRY(const auto path, exported ? Result<std::string>(name) : store_path(store));
+  auto opened = results::Store::open(path, results::Store::Use::kRead);
   if (!opened && opened.error().code == Errc::kNotFound && !exported) {
     return fail(Errc::kNotFound, "there is no run '" + name + "': none is stored (" + opened.error().message + ")");
   }
@@ -58,9 +57,8 @@ Result<StoredRun> open_run(const std::string& name, const std::string& store) {
                                     "writes a file that does");
   }
   if (!opened) return tl::unexpected(opened.error());
-  auto run = opened->find(exported ? "last" : name);
-  if (!run) return tl::unexpected(run.error());
-  return StoredRun{std::move(*opened), std::move(*run)};
+  BW_TRY(auto run, opened->find(exported ? "last" : name));
+  return StoredRun{std::move(*opened), std::move(run)};
 }
 
 Result<std::string> document_of(const std::string& name, const std::string& store) {
@@ -69,9 +67,8 @@ Result<std::string> document_of(const std::string& name, const std::string& stor
     // A store begins as every file of SQLite does; everything else is meant to be a result file.
     if (!text || !text->starts_with("SQLite format 3")) return text;
   }
-  auto found = open_run(name, store);
-  if (!found) return tl::unexpected(found.error());
-  return found->store.document(found->run);
+  BW_TRY(auto found, open_run(name, store));
+  return found.store.document(found.run);
 }
 
 }  // namespace bellwether::cli

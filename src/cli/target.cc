@@ -62,10 +62,10 @@ Status set_duration(const char* option, const std::string& text, Duration& into)
 
 Status set_faults(const TargetArguments& arguments, target::FaultOptions& faults) {
   if (!arguments.latency.empty()) {
-    if (auto set = set_latency(arguments.latency, faults); !set) return set;
+    BW_RETURN_IF_ERROR(set_latency(arguments.latency, faults));
   }
-  if (auto set = set_duration("--stall-every", arguments.stall_every, faults.stall_every); !set) return set;
-  if (auto set = set_duration("--stall-for", arguments.stall_for, faults.stall_for); !set) return set;
+  BW_RETURN_IF_ERROR(set_duration("--stall-every", arguments.stall_every, faults.stall_every));
+  BW_RETURN_IF_ERROR(set_duration("--stall-for", arguments.stall_for, faults.stall_for));
   if (arguments.stall_every.empty() != arguments.stall_for.empty()) {
     return fail(Errc::kInvalid, "--stall-every and --stall-for belong together, for example 20s and 1s");
   }
@@ -89,11 +89,9 @@ Result<runtime::Endpoint> endpoint_of(std::string text) {
 
 Result<target::TargetOptions> options_of(const TargetArguments& arguments) {
   target::TargetOptions options;
-  auto listen = endpoint_of(arguments.listen);
-  if (!listen) return tl::unexpected(listen.error());
-  options.listen = *listen;
-  if (auto set = set_faults(arguments, options.faults); !set) return tl::unexpected(set.error());
-  if (auto set = set_duration("--for", arguments.run_for, options.run_for); !set) return tl::unexpected(set.error());
+  BW_TRY(options.listen, endpoint_of(arguments.listen));
+  BW_RETURN_IF_ERROR(set_faults(arguments, options.faults));
+  BW_RETURN_IF_ERROR(set_duration("--for", arguments.run_for, options.run_for));
   if (arguments.certificate.empty() != arguments.key.empty()) {
     return fail(Errc::kInvalid, "--cert and --key belong together");
   }
@@ -106,10 +104,9 @@ Result<target::TargetOptions> options_of(const TargetArguments& arguments) {
   options.ca_file = arguments.ca_out;
   options.seed = arguments.seed;
   if (!arguments.pin.empty()) {
-    auto pin = parse_pin(arguments.pin);
-    if (!pin) return tl::unexpected(pin.error());
-    if (auto usable = check_pin(*pin); !usable) return tl::unexpected(usable.error());
-    options.pin = std::move(*pin);
+    BW_TRY(auto pin, parse_pin(arguments.pin));
+    BW_RETURN_IF_ERROR(check_pin(pin));
+    options.pin = std::move(pin);
   }
   const auto pinned = static_cast<uint32_t>(options.pin.size());
   options.threads = arguments.cores != 0 ? arguments.cores : (pinned != 0 ? pinned : usable_cpus());

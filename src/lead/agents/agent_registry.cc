@@ -76,10 +76,9 @@ Result<AgentRegistry> AgentRegistry::parse(std::string_view text) {
     const json& agents = document.at("agents");
     if (!agents.is_array() || agents.size() > kMost) return not_a_registry("it lists no agents, or too many");
     for (const json& entry : agents) {
-      auto agent = read_agent(entry);
-      if (!agent) return tl::unexpected(agent.error());
-      if (registry.find(agent->id) != nullptr) return not_a_registry("it lists an agent twice");
-      registry.agents_.push_back(std::move(*agent));
+      BW_TRY(auto agent, read_agent(entry));
+      if (registry.find(agent.id) != nullptr) return not_a_registry("it lists an agent twice");
+      registry.agents_.push_back(std::move(agent));
     }
   } catch (const json::exception& error) {
     return not_a_registry(error.what());
@@ -112,7 +111,7 @@ Agent* AgentRegistry::find(const std::string& id) {
 Status AgentRegistry::add(const std::string& id, const std::string& role, const std::string& host, int64_t pid,
                           WallTime now, const AgentAges& ages) {
   for (const auto& [what, name] : {std::pair{"id", &id}, {"role", &role}, {"host", &host}}) {
-    if (auto good = check_name(what, *name, name != &id); !good) return good;
+    BW_RETURN_IF_ERROR(check_name(what, *name, name != &id));
   }
   Agent* agent = find(id);
   if (agent == nullptr) {

@@ -21,10 +21,9 @@ class KernelChange final : public FileChange {
  public:
   explicit KernelChange(Act act) : act_(std::move(act)) {}
   Result<std::string> apply(const std::optional<std::string>& text) override {
-    auto kernel = parse_if_any<Kernel>(text);
-    if (!kernel) return tl::unexpected(kernel.error());
-    if (Status done = act_(*kernel); !done) return tl::unexpected(done.error());
-    return kernel->to_json();
+    BW_TRY(auto kernel, parse_if_any<Kernel>(text));
+    BW_RETURN_IF_ERROR(act_(kernel));
+    return kernel.to_json();
   }
 
  private:
@@ -53,7 +52,7 @@ class LeaderChange final : public FileChange {
                ") and was set aside beside its file, as .quarantine-TIME. Mend that file and put it back, or begin "
                "anew: bellwether agents tasks resume --queue " +
                path_);
-    if (const auto taken = queue.take_over(epoch_, leader_); !taken) return tl::unexpected(taken.error());
+    BW_RETURN_IF_ERROR(queue.take_over(epoch_, leader_));
     halted_ = queue.halted();
     return queue.to_json();
   }
@@ -78,9 +77,8 @@ Status keep(Result<T> given, T& into) {
 
 template <class Kernel>
 task<Result<Kernel>> read_kernel(SharedFile& file) {
-  const auto text = co_await file.read();
-  if (!text) co_return tl::unexpected(text.error());
-  auto kernel = parse_if_any<Kernel>(*text);
+  BW_CO_TRY(const auto text, co_await file.read());
+  auto kernel = parse_if_any<Kernel>(text);
   if (!kernel) kernel.error().message = "'" + file.path() + "': " + kernel.error().message;
   co_return kernel;
 }
@@ -119,8 +117,7 @@ task<Result<AgentRegistry::Cleanup>> RegistryFile::clean(std::string leader) {
     cleanup = registry.clean(leader, runtime_.wall_now(), ages_);
     return Status();
   });
-  const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await file_.change(change, runtime_.now() + kWaitForLock));
   co_return cleanup;
 }
 
@@ -141,17 +138,15 @@ task<Result<std::vector<QueueFile::Added>>> QueueFile::add_all(std::vector<NewTa
     }
     return Status();
   });
-  const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await file_.change(change, runtime_.now() + kWaitForLock));
   co_return added;
 }
 
 task<Result<uint64_t>> QueueFile::add(std::string name, std::string payload) {
   std::vector<NewTask> one;
   one.push_back({std::move(name), std::move(payload)});
-  const auto added = co_await add_all(std::move(one));
-  if (!added) co_return tl::unexpected(added.error());
-  co_return added->front().number;
+  BW_CO_TRY(const auto added, co_await add_all(std::move(one)));
+  co_return added.front().number;
 }
 
 task<Result<std::size_t>> QueueFile::take_over(election::Epoch epoch, std::string leader) {
@@ -159,8 +154,7 @@ task<Result<std::size_t>> QueueFile::take_over(election::Epoch epoch, std::strin
   std::size_t count = 0;
   LeaderChange change(leaders_.path(), epoch, leader,
                       [&](TaskQueue& queue) { return keep(queue.take_over(epoch, leader), count); });
-  const Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await leaders_.change(change, runtime_.now() + kWaitForLock));
   co_return count;
 }
 
@@ -168,8 +162,7 @@ task<Result<std::optional<Grant>>> QueueFile::hand_out(std::string agent, electi
   std::optional<Grant> grant;
   LeaderChange change(leaders_.path(), epoch, leader_,
                       [&](TaskQueue& queue) { return keep(queue.hand_out(agent, epoch, rules), grant); });
-  const Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await leaders_.change(change, runtime_.now() + kWaitForLock));
   co_return grant;
 }
 
@@ -177,8 +170,7 @@ task<Result<std::vector<QueuedTask>>> QueueFile::put_aside(election::Epoch epoch
   std::vector<QueuedTask> aside;
   LeaderChange change(leaders_.path(), epoch, leader_,
                       [&](TaskQueue& queue) { return keep(queue.put_aside(epoch, tries_most), aside); });
-  const Status done = co_await leaders_.change(change, runtime_.now() + kWaitForLock);
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await leaders_.change(change, runtime_.now() + kWaitForLock));
   co_return aside;
 }
 
@@ -211,8 +203,7 @@ task<Status> QueueFile::give_back(Grant grant) {
 task<Result<std::size_t>> QueueFile::hand_back(std::vector<std::string> living, election::Epoch epoch) {
   std::size_t count = 0;
   auto change = change_of<TaskQueue>([&](TaskQueue& queue) { return keep(queue.hand_back(living, epoch), count); });
-  const Status done = co_await file_.change(change, runtime_.now() + kWaitForLock);
-  if (!done) co_return tl::unexpected(done.error());
+  BW_CO_RETURN_IF_ERROR(co_await file_.change(change, runtime_.now() + kWaitForLock));
   co_return count;
 }
 

@@ -253,9 +253,7 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
     co_return fail(Errc::kInvalid, "a lease of " + format_duration(shortest) + ": " + store_->describe() +
                                        " needs at least " + format_duration(config.traits.lease_min));
   }
-  const auto kept = co_await recall_epoch(options_.key);
-  if (!kept) co_return tl::unexpected(kept.error());
-  config.floor = *kept;
+  BW_CO_TRY(config.floor, co_await recall_epoch(options_.key));
   // The queue knows of epochs that a lease file which was lost does not.
   const auto queue = co_await queue_.read();
   if (queue) {
@@ -268,20 +266,15 @@ task<Result<election::ElectorConfig>> FleetLeader::configure() {
 
 task<Status> FleetLeader::prepare() {
   // Before the registry has our name: who is told to end takes it out again.
-  auto signals = runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP});
-  if (!signals) co_return tl::unexpected(signals.error());
-  signals_ = std::move(*signals);
-  Status opened = co_await open_key(options_.via, options_.key);
-  if (!opened) co_return opened;
+  BW_CO_TRY(signals_, runtime::Signals::collect(runtime_, {SIGINT, SIGTERM, SIGHUP}));
+  BW_CO_RETURN_IF_ERROR(co_await open_key(options_.via, options_.key));
   id_ = options_.id.empty() ? store::given_instance_id(&store::own_environment) : options_.id;
   if (id_.empty()) id_ = own_name();
-  auto config = co_await configure();
-  if (!config) co_return tl::unexpected(config.error());
+  BW_CO_TRY(auto config, co_await configure());
 
   FleetMember::Settings membership{.id = id_, .role = options_.role, .heartbeat = options_.heartbeat};
   member_ = std::make_unique<FleetMember>(runtime_, registry_, queue_, journal_, std::move(membership));
-  Status joined = co_await member_->join();
-  if (!joined) co_return joined;
+  BW_CO_RETURN_IF_ERROR(co_await member_->join());
   TaskWorkSettings settings{.agent = id_,
                             .leader = id_ + "@" + runtime_.self().host + "/" + election::make_token(runtime_.prng()),
                             .key = options_.key,
@@ -294,9 +287,9 @@ task<Status> FleetLeader::prepare() {
   work_ = std::make_unique<TaskWork>(runtime_, queue_, *key_, std::move(settings), *this);
   if (EvidenceSources::wanted(evidence_options_)) {
     evidence_ = std::make_unique<EvidenceSources>(runtime_, evidence_options_);
-    evidence_->require(config->evidence);
+    evidence_->require(config.evidence);
   }
-  candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(*config), runtime_.prng().next(), *this);
+  candidate_ = std::make_unique<Candidate>(runtime_, *key_, std::move(config), runtime_.prng().next(), *this);
   co_return Status();
 }
 

@@ -62,20 +62,18 @@ task<Status> FleetMember::beat_once() {
 }
 
 task<Status> FleetMember::clean_up(election::Epoch epoch) {
-  const auto cleanup = co_await registry_.clean(settings_.id);
-  if (!cleanup) co_return tl::unexpected(cleanup.error());
-  if (cleanup->changed()) {
+  BW_CO_TRY(const auto cleanup, co_await registry_.clean(settings_.id));
+  if (cleanup.changed()) {
     journal_.transition(runtime_.wall_now(), "cleaned",
-                        "agents: stale " + (cleanup->stale.empty() ? "none" : joined(cleanup->stale)) + "; forgotten " +
-                            (cleanup->reaped.empty() ? "none" : joined(cleanup->reaped)),
-                        {{"stale", joined(cleanup->stale)},
-                         {"forgotten", joined(cleanup->reaped)},
+                        "agents: stale " + (cleanup.stale.empty() ? "none" : joined(cleanup.stale)) + "; forgotten " +
+                            (cleanup.reaped.empty() ? "none" : joined(cleanup.reaped)),
+                        {{"stale", joined(cleanup.stale)},
+                         {"forgotten", joined(cleanup.reaped)},
                          {"epoch", static_cast<int64_t>(epoch.value())}});
   }
-  const auto registry = co_await registry_.read();
-  if (!registry) co_return tl::unexpected(registry.error());
+  BW_CO_TRY(const auto registry, co_await registry_.read());
   std::vector<std::string> living{settings_.id};
-  for (const Agent& agent : registry->agents()) {
+  for (const Agent& agent : registry.agents()) {
     if (agent.status == AgentStatus::kActive) living.push_back(agent.id);
   }
   const auto back = co_await queue_.hand_back(std::move(living), epoch);

@@ -50,9 +50,8 @@ task<Result<std::optional<std::string>>> SharedFile::read() {
 task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, Result<std::string> made) {
   if (made || made.error().code != Errc::kProtocol) co_return made;
   co_await runtime_.sleep(kReadAgainAfter);
-  const auto text = co_await read();
-  if (!text) co_return tl::unexpected(text.error());
-  made = change.apply(*text);
+  BW_CO_TRY(const auto text, co_await read());
+  made = change.apply(text);
   if (made || made.error().code != Errc::kProtocol) co_return made;
   if (when_broken_ == WhenBroken::kRefuse) {
     co_return fail(Errc::kProtocol, "'" + path_ + "': " + made.error().message +
@@ -64,7 +63,7 @@ task<Result<std::string>> SharedFile::read_again_if_broken(FileChange& change, R
   if (when_broken_ == WhenBroken::kQuarantine) {
     aside = co_await store::put_aside(runtime_, path_);
   } else {
-    aside = co_await store::copy_aside(runtime_, path_, text->value_or(std::string()));
+    aside = co_await store::copy_aside(runtime_, path_, text.value_or(std::string()));
   }
   if (!aside) co_return of_the_disk(aside.error());
   quarantined_ = true;
@@ -75,18 +74,16 @@ task<Status> SharedFile::change(FileChange& change, Instant deadline) {
   const OpenOptions lock_options{.create = true, .write = true, .no_follow = true, .mode = kMode};
   const auto lock = co_await store::open_locked(runtime_, path_ + ".lock", lock_options, deadline);
   if (!lock) co_return of_the_disk(lock.error());
-  const auto text = co_await read();
-  if (!text) co_return tl::unexpected(text.error());
-  Result<std::string> first = change.apply(*text);
-  const auto made = co_await read_again_if_broken(change, std::move(first));
-  if (!made) co_return tl::unexpected(made.error());
-  if (*made == *text) {
+  BW_CO_TRY(const auto text, co_await read());
+  Result<std::string> first = change.apply(text);
+  BW_CO_TRY(const auto made, co_await read_again_if_broken(change, std::move(first)));
+  if (made == text) {
     // Perhaps whoever wrote it died before it was safe; it must be, for this change builds on it.
     const Status safe = co_await runtime_.sync_directory(store::folder_of(path_));
     if (!safe) co_return of_the_disk(safe.error());
     co_return Status();
   }
-  Status done = co_await store::write_beside(runtime_, path_, *made, kMode);
+  Status done = co_await store::write_beside(runtime_, path_, made, kMode);
   if (done) done = co_await store::put_in_place(runtime_, path_);
   if (!done) co_return of_the_disk(done.error());
   co_return Status();

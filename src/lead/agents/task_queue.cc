@@ -101,12 +101,11 @@ Result<TaskQueue> TaskQueue::parse(std::string_view text) {
       const json& entries = document.at(list);
       if (!entries.is_array() || entries.size() > kMost) return not_a_queue("it lists no tasks, or too many");
       for (const json& entry : entries) {
-        auto task = read_task(entry);
-        if (!task) return tl::unexpected(task.error());
-        if (is_settled(task->state) != (into == &queue.past_)) return not_a_queue("a task is in the wrong list");
-        if (task->number == 0 || task->number >= queue.next_) return not_a_queue("a number was never given out");
-        queue.payload_bytes_ += task->payload.size();
-        into->push_back(std::move(*task));
+        BW_TRY(auto task, read_task(entry));
+        if (is_settled(task.state) != (into == &queue.past_)) return not_a_queue("a task is in the wrong list");
+        if (task.number == 0 || task.number >= queue.next_) return not_a_queue("a number was never given out");
+        queue.payload_bytes_ += task.payload.size();
+        into->push_back(std::move(task));
       }
     }
     const auto not_growing = [](const QueuedTask& a, const QueuedTask& b) { return a.number >= b.number; };
@@ -166,7 +165,7 @@ bool TaskQueue::has_tried_too_often(uint32_t tries_most) const {
 }
 
 Result<uint64_t> TaskQueue::add(const std::string& name, const std::string& payload) {
-  if (auto good = check_task(name, payload); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(check_task(name, payload));
   if (!halted_.empty()) return fail(Errc::kRefused, halted_);
   for (const auto* list : {&tasks_, &past_}) {
     const auto found =
@@ -219,7 +218,7 @@ Result<std::size_t> TaskQueue::take_over(Epoch epoch, const std::string& leader)
 }
 
 Result<std::optional<Grant>> TaskQueue::hand_out(const std::string& agent, Epoch epoch, const HandOutRules& rules) {
-  if (auto good = in_office(epoch); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(in_office(epoch));
   if (!halted_.empty()) return std::optional<Grant>();
   auto task = std::find_if(tasks_.begin(), tasks_.end(),
                            [&](const QueuedTask& one) { return is_left_over(one, agent, epoch, rules); });
@@ -236,7 +235,7 @@ Result<std::optional<Grant>> TaskQueue::hand_out(const std::string& agent, Epoch
 }
 
 Result<std::vector<QueuedTask>> TaskQueue::put_aside(Epoch epoch, uint32_t tries_most) {
-  if (auto good = in_office(epoch); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(in_office(epoch));
   std::vector<QueuedTask> aside;
   if (!has_tried_too_often(tries_most)) return aside;
   for (QueuedTask& task : tasks_) {
@@ -277,26 +276,23 @@ void TaskQueue::settle(std::deque<QueuedTask>::iterator task, QueuedTask::State 
 }
 
 Status TaskQueue::finish(const Grant& grant) {
-  const auto task = granted(grant);
-  if (!task) return tl::unexpected(task.error());
-  (*task)->outcome.clear();
-  settle(*task, QueuedTask::State::kDone);
+  BW_TRY(const auto task, granted(grant));
+  task->outcome.clear();
+  settle(task, QueuedTask::State::kDone);
   return {};
 }
 
 Result<QueuedTask::State> TaskQueue::fail_attempt(const Grant& grant, const std::string& outcome, uint32_t tries_most) {
-  const auto found = granted(grant);
-  if (!found) return tl::unexpected(found.error());
-  QueuedTask& task = **found;
+  BW_TRY(const auto found, granted(grant));
+  QueuedTask& task = *found;
   task.outcome = is_utf8(outcome) && outcome.size() <= kOutcomeBytesMax ? outcome : "failed";
   task.state = task.tries >= tries_most ? QueuedTask::State::kFailed : QueuedTask::State::kWaiting;
   return task.state;
 }
 
 Status TaskQueue::give_back(const Grant& grant) {
-  const auto found = granted(grant);
-  if (!found) return tl::unexpected(found.error());
-  QueuedTask& task = **found;
+  BW_TRY(const auto found, granted(grant));
+  QueuedTask& task = *found;
   task.state = QueuedTask::State::kWaiting;
   task.outcome = "it was ended in good order before it was done";
   if (task.tries > 0) --task.tries;
@@ -304,7 +300,7 @@ Status TaskQueue::give_back(const Grant& grant) {
 }
 
 Result<std::size_t> TaskQueue::hand_back(const std::vector<std::string>& living, Epoch epoch) {
-  if (auto good = in_office(epoch); !good) return tl::unexpected(good.error());
+  BW_RETURN_IF_ERROR(in_office(epoch));
   std::size_t count = 0;
   for (QueuedTask& task : tasks_) {
     if (task.state != QueuedTask::State::kRunning) continue;

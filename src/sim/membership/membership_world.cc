@@ -330,9 +330,15 @@ struct MembershipWorld final : FaultyWorld, Watcher, Tamperer {
   void make_whole() override {
     heal_links();
     world_.set_loss(0);
-    // Those through whom everybody joins run.
+    // Those through whom everybody joins run, and where everybody looks for them: not another process of their name.
     for (std::size_t i = 0; i < std::min(kSeeds, names_); ++i) {
-      if (!runs(world_.name(i))) start(i);
+      if (world_.running(i)) continue;
+      for (std::size_t clone = names_; clone < world_.size(); ++clone) {
+        if (world_.name(clone) != world_.name(i) || !world_.running(clone)) continue;
+        say("crash " + slot(clone));
+        world_.crash(clone);
+      }
+      start(i);
     }
   }
   void expect_recovery() override {
