@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <condition_variable>
+#include <cstdio>
 #include <cstdlib>
 #include <gtest/gtest.h>
 #include <map>
@@ -20,8 +21,8 @@ namespace bellwether::client {
 inline std::string given(const char* variable) {
   const char* value = std::getenv(variable);
   if (value == nullptr) {
-    ADD_FAILURE() << "the variable " << variable << " is not set: run tests/integration/client_test.py";
-    return {};
+    std::fprintf(stderr, "the variable %s is not set: run tests/integration/client_test.py\n", variable);
+    std::exit(2);
   }
   return value;
 }
