@@ -32,7 +32,7 @@ namespace bellwether::cluster {
 struct ContextDriverSettings {
   std::string self;
   std::vector<std::string> members;  // all names, this one's too
-  context_lead::DutySettings duties;
+  context_lead::ContextSettings duties;
   Duration keep_results = Duration::minutes(10);  // after they were told, unless too many newer ones are
 };
 

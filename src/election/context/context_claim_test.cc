@@ -1,8 +1,7 @@
-#include "election/context/context_claim.h"
-
 #include <gmock/gmock.h>
 
 #include "election/context/context_testing.h"
+#include "election/context/fitness.h"
 
 namespace bellwether::context_lead {
 namespace {
@@ -17,22 +16,11 @@ std::string refusal(Change change) {
   return status ? "" : status.error().message;
 }
 
-TEST(ContextClaim, capabilities_have_names) {
-  for (std::size_t i = 0; i < kCapabilities; ++i) {
-    const auto one = static_cast<Capability>(i);
-    EXPECT_EQ(parse_capability(to_string(one)), one);
-  }
-  EXPECT_EQ(to_string(Capability::kContextGeneration), "context_generation");
-  EXPECT_EQ(to_string(Capability::kResourceManagement), "resource_management");
-  EXPECT_EQ(parse_capability("cooking"), std::nullopt);
-  EXPECT_EQ(parse_capability(""), std::nullopt);
-}
-
 TEST(ContextClaim, capabilities_are_those_of_the_claim_for_admin) {
   ContextClaim claim = middling();
   claim.base.capabilities = {"admin_election", "semantic_analysis"};
-  EXPECT_TRUE(claim.has(Capability::kSemanticAnalysis));
-  EXPECT_FALSE(claim.has(Capability::kContextGeneration));
+  EXPECT_TRUE(claim.has("semantic_analysis"));
+  EXPECT_FALSE(claim.has("context_generation"));
 }
 
 TEST(ContextClaim, what_can_be_is_taken) {

@@ -18,10 +18,16 @@ uint64_t count(Prng& prng, uint64_t most) {
   return prng.chance(0.2) ? most : static_cast<uint64_t>(static_cast<double>(most) * prng.unit() * prng.unit());
 }
 
+constexpr const char* kCapabilities[] = {
+    "context_generation",   "context_curation", "context_distribution", "context_storage",
+    "semantic_analysis",    "rag_integration",  "temporal_analysis",    "decision_tracking",
+    "cluster_coordination", "load_balancing",   "health_monitoring",    "resource_management",
+};
+
 ContextClaim any_claim(Prng& prng) {
   ContextClaim claim;
-  for (std::size_t i = 0; i < kCapabilities; ++i) {
-    if (prng.chance(0.5)) claim.base.capabilities.emplace_back(to_string(static_cast<Capability>(i)));
+  for (const char* one : kCapabilities) {
+    if (prng.chance(0.5)) claim.base.capabilities.emplace_back(one);
   }
   claim.base.uptime = Duration::hours(static_cast<int64_t>(prng.below(50)));
   claim.base.experience = Duration::hours(static_cast<int64_t>(prng.below(300)));
@@ -70,7 +76,7 @@ void lower(double& figure, Prng& prng) { figure *= prng.unit(); }
 constexpr int kWays = 19;
 void better(ContextClaim& claim, int way, Prng& prng) {
   switch (way) {
-    case 0: claim.base.capabilities.emplace_back(to_string(static_cast<Capability>(prng.below(kCapabilities)))); break;
+    case 0: claim.base.capabilities.emplace_back(kCapabilities[prng.below(std::size(kCapabilities))]); break;
     case 1: claim.base.uptime += Duration::hours(1); break;
     case 2: claim.base.experience += Duration::hours(1); break;
     case 3: lower(claim.base.resources.cpu_used, prng); break;
@@ -111,8 +117,8 @@ TEST(ContextScoreProperty, within_nothing_and_all_and_no_lower_for_who_is_better
     const ContextScore before = score_of(claim, weights, requirements).value();
     // Written so that what is no number fails.
     EXPECT_TRUE(before.score() >= 0 && before.score() <= 1) << "turn " << turn;
-    for (const auto& part : before.parts) EXPECT_TRUE(part.value >= 0 && part.value <= 1 + 1e-12) << "turn " << turn;
-    fit += before.is_fit() ? 1 : 0;
+    for (const double one : components_of(claim)) EXPECT_TRUE(one >= 0 && one <= 1 + 1e-12) << "turn " << turn;
+    fit += before.disqualified.empty() ? 1 : 0;
     const int way = static_cast<int>(prng.below(kWays));
     ContextClaim than = claim;
     better(than, way, prng);

@@ -1,8 +1,7 @@
-#include "election/context/context_score.h"
-
 #include <gmock/gmock.h>
 
 #include "election/context/context_testing.h"
+#include "election/context/fitness.h"
 
 namespace bellwether::context_lead {
 namespace {
@@ -11,24 +10,18 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 
 template <class Change>
-double component(Component which, Change change) {
+double component(std::size_t which, Change change) {
   ContextClaim claim;
   change(claim);
   EXPECT_TRUE(claim.validate());
   return components_of(claim)[which];
 }
 
-double worth(Component which, std::vector<std::string> capabilities, double generation_quality = 1) {
+double worth(std::size_t which, std::vector<std::string> capabilities, double generation_quality = 1) {
   return component(which, [&](ContextClaim& c) {
     c.base.capabilities = std::move(capabilities);
     c.generation_quality = generation_quality;
   });
-}
-
-TEST(ContextScore, components_have_names) {
-  EXPECT_EQ(to_string(Component::kUptime), "uptime");
-  EXPECT_EQ(to_string(Component::kContextCapability), "context_capability");
-  EXPECT_EQ(to_string(Component::kReliability), "reliability");
 }
 
 // Parts of the score for admin: 12 of 24 h; 0.35 for curation alone; (1 - 0.5) x (0.3 + 0.3 + 0.2) + 0.8 x 0.2;
@@ -204,37 +197,29 @@ TEST(ContextScore, reliability_is_work_and_uptime) {
   EXPECT_DOUBLE_EQ(with(1, 1), 1);
 }
 
-std::vector<std::string> adjustments(const ContextClaim& claim) {
-  std::vector<std::string> names;
-  for (const Adjustment& one : adjustments_of(claim)) names.emplace_back(one.name);
-  return names;
-}
-
 TEST(ContextScore, quality_is_rewarded_above_and_punished_below_its_borders) {
   const auto with = [](double quality) {
     ContextClaim claim;
     claim.generation_quality = quality;
-    return adjustments_of(claim);
+    return adjustment_of(claim);
   };
-  const Adjustment bonus{"exceptional quality", 0.05};
-  const Adjustment penalty{"low quality", -0.10};
-  EXPECT_THAT(with(0.4999), ElementsAre(penalty));
-  EXPECT_THAT(with(0.50), IsEmpty());
-  EXPECT_THAT(with(0.5001), IsEmpty());
-  EXPECT_THAT(with(0.9499), IsEmpty());
-  EXPECT_THAT(with(0.95), IsEmpty());
-  EXPECT_THAT(with(0.9501), ElementsAre(bonus));
+  EXPECT_EQ(with(0.4999), -0.10);
+  EXPECT_EQ(with(0.50), 0);
+  EXPECT_EQ(with(0.5001), 0);
+  EXPECT_EQ(with(0.9499), 0);
+  EXPECT_EQ(with(0.95), 0);
+  EXPECT_EQ(with(0.9501), 0.05);
 }
 
 TEST(ContextScore, uptime_is_rewarded_above_its_border) {
   const auto with = [](double uptime) {
     ContextClaim claim = middling();
     claim.uptime_share = uptime;
-    return adjustments_of(claim);
+    return adjustment_of(claim);
   };
-  EXPECT_THAT(with(0.9899), IsEmpty());
-  EXPECT_THAT(with(0.99), IsEmpty());
-  EXPECT_THAT(with(0.9901), ElementsAre(Adjustment{"exceptional uptime", 0.03}));
+  EXPECT_EQ(with(0.9899), 0);
+  EXPECT_EQ(with(0.99), 0);
+  EXPECT_EQ(with(0.9901), 0.03);
 }
 
 TEST(ContextScore, four_capabilities_together_are_rewarded) {
@@ -242,11 +227,11 @@ TEST(ContextScore, four_capabilities_together_are_rewarded) {
                                       "cluster_coordination"};
   ContextClaim claim = middling();
   claim.base.capabilities = four;
-  EXPECT_THAT(adjustments_of(claim), ElementsAre(Adjustment{"full capability coverage", 0.02}));
+  EXPECT_EQ(adjustment_of(claim), 0.02);
   for (std::size_t without = 0; without < four.size(); ++without) {
     claim.base.capabilities = four;
     claim.base.capabilities[without] = "rag_integration";
-    EXPECT_THAT(adjustments_of(claim), IsEmpty()) << four[without];
+    EXPECT_EQ(adjustment_of(claim), 0) << four[without];
   }
 }
 
@@ -255,27 +240,26 @@ TEST(ContextScore, more_failures_than_successes_are_punished) {
     ContextClaim claim = middling();
     claim.successful_operations = 10;
     claim.failed_operations = failed;
-    return adjustments_of(claim);
+    return adjustment_of(claim);
   };
-  EXPECT_THAT(with(9), IsEmpty());
-  EXPECT_THAT(with(10), IsEmpty());
-  EXPECT_THAT(with(11), ElementsAre(Adjustment{"more failures than successes", -0.15}));
+  EXPECT_EQ(with(9), 0);
+  EXPECT_EQ(with(10), 0);
+  EXPECT_EQ(with(11), -0.15);
 }
 
 // 0.08 x 0.5 + 0.10 x 0.35 + 0.08 x 0.56 + 0.06 x 0.8 + 0.08 x 0.25 = 0.1878, and 0.15 x 0.5 + 0.12 x 0 + 0.10 x 0 +
 // 0.08 x 0.8 + 0.06 x (0.7 x 0.9 + 0.3 x 0.8) + 0.04 x 0.5 + 0.03 x 0.5 + 0.02 x 0.9 = 0.2442.
 TEST(ContextScore, a_candidate_worked_out_by_hand) {
   const ContextScore score = score_of(middling(), {}, {}).value();
-  EXPECT_NEAR(score.weighted_sum, 0.432, 1e-12);
   EXPECT_NEAR(score.score(), 0.432, 1e-12);
-  EXPECT_THAT(score.adjustments, IsEmpty());
-  EXPECT_TRUE(score.is_fit());
+  EXPECT_EQ(adjustment_of(middling()), 0);
+  EXPECT_THAT(score.disqualified, IsEmpty());
+  const ContextWeights defaults;
   const double weights[] = {0.08, 0.10, 0.08, 0.06, 0.08, 0.15, 0.12, 0.10, 0.08, 0.06, 0.04, 0.03, 0.02};
   const double values[] = {0.5, 0.35, 0.56, 0.8, 0.25, 0.5, 0, 0, 0.8, 0.87, 0.5, 0.5, 0.9};
   for (std::size_t i = 0; i < kComponents; ++i) {
-    EXPECT_NEAR(score.parts[i].value, values[i], 1e-12) << i;
-    EXPECT_NEAR(score.parts[i].weight, weights[i], 1e-12) << i;
-    EXPECT_NEAR(score.parts[i].weighted, values[i] * weights[i], 1e-12) << i;
+    EXPECT_NEAR(components_of(middling())[i], values[i], 1e-12) << i;
+    EXPECT_EQ(defaults.of[i], weights[i]) << i;
   }
 }
 
@@ -307,8 +291,8 @@ TEST(ContextScore, it_stays_within_nothing_and_all) {
   best.available_storage = 1'000'000'000'000;
   best.network_bandwidth = 1'000'000'000;
   const ContextScore top = score_of(best, {}, {}).value();
-  EXPECT_NEAR(top.weighted_sum, 1, 1e-12);
-  EXPECT_THAT(adjustments(best), ElementsAre("exceptional quality", "exceptional uptime", "full capability coverage"));
+  for (const double one : components_of(best)) EXPECT_NEAR(one, 1, 1e-12);
+  EXPECT_NEAR(adjustment_of(best), 0.05 + 0.03 + 0.02, 1e-12);
   EXPECT_EQ(top.score(), 1);
 
   ContextClaim worst;
@@ -316,17 +300,16 @@ TEST(ContextScore, it_stays_within_nothing_and_all) {
   worst.failed_operations = 1;
   worst.average_response_time = Duration::seconds(10);
   const ContextScore bottom = score_of(worst, {}, no_requirements()).value();
-  EXPECT_EQ(bottom.weighted_sum, 0);
-  EXPECT_THAT(adjustments(worst), ElementsAre("low quality", "more failures than successes"));
+  for (const double one : components_of(worst)) EXPECT_EQ(one, 0);
+  EXPECT_NEAR(adjustment_of(worst), -0.10 - 0.15, 1e-12);
   EXPECT_EQ(bottom.score(), 0);
-  EXPECT_TRUE(bottom.is_fit());
+  EXPECT_THAT(bottom.disqualified, IsEmpty());
 }
 
 TEST(ContextScore, who_is_disqualified_has_nothing_and_is_told_why) {
   ContextClaim claim = middling();
   claim.generation_quality = 0.55;
   const ContextScore score = score_of(claim, {}, {}).value();
-  EXPECT_FALSE(score.is_fit());
   EXPECT_EQ(score.score(), 0);
   EXPECT_GT(score.sum, 0.4) << "what it would have had";
   EXPECT_THAT(score.disqualified, ElementsAre("a generation quality of 0.55, at least 0.60 is required"));
@@ -335,8 +318,7 @@ TEST(ContextScore, who_is_disqualified_has_nothing_and_is_told_why) {
 TEST(ContextScore, preferred_capabilities_are_told_and_cost_nothing) {
   const Requirements indifferent = no_requirements();
   const ContextScore score = score_of(middling(), {}, {}).value();
-  EXPECT_THAT(score.lacks_preferred, ElementsAre(Capability::kSemanticAnalysis, Capability::kClusterCoordination,
-                                                 Capability::kRagIntegration));
+  EXPECT_THAT(score.lacks_preferred, ElementsAre("semantic_analysis", "cluster_coordination", "rag_integration"));
   EXPECT_EQ(score.score(), score_of(middling(), {}, indifferent)->score());
 }
 

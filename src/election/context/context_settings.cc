@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "base/units.h"
-#include "election/context/bounded.h"
 
 namespace bellwether::context_lead {
 namespace {
@@ -55,6 +54,7 @@ Status fits(const S& settings, std::string what, Duration needed, std::string su
                                   "): lengthen that, or shorten what goes into it");
 }
 
+// The steps of a take-over together, as far as they are used.
 Status takeover_fits(const S& settings) {
   Duration needed = settings.state_transfer_timeout;
   std::string what = "state_transfer_timeout";
@@ -88,12 +88,12 @@ Status ContextSettings::validate() const {
     if (Status status = within_bounds(figure); !status) return status;
   }
   if (Status status = weights.validate(); !status) return status;
-  if (Status status = requirements.validate(); !status) return status;
   if (Status status = fits(*this, "generation_stop_timeout", generation_stop_timeout); !status) return status;
   if (Status status = fits(*this, "queue_drain_timeout", queue_drain_timeout); !status) return status;
   if (Status status = takeover_fits(*this); !status) return status;
   if (Status status = coordination_fits(*this); !status) return status;
-  return DutySettings::validate();
+  return fits(*this, "state_transfer_timeout + the take-over of the target", state_transfer_timeout + kTakeOverTimeout,
+              format_duration(state_transfer_timeout) + " + " + format_duration(kTakeOverTimeout));
 }
 
 Requirements ContextSettings::requirements_in_force() const {

@@ -9,15 +9,42 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "election/context/context_score.h"
-#include "election/context/duty_settings.h"
-#include "election/context/requirements.h"
+#include "election/context/fitness.h"
+#include "election/context/request.h"
 
 namespace bellwether::context_lead {
 
-// Those of the duties, and who is fit for them.
-struct ContextSettings : DutySettings {
+// What is no setting.
+inline constexpr Duration kTakeOverTimeout = Duration::seconds(30);  // for the target to lead; then the old one goes on
+inline constexpr uint32_t kLeaderHealthChecks = 2;                   // of a leader that is poor, in a row
+inline constexpr uint8_t kTries = 3;                                 // failures after which a request has failed
+inline constexpr uint32_t kMostAttempts = 1000;                   // with those that no leader lived to see the end of
+inline constexpr Duration kMostClockLead = Duration::minutes(1);  // of the clock of another node
+
+struct ContextSettings {
+  bool enable_context_leadership = true;
   double context_leadership_weight = 0.3;  // of fitness for context, in the score of who stands for admin
+  bool require_context_capability = true;  // who lacks it is not fit, and is handed nothing
+  bool auto_start_generation = true;       // else it waits for a command
+  Duration generation_start_delay = Duration::seconds(5);
+  Duration generation_stop_timeout = Duration::seconds(30);  // for jobs that were cancelled; then they are killed
+
+  Duration context_failover_timeout = Duration::seconds(60);  // from the end of the last job to the target's take-over
+  Duration state_transfer_timeout = Duration::seconds(30);    // for the state to be sent and accepted
+  Duration validation_timeout = Duration::seconds(10);        // for the target to say what it thinks of the state
+  bool require_state_validation = true;                       // else a state with faults is passed over in silence
+
+  Duration context_health_check_interval = Duration::seconds(30);
+  double cluster_health_threshold = 0.7;  // below it generation pauses
+  double leader_health_threshold = 0.8;   // below it for kLeaderHealthChecks the leader hands over
+
+  uint64_t max_queue_transfer_size = kMostRequests;      // requests that are live at once
+  Duration queue_drain_timeout = Duration::seconds(60);  // for jobs to end by themselves before a transfer or a stop
+  bool preserve_completed_jobs = true;                   // finished requests go along with a transfer
+
+  Duration coordination_timeout = Duration::seconds(10);  // for one question to another node or to the register
+  uint64_t max_coordination_retries = 3;
+  Duration coordination_backoff = Duration::seconds(2);
 
   ContextWeights weights;
   Requirements requirements;
@@ -29,7 +56,7 @@ struct ContextSettings : DutySettings {
   Requirements requirements_in_force() const;
 };
 
-// The settings of one value each, for whoever reads or prints them by name.
+// The settings of one value each, and their limits.
 struct ContextSetting {
   std::string_view name;  // as of the member
   std::variant<bool ContextSettings::*, uint64_t ContextSettings::*, double ContextSettings::*,

@@ -93,24 +93,22 @@ TEST(ContextSettings, a_failover_has_room_for_what_goes_into_it) {
             "that, or shorten what goes into it");
   EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.queue_drain_timeout = seconds(61); }),
               HasSubstr("queue_drain_timeout takes up to 1m1s"));
-  EXPECT_EQ(context_settings_refusal(
-                [&](ContextSettings& s) { s.state_transfer_timeout = seconds(45), s.take_over_timeout = seconds(15); }),
-            "");
-  EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(46); }),
+  EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) { s.validation_timeout = seconds(25); }), "");
+  EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.validation_timeout = seconds(26); }),
               HasSubstr("state_transfer_timeout + validation_timeout + generation_start_delay takes up to 1m1s "
-                        "(46s + 10s + 5s), which is longer than context_failover_timeout (1m)"));
+                        "(30s + 26s + 5s), which is longer than context_failover_timeout (1m)"));
   EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) {
-              s.state_transfer_timeout = seconds(55);
-              s.take_over_timeout = seconds(5);
+              s.validation_timeout = seconds(60);
               s.require_state_validation = false;
             }),
             "");
   EXPECT_EQ(context_settings_refusal([&](ContextSettings& s) {
-              s.state_transfer_timeout = seconds(50);
-              s.take_over_timeout = seconds(10);
+              s.validation_timeout = seconds(30);
               s.auto_start_generation = false;
             }),
             "");
+  EXPECT_THAT(context_settings_refusal([&](ContextSettings& s) { s.state_transfer_timeout = seconds(31); }),
+              HasSubstr("takes up to 1m1s (31s + 30s)"));
 }
 
 // (3 + 1) x 10 s + 3 x 2 s = 46 s.
@@ -126,10 +124,8 @@ TEST(ContextSettings, a_failover_has_room_for_a_coordination_that_fails) {
               HasSubstr("a coordination that fails takes up to 1m1s"));
 }
 
-TEST(ContextSettings, weights_and_requirements_are_settings_too) {
+TEST(ContextSettings, weights_are_settings_too) {
   EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.weights.of.fill(0); }), HasSubstr("all weights"));
-  EXPECT_THAT(context_settings_refusal([](ContextSettings& s) { s.requirements.min_uptime_share = 80; }),
-              HasSubstr("min_uptime_share"));
 }
 
 TEST(ContextSettings, capabilities_need_not_be_required) {

@@ -3,13 +3,32 @@
 
 #include <limits>
 
-#include "election/context/context_score.h"
+#include "election/context/fitness.h"
 
 namespace bellwether::context_lead {
 
 inline constexpr double kNoNumbers[] = {std::numeric_limits<double>::quiet_NaN(),
                                         std::numeric_limits<double>::infinity(),
                                         -std::numeric_limits<double>::infinity()};
+
+// The places of the components.
+struct Component {
+  enum : std::size_t {
+    kUptime,
+    kCapability,
+    kResources,
+    kNetwork,
+    kExperience,
+    kContextCapability,
+    kIntelligence,
+    kCoordination,
+    kQuality,
+    kPerformance,
+    kSpecialization,
+    kAvailability,
+    kReliability,
+  };
+};
 
 inline ContextClaim middling() {
   ContextClaim claim;

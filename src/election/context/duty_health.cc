@@ -22,7 +22,7 @@ Duty DutyLeader::duty() const {
 
 void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out) {
   if (!announced_) return;
-  const DutySettings& settings = config_.settings;
+  const ContextSettings& settings = config_.settings;
   ContextClusterHealth health;
   health.total_nodes = static_cast<uint32_t>(config_.members.size());
   for (const NodeId node : config_.members) {
@@ -50,7 +50,7 @@ void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out)
     generating->paused = poor;
   }
   poor_checks_ = health_.leader_healthy ? 0 : poor_checks_ + 1;
-  if (poor_checks_ < settings.leader_health_checks) return;
+  if (poor_checks_ < kLeaderHealthChecks) return;
   poor_checks_ = 0;
   const NodeId heir = healthiest_other();
   if (heir == vote::kNobody) {
@@ -221,7 +221,7 @@ DutyMetrics DutyLeader::metrics(WallTime now) const {
 
 Result<FailoverState> DutyLeader::failover_state(Moment now, std::string reason, std::string source) const {
   if (!announced_ || duty() == Duty::kTaking) return fail(Errc::kRefused, "this node does not lead");
-  const DutySettings& settings = config_.settings;
+  const ContextSettings& settings = config_.settings;
   FailoverState state;
   state.leader = config_.self;
   state.term = epoch_;
@@ -237,8 +237,8 @@ Result<FailoverState> DutyLeader::failover_state(Moment now, std::string reason,
   state.generation_policy = {settings.auto_start_generation, settings.generation_start_delay,
                              settings.generation_stop_timeout, settings.cluster_health_threshold,
                              settings.leader_health_threshold};
-  state.queue_policy = {static_cast<uint32_t>(settings.max_queue_transfer_size), settings.queue_drain_timeout,
-                        settings.tries, settings.preserve_completed_jobs};
+  state.queue_policy = {static_cast<uint32_t>(settings.max_queue_transfer_size), settings.queue_drain_timeout, kTries,
+                        settings.preserve_completed_jobs};
   state.state_version = state_version_ + 1;
   state.health_snapshot = health_;
   const GenerationStatus status = this->status();

@@ -19,7 +19,7 @@ void DutyLeader::begin_jobs(Moment now, Effects& out) {
     const RequestId id = next->id;
     const AttemptFence fence = queue_.start(id);
     changed_ = true;
-    if (fence.attempt > config_.settings.most_attempts) {
+    if (fence.attempt > kMostAttempts) {
       finish(id, fence, Outcome::kFailed, "given up: too many attempts without an end");
       continue;
     }
@@ -78,7 +78,7 @@ void DutyLeader::on_job_ended(Moment now, const JobEnded& ended, Effects& out) {
   counted_.longest_job = std::max(counted_.longest_job, took);
   if (ended.end == JobEnded::End::kDone) {
     finish(ended.id, ended.fence, Outcome::kCompleted, {});
-  } else if (queue_.find(ended.id)->failures + 1 < config_.settings.tries) {
+  } else if (queue_.find(ended.id)->failures + 1 < kTries) {
     queue_.requeue(ended.id, ended.fence, true);
   } else {
     finish(ended.id, ended.fence, Outcome::kFailed, printable(ended.reason));

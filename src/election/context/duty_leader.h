@@ -35,7 +35,7 @@ namespace bellwether::context_lead {
 struct DutyConfig {
   NodeId self;
   std::vector<NodeId> members;  // declared, this node among them
-  DutySettings settings;
+  ContextSettings settings;
   DigestOf digest = nullptr;
 };
 

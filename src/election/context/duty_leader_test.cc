@@ -268,7 +268,6 @@ TEST_F(DutyWriting, too_many_who_wait_for_a_write_are_turned_away) {
 
 TEST_F(DutyTest, a_leader_that_is_poor_at_two_checks_hands_over_to_the_healthiest) {
   health.nodes = {{NodeId(1), 0.79}, {NodeId(2), 0.85}, {NodeId(3), 0.95}};
-  config.settings.leader_health_checks = 2;
   lead();
   run(Duration::seconds(90));
   ASSERT_GE(all<Send>().size(), 1u);

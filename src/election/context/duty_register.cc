@@ -26,8 +26,8 @@ Status DutyLeader::submit(Moment now, uint64_t ticket, Request request, Effects&
   if (duty() == Duty::kHandingOver || (stopping != nullptr && stopping->hands_over && jobs_.empty())) {
     return fail(Errc::kRefused, "the leadership is being handed over; submit again to whoever leads");
   }
-  if (request.submitted_at.unix_ns > now.wall.unix_ns + config_.settings.most_clock_lead.ns()) {
-    return fail(Errc::kInvalid, who + " was submitted more than " + format_duration(config_.settings.most_clock_lead) +
+  if (request.submitted_at.unix_ns > now.wall.unix_ns + kMostClockLead.ns()) {
+    return fail(Errc::kInvalid, who + " was submitted more than " + format_duration(kMostClockLead) +
                                     " in the future; look at the clocks");
   }
   if (then_.size() >= kMostAnswers) return fail(Errc::kExhausted, "too many wait for the register; submit again later");

@@ -61,7 +61,7 @@ void Failover::on_message(Instant now, NodeId from, const Message& message, Acts
     return;
   }
   stage_ = Stage::kExecuting;
-  stage_ends_ = std::min(now + settings_.take_over_timeout, failover_ends_);
+  stage_ends_ = std::min(now + kTakeOverTimeout, failover_ends_);
   state_.clear();
   out.push_back(GiveOffice{target_});
 }
@@ -78,7 +78,7 @@ void Failover::tick(Instant now, Acts& out) {
     const std::string what =
         stage_ == Stage::kTransferring
             ? " did not take the state within " + format_duration(settings_.state_transfer_timeout) + ": " + trouble_
-            : " did not lead within " + format_duration(settings_.take_over_timeout);
+            : " did not lead within " + format_duration(kTakeOverTimeout);
     if (stage_ == Stage::kExecuting) out.push_back(TakeOfficeBack{});
     end(now, false, name(target_) + what, out);
     return;

@@ -20,7 +20,7 @@
 
 #include "base/result.h"
 #include "base/time.h"
-#include "election/context/duty_settings.h"
+#include "election/context/context_settings.h"
 #include "election/context/failover_state.h"
 
 namespace bellwether::context_lead {
@@ -85,7 +85,7 @@ class Failover {
 
   enum class Stage : uint8_t { kNone, kPreparing, kTransferring, kExecuting };
 
-  explicit Failover(DutySettings settings) : settings_(settings) {}
+  explicit Failover(ContextSettings settings) : settings_(settings) {}
 
   // REQUIRES kNone.
   void begin(Instant now, NodeId target, Epoch epoch);
@@ -109,7 +109,7 @@ class Failover {
   void try_failed(Instant now, std::string why);
   void end(Instant now, bool ok, std::string why, Acts& out);
 
-  DutySettings settings_;
+  ContextSettings settings_;
   Stage stage_ = Stage::kNone;
   NodeId target_;
   TransferId id_;
@@ -129,7 +129,8 @@ class Failover {
 // What this node was offered, until it leads or it is too late.
 class Succession {
  public:
-  Succession(DutySettings settings, NodeId self, DigestOf digest) : settings_(settings), self_(self), digest_(digest) {}
+  Succession(ContextSettings settings, NodeId self, DigestOf digest)
+      : settings_(settings), self_(self), digest_(digest) {}
 
   // Answers an offer of the node that leads as far as this one knows. `obstacle`: why this node cannot lead; empty: it
   // can. The answers go to `from`, in their order.
@@ -145,7 +146,7 @@ class Succession {
     Instant until;
     RecoveredState state;
   };
-  DutySettings settings_;
+  ContextSettings settings_;
   NodeId self_;
   DigestOf digest_;
   std::optional<Accepted> accepted_;

@@ -1,12 +1,235 @@
 #include "election/context/failover_state.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
-#include "election/context/failover_fields.h"
+#include "base/units.h"
+#include "election/context/canonical.h"
+#include "election/context/context_settings.h"
 
 namespace bellwether::context_lead {
+
+// --- the members of each struct, in the order of their bytes ---------------------------------------------------------
+
+static auto parts(Is<ManagerConfig> auto& one) { return std::tie(one.name, one.slots); }
+static auto parts(Is<ClusterState> auto& one) { return std::tie(one.members, one.last_election); }
+static auto parts(Is<ResourceAllocation> auto& one) { return std::tie(one.cores, one.memory_bytes); }
+static auto parts(Is<GenerationPolicy> auto& one) {
+  return std::tie(one.automatic_start, one.start_delay, one.stop_timeout, one.cluster_threshold, one.leader_threshold);
+}
+static auto parts(Is<QueuePolicy> auto& one) {
+  return std::tie(one.most_requests, one.drain_timeout, one.tries, one.keep_completed);
+}
+static auto parts(Is<QueueHealth> auto& one) { return std::tie(one.queued, one.active, one.oldest_waiting); }
+static auto parts(Is<ContextClusterHealth> auto& one) {
+  return std::tie(one.total_nodes, one.healthy_nodes, one.unhealthy_nodes, one.current_leader, one.leader_healthy,
+                  one.generation_active, one.queue, one.node_healths, one.last_election, one.next_health_check,
+                  one.overall);
+}
+static auto parts(Is<StateIssue> auto& one) { return std::tie(one.field, one.text); }
+static auto parts(Is<StateValidation> auto& one) {
+  return std::tie(one.validated_at, one.validated_by, one.checksum_valid, one.issues);
+}
+
 namespace {
+
+// --- what is expected of each field, in words; nothing: it is as it must be ------------------------------------------
+
+namespace judge {
+
+bool is_ratio(double value) { return value >= 0 && value <= 1; }
+bool is_span(Duration span) { return span >= Duration::zero() && span <= Duration::hours(24); }
+bool is_text(const std::string& text) { return !text.empty() && text.size() <= kMostTextBytes; }
+bool is_ahead(WallTime time, WallTime now) { return time.unix_ns > now.unix_ns + kMostClockLead.ns(); }
+
+// Of live requests in a list of their own: those that are active, or those that are not.
+std::string live(const std::vector<LiveRequest>& list, bool active, WallTime now) {
+  if (list.size() > kMostRequests) {
+    return format_count(list.size(), "request") + "; at most " + format_count(kMostRequests);
+  }
+  std::set<RequestId> ids;
+  for (const LiveRequest& one : list) {
+    const std::string who = "request " + to_string(one.id);
+    if (one.id == RequestId{}) return "a request without an id";
+    if (!ids.insert(one.id).second) return who + " is there twice";
+    if (one.is_active() != active) return who + (active ? " has no attempt that runs" : " is active already");
+    if (active && one.attempts == 0) return who + " runs in an attempt 0; attempts count from 1";
+    if (one.failures > one.attempts) return who + " has failed more often than it was tried";
+    if (is_ahead(one.submitted_at, now)) return who + " was submitted in the future; look at the clocks";
+  }
+  return {};
+}
+
+std::string leader(const FailoverState& state, WallTime) {
+  return state.leader == NodeId() ? "missing; expected the node that hands over" : "";
+}
+
+std::string term(const FailoverState& state, WallTime) {
+  return state.term == Epoch() ? "0; expected the epoch of a leader, 1 or more" : "";
+}
+
+std::string transfer_time(const FailoverState& state, WallTime now) {
+  if (state.transfer_time.unix_ns <= 0) return "missing; expected the time of the transfer";
+  return is_ahead(state.transfer_time, now) ? "more than 1m in the future; look at the clocks of both nodes" : "";
+}
+
+std::string queued(const FailoverState& state, WallTime now) { return live(state.queued_requests, false, now); }
+
+std::string active(const FailoverState& state, WallTime now) {
+  if (std::string wrong = live(state.active_jobs, true, now); !wrong.empty()) return wrong;
+  for (const LiveRequest& one : state.active_jobs) {
+    if (state.term != Epoch() && one.active_under > state.term) {
+      return "request " + to_string(one.id) + " runs under an epoch after that of its leader";
+    }
+    for (const LiveRequest& other : state.queued_requests) {
+      if (one.id == other.id) return "request " + to_string(one.id) + " is queued too";
+    }
+  }
+  return {};
+}
+
+std::string completed(const FailoverState& state, WallTime) {
+  std::set<RequestId> ids;
+  for (const auto* list : {&state.queued_requests, &state.active_jobs}) {
+    for (const LiveRequest& one : *list) ids.insert(one.id);
+  }
+  for (const FinishedRequest& one : state.completed_jobs) {
+    const std::string who = "request " + to_string(one.id);
+    if (one.id == RequestId{}) return "a request without an id";
+    if (!ids.insert(one.id).second) return who + " is finished, and there once more";
+    if (one.fence.epoch == Epoch() || one.fence.attempt == 0) return who + " was finished by no attempt";
+  }
+  return {};
+}
+
+std::string cluster(const FailoverState& state, WallTime now) {
+  const std::vector<NodeId>& members = state.cluster_state.members;
+  if (members.empty()) return "no members; expected all that are declared";
+  const std::set<NodeId> ids(members.begin(), members.end());
+  if (ids.size() != members.size()) return "a member is there twice";
+  if (ids.contains(NodeId())) return "a member has the number 0; nodes count from 1";
+  if (state.leader != NodeId() && !ids.contains(state.leader)) return "the leader is no member";
+  return is_ahead(state.cluster_state.last_election, now) ? "the last election was in the future" : "";
+}
+
+std::string resources(const FailoverState& state, WallTime) {
+  for (const auto& [name, one] : state.resource_allocations) {
+    if (!is_text(name)) return "a resource without a name of 1 to 200 bytes";
+    if (!(one.cores >= 0 && one.cores <= 1e6)) return "the cores of '" + name + "' are not within 0 to 1,000,000";
+  }
+  return {};
+}
+
+std::string assignments(const FailoverState& state, WallTime) {
+  for (const auto& [node, tasks] : state.node_assignments) {
+    if (!is_text(node)) return "a node without a name of 1 to 200 bytes";
+    if (!std::all_of(tasks.begin(), tasks.end(), is_text)) return "'" + node + "' has an assignment without a name";
+  }
+  return {};
+}
+
+std::string manager(const FailoverState& state, WallTime) {
+  if (!is_text(state.manager_config.name)) return "no name of the context manager; expected 1 to 200 bytes";
+  const uint32_t slots = state.manager_config.slots;
+  return slots == 0 || slots > kMostRequests ? std::to_string(slots) + " jobs at once; expected 1 to 1,000" : "";
+}
+
+std::string generation(const FailoverState& state, WallTime) {
+  const GenerationPolicy& policy = state.generation_policy;
+  if (!is_span(policy.start_delay) || !is_span(policy.stop_timeout)) return "a time that is not within 0 to 24h";
+  return is_ratio(policy.cluster_threshold) && is_ratio(policy.leader_threshold)
+             ? ""
+             : "a threshold of health that is not within 0 to 1";
+}
+
+std::string queue(const FailoverState& state, WallTime) {
+  const QueuePolicy& policy = state.queue_policy;
+  if (policy.most_requests == 0 || policy.most_requests > kMostRequests) return "a queue that is not of 1 to 1,000";
+  if (!is_span(policy.drain_timeout)) return "a drain timeout that is not within 0 to 24h";
+  return policy.tries == 0 ? "0 tries; expected 1 or more" : "";
+}
+
+std::string version(const FailoverState& state, WallTime) {
+  return state.state_version == 0 ? "0; expected 1 or more" : "";
+}
+
+std::string health(const FailoverState& state, WallTime) {
+  const ContextClusterHealth& health = state.health_snapshot;
+  if (!is_ratio(health.overall)) return "an overall health that is not within 0 to 1";
+  if (health.healthy_nodes > health.total_nodes) return "more healthy nodes than nodes";
+  if (health.unhealthy_nodes.size() > health.total_nodes) return "more unhealthy nodes than nodes";
+  if (health.queue.oldest_waiting < Duration::zero()) return "a request that waits for less than nothing";
+  for (const auto& [node, score] : health.node_healths) {
+    if (!is_ratio(score)) return "the health of node " + std::to_string(node.value()) + " is not within 0 to 1";
+  }
+  return {};
+}
+
+std::string reason(const FailoverState& state, WallTime) {
+  return is_text(state.transfer_reason) ? "" : "missing; expected why, in 1 to 200 bytes";
+}
+
+std::string source(const FailoverState& state, WallTime) {
+  return is_text(state.transfer_source) ? "" : "missing; expected who wanted it, in 1 to 200 bytes";
+}
+
+std::string duration(const FailoverState& state, WallTime) {
+  return is_span(state.transfer_duration) ? "" : "not within 0 to 24h";
+}
+
+std::string validation(const FailoverState& state, WallTime now) {
+  return is_ahead(state.validation_results.validated_at, now) ? "done in the future; look at the clocks" : "";
+}
+
+}  // namespace judge
+
+// --- the fields, one by one ------------------------------------------------------------------------------------------
+
+struct FieldRow {
+  StateField field;
+  std::string_view name;
+  void (*put)(CanonicalWriter& out, const FailoverState& state);
+  void (*get)(CanonicalReader& in, FailoverState& state);
+  std::string (*judge)(const FailoverState& state, WallTime now);
+  void (*copy)(const FailoverState& from, FailoverState& to);
+};
+
+template <auto member>
+constexpr FieldRow row(StateField field, std::string_view name, std::string (*judge)(const FailoverState&, WallTime)) {
+  return {field,
+          name,
+          [](CanonicalWriter& out, const FailoverState& state) { out.put(state.*member); },
+          [](CanonicalReader& in, FailoverState& state) { in.get(state.*member); },
+          judge,
+          [](const FailoverState& from, FailoverState& to) { to.*member = from.*member; }};
+}
+
+using F = StateField;
+using State = FailoverState;
+// In the order of the bytes.
+constexpr FieldRow kRows[] = {
+    row<&State::leader>(F::kLeader, "leader_id", judge::leader),
+    row<&State::term>(F::kTerm, "term", judge::term),
+    row<&State::transfer_time>(F::kTransferTime, "transfer_time", judge::transfer_time),
+    row<&State::queued_requests>(F::kQueuedRequests, "queued_requests", judge::queued),
+    row<&State::active_jobs>(F::kActiveJobs, "active_jobs", judge::active),
+    row<&State::completed_jobs>(F::kCompletedJobs, "completed_jobs", judge::completed),
+    row<&State::cluster_state>(F::kClusterState, "cluster_state", judge::cluster),
+    row<&State::resource_allocations>(F::kResourceAllocations, "resource_allocations", judge::resources),
+    row<&State::node_assignments>(F::kNodeAssignments, "node_assignments", judge::assignments),
+    row<&State::manager_config>(F::kManagerConfig, "manager_config", judge::manager),
+    row<&State::generation_policy>(F::kGenerationPolicy, "generation_policy", judge::generation),
+    row<&State::queue_policy>(F::kQueuePolicy, "queue_policy", judge::queue),
+    row<&State::state_version>(F::kStateVersion, "state_version", judge::version),
+    row<&State::health_snapshot>(F::kHealthSnapshot, "health_snapshot", judge::health),
+    row<&State::transfer_reason>(F::kTransferReason, "transfer_reason", judge::reason),
+    row<&State::transfer_source>(F::kTransferSource, "transfer_source", judge::source),
+    row<&State::transfer_duration>(F::kTransferDuration, "transfer_duration", judge::duration),
+    row<&State::validation_results>(F::kValidationResults, "validation_results", judge::validation),
+};
+
+// --- the bytes -------------------------------------------------------------------------------------------------------
 
 constexpr std::string_view kStateMagic = "BWCF";
 
@@ -25,7 +248,7 @@ std::string read_field(const FieldRow& row, std::string_view bytes, FailoverStat
 // Those of `fields` that are judged to be wrong get an issue and are emptied.
 void judge_fields(ReadState& read, const std::vector<StateField>& fields, WallTime now) {
   const FailoverState as_read = read.state;
-  for (const FieldRow& row : field_rows()) {
+  for (const FieldRow& row : kRows) {
     if (std::find(fields.begin(), fields.end(), row.field) == fields.end()) continue;
     std::string wrong = row.judge(as_read, now);
     if (wrong.empty()) continue;
@@ -36,14 +259,13 @@ void judge_fields(ReadState& read, const std::vector<StateField>& fields, WallTi
 
 // One field of the bytes. False: the rest cannot be read.
 bool read_next(CanonicalReader& in, DigestOf digest, ReadState& read, std::vector<StateField>& found) {
-  const auto field = static_cast<StateField>(in.u8());
-  const std::string_view bytes = in.raw(in.u32());
+  const auto field = in.take<StateField>();
+  const std::string_view bytes = in.raw(in.take<uint32_t>());
   const std::string_view mark = in.raw(Digest().size());
   if (!in.ok()) return false;
   const auto issue = [&](std::string text) { read.validation.issues.push_back({field, std::move(text)}); };
-  const auto rows = field_rows();
-  const auto row = std::find_if(rows.begin(), rows.end(), [&](const FieldRow& one) { return one.field == field; });
-  if (row == rows.end()) {
+  const auto* const row = std::ranges::find(kRows, field, &FieldRow::field);
+  if (row == std::end(kRows)) {
     const std::string number = std::to_string(static_cast<int>(field));
     read.validation.issues.push_back({StateField::kForm, "field " + number + " is not known to this program"});
     return true;
@@ -66,24 +288,17 @@ bool read_next(CanonicalReader& in, DigestOf digest, ReadState& read, std::vecto
 std::string_view to_string(StateField field) {
   if (field == StateField::kChecksum) return "checksum";
   if (field == StateField::kForm) return "form";
-  for (const FieldRow& row : field_rows()) {
+  for (const FieldRow& row : kRows) {
     if (row.field == field) return row.name;
   }
   return "unknown";
 }
 
-std::vector<std::string> StateValidation::recovery_steps() const {
-  if (valid()) return {};
-  return {"look at the issues: " + std::to_string(issues.size()) + " of the state were found",
-          "take over what is sound; the rest begins with defaults",
-          "go on with the requests of the register, which do not depend on this state"};
-}
-
 Result<std::string> encode(const FailoverState& state, DigestOf digest) {
   CanonicalWriter out;
   out.raw(kStateMagic);
-  out.u32(kStateFormat);
-  for (const FieldRow& row : field_rows()) {
+  out.put(kStateFormat);
+  for (const FieldRow& row : kRows) {
     CanonicalWriter field;
     row.put(field, state);
     FailoverState scratch;
@@ -92,8 +307,7 @@ Result<std::string> encode(const FailoverState& state, DigestOf digest) {
                                        " of the failover state is beyond what another node would take: lists have at "
                                        "most 1,000 elements, texts 200 bytes");
     }
-    out.u8(static_cast<uint8_t>(row.field));
-    out.text(field.bytes());
+    out.put(row.field, field.bytes());
     out.raw(text_of(digest(as_bytes(field.bytes()))));
   }
   out.raw(text_of(digest(as_bytes(out.bytes()))));
@@ -101,7 +315,7 @@ Result<std::string> encode(const FailoverState& state, DigestOf digest) {
     return fail(Errc::kTooLarge, "the failover state has " + std::to_string(out.bytes().size()) +
                                      " bytes; at most 1 MiB. Assign less to nodes, or in shorter names");
   }
-  return out.take();
+  return out.bytes();
 }
 
 ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, NodeId self) {
@@ -120,7 +334,7 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
     issues.push_back({StateField::kChecksum, "not that of the state; each field is judged by its own digest"});
   }
   CanonicalReader in(content.substr(kStateMagic.size()));
-  if (const uint32_t format = in.u32(); format != kStateFormat) {
+  if (const uint32_t format = in.take<uint32_t>(); format != kStateFormat) {
     issues.push_back({StateField::kForm, "version " + std::to_string(format) + "; this program knows version " +
                                              std::to_string(kStateFormat) + " and takes the fields that it knows"});
   }
@@ -128,7 +342,7 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   while (!in.at_end() && in.ok()) {
     if (!read_next(in, digest, read, found)) issues.push_back({StateField::kForm, "cut short within a field"});
   }
-  for (const FieldRow& row : field_rows()) {
+  for (const FieldRow& row : kRows) {
     if (std::find(found.begin(), found.end(), row.field) == found.end()) issues.push_back({row.field, "missing"});
     const bool sound =
         std::none_of(issues.begin(), issues.end(), [&](const StateIssue& one) { return one.field == row.field; });
@@ -138,16 +352,6 @@ ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, Node
   }
   judge_fields(read, found, now);
   return read;
-}
-
-StateValidation validate(const FailoverState& state, WallTime now, NodeId self) {
-  ReadState read;
-  read.state = state;
-  read.validation = {now, self, true, {}};
-  std::vector<StateField> all;
-  for (const FieldRow& row : field_rows()) all.push_back(row.field);
-  judge_fields(read, all, now);
-  return read.validation;
 }
 
 Result<RecoveredState> recover(ReadState read) {

@@ -24,8 +24,6 @@
 namespace bellwether::context_lead {
 
 inline constexpr std::size_t kMostStateBytes = 1024 * 1024;
-inline constexpr std::size_t kMostTextBytes = 200;
-inline constexpr std::size_t kMostListed = 1000;  // resources, nodes, assignments of a node
 inline constexpr uint32_t kStateFormat = 1;
 
 // SHA-256 (FIPS 180-4). A pure room has none of its own.
@@ -123,8 +121,6 @@ struct StateValidation {
   std::vector<StateIssue> issues;
 
   bool valid() const { return issues.empty(); }
-  bool requires_recovery() const { return !valid(); }
-  std::vector<std::string> recovery_steps() const;  // for an administrator; empty when valid
   bool operator==(const StateValidation&) const = default;
 };
 
@@ -163,10 +159,8 @@ struct ReadState {
   FailoverState state;
   StateValidation validation;
 };
-// Never fails: what is wrong is an issue of its field. `now`: the wall clock here.
+// Never fails: what is wrong is an issue of its field, with what was expected. `now`: the wall clock here.
 ReadState read_state(std::string_view bytes, DigestOf digest, WallTime now, NodeId self);
-// Judges the fields as they are: each with what is wrong and what was expected. The checksum counts as valid.
-StateValidation validate(const FailoverState& state, WallTime now, NodeId self);
 
 struct RecoveredState {
   FailoverState state;              // valid: what has no issue, and defaults in place of the rest

@@ -91,11 +91,29 @@ TEST(FailoverState, comes_back_as_it_was) {
   EXPECT_TRUE(back.validation.checksum_valid);
   EXPECT_EQ(back.validation.validated_by, kHere);
   EXPECT_EQ(back.validation.validated_at, kFailoverStateNow);
-  EXPECT_THAT(back.validation.recovery_steps(), IsEmpty());
   EXPECT_EQ(back.state, sound());
 }
 
 TEST(FailoverState, has_one_encoding) { EXPECT_EQ(bytes_of(sound()), bytes_of(read(bytes_of(sound())).state)); }
+
+// Nodes of two versions stand side by side while a cluster is updated.
+TEST(FailoverState, its_bytes_and_those_of_a_queue_are_the_same_in_each_version) {
+  const auto digest_of = [](std::string_view bytes) {
+    std::string hex;
+    for (const std::byte one : sha256(as_bytes(bytes))) {
+      for (const auto digit : {one >> 4, one & std::byte{15}}) hex += "0123456789abcdef"[std::to_integer<int>(digit)];
+    }
+    return hex;
+  };
+  EXPECT_EQ(digest_of(bytes_of(sound())), "877c494d201805c1982e24a9240a0b5a4c4bba1616ad6e0065cc74f619a61f4b");
+  RequestQueue queue;
+  queue.open(NodeId(3), Epoch(7));
+  for (uint64_t i = 1; i <= 3; ++i)
+    queue.admit({{9, i}, static_cast<uint8_t>(i), {static_cast<int64_t>(i) * 1000}, ""});
+  queue.finish({9, 2}, queue.start({9, 2}), Outcome::kFailed, "no luck");
+  queue.start({9, 3});
+  EXPECT_EQ(digest_of(queue.encode()), "1cf60452ee1cc1070e1908b471cf48a0f33380d2f1c96e283d870d96021121ab");
+}
 
 TEST(FailoverState, a_bit_that_flips_anywhere_is_seen) {
   const std::string bytes = bytes_of(sound());
@@ -120,7 +138,6 @@ TEST(FailoverState, a_wrong_checksum_drops_nothing_that_its_own_digest_shows_to_
   const ReadState back = read(bytes);
   EXPECT_FALSE(back.validation.checksum_valid);
   EXPECT_THAT(fields(back.validation.issues), ElementsAre(StateField::kChecksum));
-  EXPECT_FALSE(back.validation.recovery_steps().empty());
   const auto recovered = recover(back);
   ASSERT_TRUE(recovered);
   EXPECT_EQ(recovered->state, sound());
@@ -238,15 +255,12 @@ TEST(FailoverState, each_field_is_judged_in_words) {
       {StateField::kTransferDuration, [](S& s) { s.transfer_duration = Duration::seconds(-1); }, "0 to 24h"},
       {StateField::kValidationResults, [](S& s) { s.validation_results.validated_at.unix_ns *= 2; }, "in the future"},
   };
-  EXPECT_TRUE(validate(sound(), kFailoverStateNow, kHere).valid());
   for (const Fault& fault : faults) {
     FailoverState state = sound();
     fault.make(state);
-    const StateValidation judged = validate(state, kFailoverStateNow, kHere);
+    const StateValidation judged = read(bytes_of(state)).validation;
     ASSERT_THAT(fields(judged.issues), ElementsAre(fault.field)) << fault.text;
     EXPECT_THAT(judged.issues[0].text, HasSubstr(fault.text));
-    EXPECT_TRUE(judged.requires_recovery());
-    EXPECT_EQ(fields(read(bytes_of(state)).validation.issues), fields(judged.issues)) << fault.text;
   }
 }
 

@@ -29,7 +29,7 @@ class FailoverTest : public DutyTest {
   std::vector<StateOffer> offers() const { return sent<StateOffer>(); }
   std::string why() const { return all<TransferEnded>().empty() ? "" : all<TransferEnded>().back().why; }
 
-  Succession target_{DutySettings(), NodeId(2), sha256};
+  Succession target_{ContextSettings(), NodeId(2), sha256};
 };
 
 // A transfer to node 2 has begun.
@@ -322,28 +322,6 @@ TEST_F(SuccessionTest, a_withdrawal_of_somebody_else_does_not_count) {
   say(Heard{NodeId(3), OfferWithdrawn{{Epoch(9), 1}}});
   say(Elected{Epoch(10)});
   EXPECT_EQ(all<Restored>().size(), 1u);
-}
-
-TEST(DutySettings, the_defaults_are_valid_and_what_is_not_says_why) {
-  EXPECT_TRUE(DutySettings().validate());
-  DutySettings settings;
-  settings.cluster_health_threshold = 1.1;
-  EXPECT_THAT(settings.validate().error().message, HasSubstr("cluster_health_threshold"));
-  settings = {};
-  settings.state_transfer_timeout = Duration::seconds(31);
-  EXPECT_THAT(settings.validate().error().message, HasSubstr("31s + 30s"));
-  settings = {};
-  settings.max_queue_transfer_size = 1001;
-  EXPECT_THAT(settings.validate().error().message, HasSubstr("1 to 1000"));
-  settings = {};
-  settings.coordination_backoff = Duration::zero();
-  EXPECT_THAT(settings.validate().error().message, HasSubstr("coordination_backoff"));
-  settings = {};
-  settings.generation_start_delay = Duration::seconds(-1);
-  EXPECT_FALSE(settings.validate());
-  settings = {};
-  settings.tries = 0;
-  EXPECT_FALSE(settings.validate());
 }
 
 }  // namespace

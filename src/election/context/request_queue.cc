@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/check.h"
-#include "election/context/canonical.h"
 
 namespace bellwether::context_lead {
 namespace {
@@ -17,38 +16,11 @@ constexpr std::size_t kLiveBytes = 16 + 1 + 1 + 4 + 8 + 8;
 constexpr std::size_t kFinishedBytes = 16 + 1 + 1 + 8 + 4 + 8 + 4 + kMostReasonBytes;
 static_assert(kHeadBytes + kMostRequests * kLiveBytes + kMostFinished * kFinishedBytes <= kMostQueueBytes);
 
-void put_id(CanonicalWriter& out, RequestId id) {
-  out.u64(id.high);
-  out.u64(id.low);
-}
-RequestId get_id(CanonicalReader& in) {
-  const uint64_t high = in.u64();
-  return {high, in.u64()};
-}
-
-LiveRequest get_live(CanonicalReader& in) {
-  LiveRequest one;
-  one.id = get_id(in);
-  one.priority = in.u8();
-  one.failures = in.u8();
-  one.attempts = in.u32();
-  one.active_under = Epoch(in.u64());
-  one.submitted_at = in.wall();
-  return one;
-}
-
-FinishedRequest get_finished(CanonicalReader& in) {
-  FinishedRequest one;
-  one.id = get_id(in);
-  const uint8_t outcome = in.u8();
-  if (outcome > static_cast<uint8_t>(Outcome::kFailed)) in.fail();
-  one.outcome = static_cast<Outcome>(outcome);
-  one.settled = in.flag();
-  one.fence.epoch = Epoch(in.u64());
-  one.fence.attempt = in.u32();
-  one.submitted_at = in.wall();
-  one.reason = in.text(kMostReasonBytes);
-  return one;
+// nullptr: there is none.
+template <class List>
+auto* find_in(List& list, RequestId id) {
+  const auto at = std::ranges::find(list, id, &List::value_type::id);
+  return at == list.end() ? nullptr : &*at;
 }
 
 }  // namespace
@@ -63,58 +35,31 @@ Result<RequestQueue> RequestQueue::decode(std::string_view bytes) {
   if (bytes.size() > kMostQueueBytes) return wrong("larger than any queue");
   CanonicalReader in(bytes);
   if (in.raw(kQueueMagic.size()) != kQueueMagic) return wrong("does not begin as one");
-  if (const uint8_t version = in.u8(); version != kVersion) {
+  if (const auto version = in.take<uint8_t>(); version != kVersion) {
     return fail(Errc::kUnsupported, "the queue of requests in the register has version " + std::to_string(version) +
                                         "; this program knows " + std::to_string(kVersion) + ". Update this node");
   }
-  queue.leader_ = NodeId(in.u64());
-  queue.epoch_ = Epoch(in.u64());
-  queue.terms_ = in.u64();
-  queue.completed_ = in.u64();
-  queue.failed_ = in.u64();
-  queue.horizon_ = in.wall();
+  in.get(queue.leader_, queue.epoch_, queue.terms_, queue.completed_, queue.failed_, queue.horizon_, queue.live_,
+         queue.finished_);
+  if (!in.ok() || !in.at_end() || queue.finished_.size() > kMostFinished) {
+    return wrong("cut short, too long, or with a value out of bounds");
+  }
   std::set<RequestId> ids;
-  for (std::size_t left = in.count(kMostRequests); left > 0 && in.ok(); --left) {
-    const LiveRequest one = get_live(in);
+  for (const LiveRequest& one : queue.live_) {
     if (one.active_under > queue.epoch_ || (one.is_active() && one.attempts == 0)) return wrong("an attempt of nobody");
     if (!ids.insert(one.id).second) return wrong("request " + to_string(one.id) + " twice");
-    queue.live_.push_back(one);
   }
-  for (std::size_t left = in.count(kMostFinished); left > 0 && in.ok(); --left) {
-    FinishedRequest one = get_finished(in);
+  for (const FinishedRequest& one : queue.finished_) {
     if (!ids.insert(one.id).second) return wrong("request " + to_string(one.id) + " twice");
-    queue.finished_.push_back(std::move(one));
   }
-  if (!in.ok() || !in.at_end()) return wrong("cut short, too long, or with a value out of bounds");
   return queue;
 }
 
 std::string RequestQueue::encode() const {
   CanonicalWriter out;
   out.raw(kQueueMagic);
-  out.u8(kVersion);
-  for (const uint64_t number : {leader_.value(), epoch_.value(), terms_, completed_, failed_}) out.u64(number);
-  out.wall(horizon_);
-  out.u32(static_cast<uint32_t>(live_.size()));
-  for (const LiveRequest& one : live_) {
-    put_id(out, one.id);
-    out.u8(one.priority);
-    out.u8(one.failures);
-    out.u32(one.attempts);
-    out.u64(one.active_under.value());
-    out.wall(one.submitted_at);
-  }
-  out.u32(static_cast<uint32_t>(finished_.size()));
-  for (const FinishedRequest& one : finished_) {
-    put_id(out, one.id);
-    out.u8(static_cast<uint8_t>(one.outcome));
-    out.flag(one.settled);
-    out.u64(one.fence.epoch.value());
-    out.u32(one.fence.attempt);
-    out.wall(one.submitted_at);
-    out.text(one.reason);
-  }
-  return out.take();
+  out.put(kVersion, leader_, epoch_, terms_, completed_, failed_, horizon_, live_, finished_);
+  return out.bytes();
 }
 
 void RequestQueue::open(NodeId leader, Epoch epoch) {
@@ -149,24 +94,12 @@ const LiveRequest* RequestQueue::next() const {
   return best;
 }
 
-LiveRequest* RequestQueue::find_live(RequestId id) {
-  const auto at = std::find_if(live_.begin(), live_.end(), [&](const LiveRequest& one) { return one.id == id; });
-  return at == live_.end() ? nullptr : &*at;
-}
+const LiveRequest* RequestQueue::find(RequestId id) const { return find_in(live_, id); }
 
-const LiveRequest* RequestQueue::find(RequestId id) const {
-  const auto at = std::find_if(live_.begin(), live_.end(), [&](const LiveRequest& one) { return one.id == id; });
-  return at == live_.end() ? nullptr : &*at;
-}
-
-const FinishedRequest* RequestQueue::find_finished(RequestId id) const {
-  const auto at =
-      std::find_if(finished_.begin(), finished_.end(), [&](const FinishedRequest& one) { return one.id == id; });
-  return at == finished_.end() ? nullptr : &*at;
-}
+const FinishedRequest* RequestQueue::find_finished(RequestId id) const { return find_in(finished_, id); }
 
 AttemptFence RequestQueue::start(RequestId id) {
-  LiveRequest* one = find_live(id);
+  LiveRequest* one = find_in(live_, id);
   check(one != nullptr && !one->is_active() && epoch_ != Epoch(), "an attempt begins at a queued request");
   ++one->attempts;
   one->active_under = epoch_;
@@ -174,7 +107,7 @@ AttemptFence RequestQueue::start(RequestId id) {
 }
 
 bool RequestQueue::requeue(RequestId id, AttemptFence fence, bool failed) {
-  LiveRequest* one = find_live(id);
+  LiveRequest* one = find_in(live_, id);
   if (one == nullptr || !one->is_active() || one->fence() != fence) return false;
   one->active_under = Epoch();
   if (failed) ++one->failures;
@@ -193,14 +126,12 @@ bool RequestQueue::finish(RequestId id, AttemptFence fence, Outcome outcome, std
 }
 
 bool RequestQueue::room_to_finish(std::size_t active) const {
-  const auto unsettled =
-      std::count_if(finished_.begin(), finished_.end(), [](const auto& one) { return !one.settled; });
+  const auto unsettled = std::ranges::count(finished_, false, &FinishedRequest::settled);
   return static_cast<std::size_t>(unsettled) + active < kMostFinished;
 }
 
 void RequestQueue::mark_settled(RequestId id) {
-  const auto at = std::find_if(finished_.begin(), finished_.end(), [&](const auto& one) { return one.id == id; });
-  if (at != finished_.end()) at->settled = true;
+  if (FinishedRequest* one = find_in(finished_, id)) one->settled = true;
 }
 
 // Of those that are settled the one that was submitted first, which keeps the horizon as far back as can be.

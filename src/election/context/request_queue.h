@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "base/result.h"
+#include "election/context/canonical.h"
 #include "election/context/request.h"
 #include "election/vote/vote_messages.h"
 
@@ -45,6 +46,19 @@ struct FinishedRequest {
   std::string reason;  // of a failure; at most kMostReasonBytes
   bool operator==(const FinishedRequest&) const = default;
 };
+
+// As bytes (canonical.h).
+auto parts(Is<RequestId> auto& one) { return std::tie(one.high, one.low); }
+auto parts(Is<AttemptFence> auto& one) { return std::tie(one.epoch, one.attempt); }
+auto parts(Is<LiveRequest> auto& one) {
+  return std::tie(one.id, one.priority, one.failures, one.attempts, one.active_under, one.submitted_at);
+}
+auto parts(Is<FinishedRequest> auto& one) {
+  return std::tie(one.id, one.outcome, one.settled, one.fence, one.submitted_at, one.reason);
+}
+inline bool is_sound(const FinishedRequest& one) {
+  return one.outcome <= Outcome::kFailed && one.reason.size() <= kMostReasonBytes;
+}
 
 class RequestQueue {
  public:
@@ -92,7 +106,6 @@ class RequestQueue {
   bool operator==(const RequestQueue&) const = default;
 
  private:
-  LiveRequest* find_live(RequestId id);
   void forget();
 
   NodeId leader_;

@@ -1,14 +1,12 @@
-#include "election/context/requirements.h"
-
 #include <gmock/gmock.h>
 
 #include "election/context/context_testing.h"
+#include "election/context/fitness.h"
 
 namespace bellwether::context_lead {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 
@@ -33,14 +31,12 @@ TEST(Requirements, each_required_capability_is_asked_for) {
 }
 
 TEST(Requirements, a_preferred_capability_disqualifies_nobody) {
-  EXPECT_THAT(
-      missing(middling(), Requirements().preferred),
-      ElementsAre(Capability::kSemanticAnalysis, Capability::kClusterCoordination, Capability::kRagIntegration));
+  EXPECT_THAT(missing(middling(), Requirements().preferred),
+              ElementsAre("semantic_analysis", "cluster_coordination", "rag_integration"));
   EXPECT_THAT(reasons([](ContextClaim&) {}), IsEmpty());
   ContextClaim claim = middling();
   claim.base.capabilities.emplace_back("cluster_coordination");
-  EXPECT_THAT(missing(claim, Requirements().preferred),
-              ElementsAre(Capability::kSemanticAnalysis, Capability::kRagIntegration));
+  EXPECT_THAT(missing(claim, Requirements().preferred), ElementsAre("semantic_analysis", "rag_integration"));
 }
 
 // Each minimum: at it, above it, and just below it with what is said then.
@@ -121,58 +117,11 @@ TEST(Requirements, every_reason_is_told) {
 TEST(Requirements, they_are_settings) {
   Requirements requirements = no_requirements();
   EXPECT_THAT(disqualifications({}, requirements), IsEmpty());
-  requirements.required = {Capability::kLoadBalancing};
+  requirements.required = {"load_balancing"};
   requirements.min_cpu = 4.5;
   EXPECT_THAT(disqualifications(middling(), requirements),
               ElementsAre("no capability 'load_balancing', which is required",
                           "an available CPU of 4.00 cores, at least 4.50 cores is required"));
-}
-
-template <class Change>
-std::string requirements_refusal(Change change) {
-  Requirements requirements;
-  change(requirements);
-  const Status status = requirements.validate();
-  return status ? "" : status.error().message;
-}
-
-TEST(Requirements, what_no_candidate_could_meet_is_refused) {
-  EXPECT_EQ(requirements_refusal([](Requirements&) {}), "");
-  EXPECT_EQ(requirements_refusal([](Requirements& r) { r = no_requirements(); }), "");
-  const std::pair<const char*, double Requirements::*> shares[] = {
-      {"min_generation_quality", &Requirements::min_generation_quality},
-      {"min_reliability", &Requirements::min_reliability},
-      {"min_uptime_share", &Requirements::min_uptime_share},
-      {"max_failure_rate", &Requirements::max_failure_rate},
-  };
-  for (const auto& [name, share] : shares) {
-    const auto with = [&, share = share](double value) {
-      return requirements_refusal([&](Requirements& r) { r.*share = value; });
-    };
-    EXPECT_EQ(with(1), "");
-    EXPECT_EQ(with(80), std::string(name) + " is 80; it must be from 0 to 1");
-    EXPECT_NE(with(-0.1), "") << name;
-    for (const double none : kNoNumbers) EXPECT_NE(with(none), "") << name;
-  }
-  for (const double none : kNoNumbers) EXPECT_NE(requirements_refusal([&](Requirements& r) { r.min_cpu = none; }), "");
-  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_cpu = 65'537; }), HasSubstr("min_cpu is 65537 cores"));
-  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_memory = kMostBytes + 1; }), HasSubstr("min_memory"));
-  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_storage = kMostBytes + 1; }), HasSubstr("min_storage"));
-  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_network_bandwidth = kMostBitsPerSecond + 1; }),
-              HasSubstr("min_network_bandwidth"));
-  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.min_successful_operations = kMostOperations + 1; }),
-              HasSubstr("min_successful_operations"));
-  EXPECT_THAT(requirements_refusal([](Requirements& r) { r.max_response_time = Duration::seconds(-1); }),
-              HasSubstr("max_response_time is -1 s; it must be from 0 to 86400 s"));
-}
-
-TEST(Requirements, a_capability_is_named_once) {
-  constexpr const char* kRefused =
-      "the capability 'context_curation' is named twice; it is either required or preferred, and once";
-  EXPECT_EQ(requirements_refusal([](Requirements& r) { r.preferred.push_back(Capability::kContextCuration); }),
-            kRefused);
-  EXPECT_EQ(requirements_refusal([](Requirements& r) { r.required.push_back(Capability::kContextCuration); }),
-            kRefused);
 }
 
 }  // namespace

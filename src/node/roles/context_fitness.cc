@@ -47,9 +47,7 @@ cluster::ContextFitness fitness_of(const ContextFigures& figures, const context_
   }
   const auto score = score_of(claim, settings.weights, required);
   if (!score) return {0, {score.error().message}, {}};
-  cluster::ContextFitness out{score->score(), score->disqualified, {}};
-  for (const Capability one : score->lacks_preferred) out.lacks_preferred.emplace_back(to_string(one));
-  return out;
+  return {score->score(), score->disqualified, score->lacks_preferred};
 }
 
 }  // namespace bellwether::node
