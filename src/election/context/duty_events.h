@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <map>
 #include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -90,12 +89,6 @@ struct OutcomeTold {
 struct HealthReport {
   std::map<NodeId, double> nodes;  // 0 to 1; of who is missing nothing was heard, which counts as 0
 };
-// What else a leader hands over: told again as it changes.
-struct ClusterSeen {
-  WallTime last_election;
-  std::map<std::string, ResourceAllocation> allocations;
-  std::map<std::string, std::vector<std::string>> assignments;
-};
 struct Heard {
   NodeId from;
   Message message;
@@ -103,7 +96,7 @@ struct Heard {
 
 using Event = std::variant<Tick, Elected, LeadershipLost, LeaderSeen, HandOverRefused, RegisterTaken, RegisterWritten,
                            RegisterFailed, RegisterLost, PayloadKept, PayloadFetched, PayloadDropped, JobEnded,
-                           OutcomeTold, HealthReport, ClusterSeen, Heard>;
+                           OutcomeTold, HealthReport, Heard>;
 
 // --- effects ---------------------------------------------------------------------------------------------------------
 // To be carried out in their order. Each of those with an answer gets one, within `within`; it may come late or twice.
@@ -216,8 +209,6 @@ struct FailedOver {
   Duration duration;
 };
 enum class Severity : uint8_t { kInfo, kWarning, kCritical };
-// "info", "warning", "critical".
-std::string_view to_string(Severity severity);
 struct DutyError {
   Severity severity = Severity::kWarning;
   std::string text;

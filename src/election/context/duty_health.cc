@@ -2,22 +2,23 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/overloaded.h"
 #include "base/printable.h"
 #include "election/context/duty_leader.h"
 
 namespace bellwether::context_lead {
 
 Duty DutyLeader::duty() const {
-  struct Name {
-    Duty operator()(const NotLeading&) const { return Duty::kNotLeading; }
-    Duty operator()(const Taking&) const { return Duty::kTaking; }
-    Duty operator()(const Idle&) const { return Duty::kIdle; }
-    Duty operator()(const Starting&) const { return Duty::kStarting; }
-    Duty operator()(const Generating& one) const { return one.paused ? Duty::kPaused : Duty::kGenerating; }
-    Duty operator()(const Stopping&) const { return Duty::kStopping; }
-    Duty operator()(const HandingOver&) const { return Duty::kHandingOver; }
-  };
-  return std::visit(Name{}, phase_);
+  return std::visit(Overloaded{
+                        [](const NotLeading&) { return Duty::kNotLeading; },
+                        [](const Taking&) { return Duty::kTaking; },
+                        [](const Idle&) { return Duty::kIdle; },
+                        [](const Starting&) { return Duty::kStarting; },
+                        [](const Generating& one) { return one.paused ? Duty::kPaused : Duty::kGenerating; },
+                        [](const Stopping&) { return Duty::kStopping; },
+                        [](const HandingOver&) { return Duty::kHandingOver; },
+                    },
+                    phase_);
 }
 
 void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out) {
@@ -38,7 +39,6 @@ void DutyLeader::on_health(Moment now, const HealthReport& report, Effects& out)
   }
   health.current_leader = config_.self;
   health.leader_healthy = health.node_healths[config_.self] >= settings.leader_health_threshold;
-  health.last_election = cluster_.last_election;
   health.next_health_check = {now.wall.unix_ns + (check_at_ - now.clock).ns()};
   health_ = std::move(health);
   if (auto* generating = std::get_if<Generating>(&phase_)) {
@@ -95,62 +95,60 @@ Status DutyLeader::transfer(Moment now, NodeId target, std::string reason, std::
 }
 
 void DutyLeader::hand_over(Moment now, Effects& out) {
-  auto state = failover_state(now, wish_.reason, wish_.source);
   ++state_version_;
-  auto bytes = encode(*state, config_.digest);
-  Failover::Acts acts;
-  if (bytes) {
-    failover_.prepared(now.clock, std::move(*bytes), acts);
-  } else {
-    failover_.abandon(now.clock, bytes.error().message, acts);
-  }
-  carry_out(now, std::move(acts), out);
+  auto bytes = encode(failover_state(now), config_.digest);
+  carry_out(now,
+            bytes ? failover_.prepared(now.clock, std::move(*bytes))
+                  : failover_.abandon(now.clock, bytes.error().message),
+            out);
 }
 
 void DutyLeader::on_heard(Moment now, const Heard& heard, Effects& out) {
-  if (const auto* offer = std::get_if<StateOffer>(&heard.message)) {
-    std::string obstacle;
-    if (duty() != Duty::kNotLeading || offer->id.epoch < epoch_) {
-      obstacle = "this node leads, or has led since";
-    } else if (heard.from != leader_ || offer->id.epoch != leader_epoch_) {
-      obstacle = "this node does not know that one as the leader";
-    } else if (!config_.settings.enable_context_leadership) {
-      obstacle = "this node leads no context";
-    } else if (config_.settings.require_context_capability && !manager_) {
-      obstacle = "no context manager is registered here";
-    }
-    for (Message& answer : succession_.on_offer(now, heard.from, *offer, obstacle)) {
-      out.push_back(Send{heard.from, std::move(answer)});
-    }
-  } else if (const auto* withdrawn = std::get_if<OfferWithdrawn>(&heard.message)) {
-    succession_.on_withdrawn(heard.from, *withdrawn);
-  } else {
-    if (const auto* verdict = std::get_if<StateVerdict>(&heard.message); verdict != nullptr && verdict->accepted) {
-      for (const StateIssue& issue : verdict->dropped) {
-        complain(Severity::kWarning,
-                 "the target drops " + std::string(to_string(issue.field)) + ": " + printable(issue.text), out);
-      }
-    }
-    Failover::Acts acts;
-    failover_.on_message(now.clock, heard.from, heard.message, acts);
-    carry_out(now, std::move(acts), out);
+  std::visit(Overloaded{
+                 [&](const StateOffer& offer) { on_offer(now, heard.from, offer, out); },
+                 [&](const OfferWithdrawn& withdrawn) { succession_.on_withdrawn(heard.from, withdrawn); },
+                 [](const StateReceived&) {},
+                 [&](const StateVerdict& verdict) {
+                   if (!verdict.accepted) return;
+                   for (const StateIssue& issue : verdict.dropped) {
+                     complain(Severity::kWarning,
+                              "the target drops " + std::string(to_string(issue.field)) + ": " + printable(issue.text),
+                              out);
+                   }
+                 },
+             },
+             heard.message);
+  carry_out(now, failover_.on_message(now.clock, heard.from, heard.message), out);
+}
+
+void DutyLeader::on_offer(Moment now, NodeId from, const StateOffer& offer, Effects& out) {
+  std::string obstacle;
+  if (duty() != Duty::kNotLeading || offer.id.epoch < epoch_) {
+    obstacle = "this node leads, or has led since";
+  } else if (from != leader_ || offer.id.epoch != leader_epoch_) {
+    obstacle = "this node does not know that one as the leader";
+  } else if (!config_.settings.enable_context_leadership) {
+    obstacle = "this node leads no context";
+  } else if (config_.settings.require_context_capability && !manager_) {
+    obstacle = "no context manager is registered here";
+  }
+  for (Message& answer : succession_.on_offer(now, from, offer, obstacle)) {
+    out.push_back(Send{from, std::move(answer)});
   }
 }
 
 void DutyLeader::carry_out(Moment now, Failover::Acts acts, Effects& out) {
-  for (Failover::Act& act : acts) {
-    if (auto* say = std::get_if<Failover::Say>(&act)) {
-      out.push_back(Send{say->to, std::move(say->message)});
-    } else if (const auto* give = std::get_if<Failover::GiveOffice>(&act)) {
-      phase_ = HandingOver{true};
-      out.push_back(ReleaseRegister{});
-      out.push_back(HandOver{give->target});
-    } else if (std::holds_alternative<Failover::TakeOfficeBack>(act)) {
-      out.push_back(TakeBack{});
-    } else {
-      on_transfer_ended(now, std::get<Failover::Ended>(act), out);
-    }
-  }
+  const Overloaded carry_out_one{
+      [&](Failover::Say& say) { out.push_back(Send{say.to, std::move(say.message)}); },
+      [&](Failover::GiveOffice& give) {
+        phase_ = HandingOver{true};
+        out.push_back(ReleaseRegister{});
+        out.push_back(HandOver{give.target});
+      },
+      [&](Failover::TakeOfficeBack&) { out.push_back(TakeBack{}); },
+      [&](Failover::Ended& ended) { on_transfer_ended(now, ended, out); },
+  };
+  for (Failover::Act& act : acts) std::visit(carry_out_one, act);
 }
 
 void DutyLeader::on_transfer_ended(Moment now, const Failover::Ended& ended, Effects& out) {
@@ -169,59 +167,30 @@ void DutyLeader::on_transfer_ended(Moment now, const Failover::Ended& ended, Eff
   }
 }
 
-Result<ManagerConfig> DutyLeader::manager() const {
-  if (!announced_) return fail(Errc::kRefused, "this node does not lead");
-  if (!manager_) return fail(Errc::kRefused, "no context manager is registered");
-  return *manager_;
-}
-
-Result<LeaderInfo> DutyLeader::leader_info() const {
-  if (leader_ == vote::kNobody) return fail(Errc::kNotFound, "nobody is known to lead");
-  LeaderInfo info{leader_, leader_epoch_, 0, {}, false, {}};
-  if (!announced_) return info;
-  info.terms = queue_.terms();
-  info.since = since_;
-  info.generating = duty() == Duty::kGenerating;
-  if (manager_) info.manager = manager_->name;
-  return info;
-}
-
-GenerationStatus DutyLeader::status() const {
-  GenerationStatus status;
+DutyStatus DutyLeader::status(WallTime now) const {
+  DutyStatus status = counted_;
+  status.leader = leader_;
+  status.epoch = leader_epoch_;
+  status.since = since_;
   status.duty = duty();
   if (const auto* idle = std::get_if<Idle>(&phase_)) status.why = idle->why;
   if (const auto* stopping = std::get_if<Stopping>(&phase_)) status.why = stopping->why;
   if (status.duty == Duty::kPaused) status.why = "the cluster's health is below the threshold";
+  status.terms = queue_.terms();
   status.active = jobs_.size();
   status.queued = queue_.live().size() - jobs_.size();
   status.completed = queue_.completed();
   status.failed = queue_.failed();
+  for (const LiveRequest& one : queue_.live()) {
+    const Duration waits = Duration::nanos(now.unix_ns - one.submitted_at.unix_ns);
+    if (!one.is_active()) status.oldest_waiting = std::max(status.oldest_waiting, waits);
+  }
   return status;
 }
 
-Duration DutyLeader::oldest_waiting(WallTime now) const {
-  Duration oldest;
-  for (const LiveRequest& one : queue_.live()) {
-    if (!one.is_active()) oldest = std::max(oldest, Duration::nanos(now.unix_ns - one.submitted_at.unix_ns));
-  }
-  return oldest;
-}
-
-DutyMetrics DutyLeader::metrics(WallTime now) const {
-  DutyMetrics metrics = counted_;
-  const GenerationStatus status = this->status();
-  metrics.queue_length = status.queued;
-  metrics.active = status.active;
-  metrics.completed = status.completed;
-  metrics.failed = status.failed;
-  metrics.oldest_waiting = oldest_waiting(now);
-  metrics.terms = queue_.terms();
-  return metrics;
-}
-
-Result<FailoverState> DutyLeader::failover_state(Moment now, std::string reason, std::string source) const {
-  if (!announced_ || duty() == Duty::kTaking) return fail(Errc::kRefused, "this node does not lead");
+FailoverState DutyLeader::failover_state(Moment now) const {
   const ContextSettings& settings = config_.settings;
+  const DutyStatus status = this->status(now.wall);
   FailoverState state;
   state.leader = config_.self;
   state.term = epoch_;
@@ -230,24 +199,21 @@ Result<FailoverState> DutyLeader::failover_state(Moment now, std::string reason,
     (one.is_active() ? state.active_jobs : state.queued_requests).push_back(one);
   }
   if (settings.preserve_completed_jobs) state.completed_jobs = queue_.finished();
-  state.cluster_state = {config_.members, cluster_.last_election};
-  state.resource_allocations = cluster_.allocations;
-  state.node_assignments = cluster_.assignments;
+  state.cluster_state.members = config_.members;
   if (manager_) state.manager_config = *manager_;
   state.generation_policy = {settings.auto_start_generation, settings.generation_start_delay,
                              settings.generation_stop_timeout, settings.cluster_health_threshold,
                              settings.leader_health_threshold};
   state.queue_policy = {static_cast<uint32_t>(settings.max_queue_transfer_size), settings.queue_drain_timeout, kTries,
                         settings.preserve_completed_jobs};
-  state.state_version = state_version_ + 1;
+  state.state_version = state_version_;
   state.health_snapshot = health_;
-  const GenerationStatus status = this->status();
   state.health_snapshot.generation_active = status.duty == Duty::kGenerating;
   state.health_snapshot.queue = {static_cast<uint32_t>(status.queued), static_cast<uint32_t>(status.active),
-                                 oldest_waiting(now.wall)};
-  state.transfer_reason = std::move(reason);
-  state.transfer_source = std::move(source);
-  if (failover_.stage() != Failover::Stage::kNone) state.transfer_duration = now.clock - failover_.begun();
+                                 status.oldest_waiting};
+  state.transfer_reason = wish_.reason;
+  state.transfer_source = wish_.source;
+  state.transfer_duration = now.clock - failover_.begun();
   return state;
 }
 

@@ -86,8 +86,8 @@ TEST_F(DutyTest, as_many_jobs_run_as_the_manager_takes_the_urgent_ones_first) {
   end(all<RunJob>()[0]);
   ASSERT_EQ(all<RunJob>().size(), 3u);
   EXPECT_EQ(all<RunJob>()[2].request.id, id_of(4));
-  EXPECT_EQ(kernel->status().active, 2u);
-  EXPECT_EQ(kernel->status().queued, 1u);
+  EXPECT_EQ(status().active, 2u);
+  EXPECT_EQ(status().queued, 1u);
 }
 
 TEST_F(DutyWithRequest, an_outcome_is_told_after_it_is_written) {
@@ -127,8 +127,8 @@ TEST_F(DutyWithRequest, a_completion_counts_once) {
   end(all<RunJob>()[0]);
   ASSERT_EQ(all<CompletionRefused>().size(), 1u);
   EXPECT_EQ(all<CompletionRefused>()[0].why, "the request is finished");
-  EXPECT_EQ(kernel->metrics(at().wall).completions_refused, 1u);
-  EXPECT_EQ(kernel->status().completed, 1u);
+  EXPECT_EQ(status().completions_refused, 1u);
+  EXPECT_EQ(status().completed, 1u);
 }
 
 TEST_F(DutyWithRequest, a_completion_of_an_older_attempt_is_refused) {
@@ -138,8 +138,8 @@ TEST_F(DutyWithRequest, a_completion_of_an_older_attempt_is_refused) {
   EXPECT_EQ(all<RunJob>()[1].fence, (AttemptFence{Epoch(5), 2}));
   end(first);
   ASSERT_EQ(all<CompletionRefused>().size(), 1u);
-  EXPECT_EQ(kernel->status().completed, 0u);
-  EXPECT_EQ(kernel->status().active, 1u);
+  EXPECT_EQ(status().completed, 0u);
+  EXPECT_EQ(status().active, 1u);
 }
 
 TEST_F(DutyWithRequest, a_request_that_fails_three_times_has_failed) {

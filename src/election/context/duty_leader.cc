@@ -4,30 +4,14 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 
 namespace bellwether::context_lead {
 
-std::string_view to_string(Severity severity) {
-  switch (severity) {
-    case Severity::kInfo: return "info";
-    case Severity::kWarning: return "warning";
-    case Severity::kCritical: return "critical";
-  }
-  return "";
-}
-
 std::string_view to_string(Duty duty) {
-  switch (duty) {
-    case Duty::kNotLeading: return "not_leading";
-    case Duty::kTaking: return "taking";
-    case Duty::kIdle: return "idle";
-    case Duty::kStarting: return "starting";
-    case Duty::kGenerating: return "generating";
-    case Duty::kPaused: return "paused";
-    case Duty::kStopping: return "stopping";
-    case Duty::kHandingOver: return "handing_over";
-  }
-  return "";
+  static constexpr std::string_view kDuties[] = {"not_leading", "taking", "idle",     "starting",
+                                                 "generating",  "paused", "stopping", "handing_over"};
+  return kDuties[static_cast<std::size_t>(duty)];
 }
 
 DutyLeader::DutyLeader(DutyConfig config, uint64_t seed)
@@ -46,48 +30,37 @@ void DutyLeader::step(Moment now, const Event& event, Effects& out) {
 }
 
 void DutyLeader::on_event(Moment now, const Event& event, Effects& out) {
-  if (const auto* elected = std::get_if<Elected>(&event)) {
-    on_elected(now, elected->epoch, out);
-  } else if (const auto* lost = std::get_if<LeadershipLost>(&event)) {
-    if (lost->epoch == epoch_) lose(now, lost->why, out);
-  } else if (const auto* seen = std::get_if<LeaderSeen>(&event)) {
-    on_leader_seen(now, *seen, out);
-  } else if (const auto* refused = std::get_if<HandOverRefused>(&event)) {
-    Failover::Acts acts;
-    failover_.abandon(now.clock, refused->why, acts);
-    carry_out(now, std::move(acts), out);
-  } else if (const auto* taken = std::get_if<RegisterTaken>(&event)) {
-    on_taken(now, *taken, out);
-  } else if (const auto* written = std::get_if<RegisterWritten>(&event)) {
-    on_written(now, written->ticket, out);
-  } else if (const auto* failed = std::get_if<RegisterFailed>(&event)) {
-    on_register_failed(now, *failed, out);
-  } else if (const auto* gone = std::get_if<RegisterLost>(&event)) {
-    on_register_lost(now, gone->why, out);
-  } else if (const auto* kept = std::get_if<PayloadKept>(&event)) {
-    on_payload_kept(*kept, out);
-  } else if (const auto* fetched = std::get_if<PayloadFetched>(&event)) {
-    on_fetched(now, *fetched, out);
-  } else if (const auto* ended = std::get_if<JobEnded>(&event)) {
-    on_job_ended(now, *ended, out);
-  } else if (const auto* told = std::get_if<OutcomeTold>(&event)) {
-    if (announced_ && queue_.find_finished(told->id) != nullptr) out.push_back(DropPayload{told->id});
-  } else if (const auto* dropped = std::get_if<PayloadDropped>(&event)) {
-    // Goes along with the next write: whoever does not know it tells again, and drops again.
-    if (announced_) queue_.mark_settled(dropped->id);
-  } else if (const auto* health = std::get_if<HealthReport>(&event)) {
-    on_health(now, *health, out);
-  } else if (const auto* cluster = std::get_if<ClusterSeen>(&event)) {
-    cluster_ = *cluster;
-  } else if (const auto* heard = std::get_if<Heard>(&event)) {
-    on_heard(now, *heard, out);
-  }
+  std::visit(
+      Overloaded{
+          [](const Tick&) {},
+          [&](const Elected& elected) { on_elected(now, elected.epoch, out); },
+          [&](const LeadershipLost& lost) {
+            if (lost.epoch == epoch_) lose(now, lost.why, out);
+          },
+          [&](const LeaderSeen& seen) { on_leader_seen(now, seen, out); },
+          [&](const HandOverRefused& refused) { carry_out(now, failover_.abandon(now.clock, refused.why), out); },
+          [&](const RegisterTaken& taken) { on_taken(now, taken, out); },
+          [&](const RegisterWritten& written) { on_written(now, written.ticket, out); },
+          [&](const RegisterFailed& failed) { on_register_failed(now, failed, out); },
+          [&](const RegisterLost& lost) { on_register_lost(now, lost.why, out); },
+          [&](const PayloadKept& kept) { on_payload_kept(kept, out); },
+          [&](const PayloadFetched& fetched) { on_fetched(now, fetched, out); },
+          [&](const PayloadDropped& dropped) {
+            // Goes along with the next write: whoever does not know it tells again, and drops again.
+            if (announced_) queue_.mark_settled(dropped.id);
+          },
+          [&](const JobEnded& ended) { on_job_ended(now, ended, out); },
+          [&](const OutcomeTold& told) {
+            if (announced_ && queue_.find_finished(told.id) != nullptr) out.push_back(DropPayload{told.id});
+          },
+          [&](const HealthReport& report) { on_health(now, report, out); },
+          [&](const Heard& heard) { on_heard(now, heard, out); },
+      },
+      event);
 }
 
 void DutyLeader::go_on(Moment now, Effects& out) {
-  Failover::Acts acts;
-  failover_.tick(now.clock, acts);
-  carry_out(now, std::move(acts), out);
+  carry_out(now, failover_.tick(now.clock), out);
   go_through_phase(now, out);
   begin_jobs(now, out);
   write(now, out);
@@ -118,9 +91,7 @@ void DutyLeader::go_through_phase(Moment now, Effects& out) {
 
 void DutyLeader::on_elected(Moment now, Epoch epoch, Effects& out) {
   if (!config_.settings.enable_context_leadership || epoch <= epoch_) return;
-  Failover::Acts acts;
-  failover_.abandon(now.clock, "this node was elected again", acts);
-  carry_out(now, std::move(acts), out);
+  carry_out(now, failover_.abandon(now.clock, "this node was elected again"), out);
   lose(now, "elected anew", out);
   epoch_ = epoch;
   since_ = now.clock;
@@ -138,9 +109,7 @@ void DutyLeader::on_leader_seen(Moment now, const LeaderSeen& seen, Effects& out
   if (seen.epoch > epoch_) {
     lose(now, "node " + std::to_string(seen.leader.value()) + " leads under a later epoch", out);
     change_leader(seen.leader, seen.epoch, out);
-    Failover::Acts acts;
-    failover_.on_leader(now.clock, seen.leader, acts);
-    carry_out(now, std::move(acts), out);
+    carry_out(now, failover_.on_leader(now.clock, seen.leader), out);
   }
 }
 
@@ -189,10 +158,8 @@ void DutyLeader::lose(Moment now, const std::string& why, Effects& out) {
   const auto* handing = std::get_if<HandingOver>(&phase_);
   const bool given = handing != nullptr && handing->office_given;
   if (!given) {
-    Failover::Acts acts;
-    failover_.abandon(now.clock, why, acts);
     phase_ = NotLeading{};
-    carry_out(now, std::move(acts), out);
+    carry_out(now, failover_.abandon(now.clock, why), out);
     drop_work(why, out);
     out.push_back(ReleaseRegister{});
   }

@@ -10,13 +10,11 @@
 // What it guarantees, given a register that refuses writers who have been succeeded, and a driver that carries effects
 // out in order and loses what it has in hand only when it crashes as a whole:
 //   - a request is acknowledged when a majority has its payload and the register names it; from then on each leader
-//   finds
-//     it, until one has written how it ended;
+//     finds it, until one has written how it ended;
 //   - an attempt begins after the register knows its fence, so no two attempts at a request have one, and each one's is
 //     above those before;
 //   - one attempt ends a request: the one that the register shows as running when its end is written there. An outcome
-//   is
-//     told after that, by this leader or by a later one, always with the same fence.
+//     is told after that, by this leader or by a later one, always with the same fence.
 #pragma once
 
 #include <cstdint>
@@ -43,29 +41,19 @@ enum class Duty : uint8_t { kNotLeading, kTaking, kIdle, kStarting, kGenerating,
 // "not_leading", "taking", …
 std::string_view to_string(Duty duty);
 
-struct LeaderInfo {
-  NodeId leader;
-  Epoch epoch;
-  uint64_t terms = 0;
-  Instant since;
-  bool generating = false;
-  std::string manager;  // empty: none is registered
-};
-struct GenerationStatus {
+// What is known here. Of requests only a leader knows.
+struct DutyStatus {
+  NodeId leader;  // kNobody: none is known
+  Epoch epoch;    // of it
+  Instant since;  // this node leads
   Duty duty = Duty::kNotLeading;
   std::string why;  // paused, stopping, or idle: the cause
+  uint64_t terms = 0;
   std::size_t queued = 0;
   std::size_t active = 0;
   uint64_t completed = 0;  // ever, by all leaders
   uint64_t failed = 0;
-};
-struct DutyMetrics {
-  std::size_t queue_length = 0;
-  std::size_t active = 0;
-  uint64_t completed = 0;
-  uint64_t failed = 0;
   Duration oldest_waiting;  // by the clocks of submitters
-  uint64_t terms = 0;
   // Of this node since its start.
   uint64_t jobs_ended = 0;  // that counted
   Duration job_time;        // of these, together
@@ -100,15 +88,8 @@ class DutyLeader {
 
   Duty duty() const;
   bool is_leader() const { return announced_; }
-  // kRefused: this node does not lead, or has no manager.
-  Result<ManagerConfig> manager() const;
-  // kNotFound: nobody is known to lead.
-  Result<LeaderInfo> leader_info() const;
-  GenerationStatus status() const;
-  DutyMetrics metrics(WallTime now) const;
+  DutyStatus status(WallTime now) const;
   const ContextClusterHealth& health() const { return health_; }
-  // What a transfer would hand over now. kRefused: not leading.
-  Result<FailoverState> failover_state(Moment now, std::string reason, std::string source) const;
   // As of the register, and what is not yet written there. Empty unless leading.
   const RequestQueue& queue() const { return queue_; }
 
@@ -195,9 +176,11 @@ class DutyLeader {
   NodeId healthiest_other() const;
   void hand_over(Moment now, Effects& out);
   void on_heard(Moment now, const Heard& heard, Effects& out);
+  void on_offer(Moment now, NodeId from, const StateOffer& offer, Effects& out);
   void carry_out(Moment now, Failover::Acts acts, Effects& out);
   void on_transfer_ended(Moment now, const Failover::Ended& ended, Effects& out);
-  Duration oldest_waiting(WallTime now) const;
+  // What a transfer would hand over now.
+  FailoverState failover_state(Moment now) const;
 
   DutyConfig config_;
   Periodic health_period_;
@@ -226,13 +209,12 @@ class DutyLeader {
   Instant check_at_ = Instant::never();
   uint32_t poor_checks_ = 0;  // of this node, in a row
   ContextClusterHealth health_;
-  ClusterSeen cluster_;
 
   Failover failover_;
   Succession succession_;
   Wish wish_;
   uint64_t state_version_ = 0;
-  DutyMetrics counted_;
+  DutyStatus counted_;
 };
 
 }  // namespace bellwether::context_lead

@@ -51,7 +51,7 @@ TEST_F(DutyTest, a_manager_without_name_or_slots_is_refused) {
 TEST_F(DutyTest, a_manager_that_comes_late_starts_the_generation) {
   say(Elected{Epoch(5)});
   EXPECT_EQ(kernel->duty(), Duty::kIdle);
-  EXPECT_THAT(kernel->status().why, HasSubstr("no context manager"));
+  EXPECT_THAT(status().why, HasSubstr("no context manager"));
   ASSERT_TRUE(register_manager());
   run(Duration::seconds(5));
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
@@ -127,7 +127,7 @@ TEST_F(DutyLed, a_later_leader_ends_this_one) {
   EXPECT_TRUE(kernel->is_leader());
   say(LeaderSeen{NodeId(2), Epoch(6)});
   EXPECT_FALSE(kernel->is_leader());
-  EXPECT_EQ(kernel->leader_info()->leader, NodeId(2));
+  EXPECT_EQ(status().leader, NodeId(2));
 }
 
 TEST_F(DutyTest, who_finds_a_later_epoch_in_the_register_steps_down) {
@@ -219,8 +219,8 @@ TEST_F(DutyTest, stopping_waits_then_cancels_then_kills) {
   ASSERT_EQ(all<CancelJob>().size(), 2u);
   EXPECT_TRUE(all<CancelJob>()[1].kill);
   EXPECT_EQ(kernel->duty(), Duty::kIdle);
-  EXPECT_EQ(kernel->status().why, "a test");
-  EXPECT_EQ(kernel->status().queued, 2u);
+  EXPECT_EQ(status().why, "a test");
+  EXPECT_EQ(status().queued, 2u);
   EXPECT_EQ(all<RunJob>().size(), 2u);
   EXPECT_EQ(all<GenerationStopped>()[0].reason, "a test");
   EXPECT_FALSE(RequestQueue::decode(value)->find(id_of(2))->is_active());
@@ -245,7 +245,7 @@ TEST_F(DutyLed, a_poor_cluster_pauses_and_a_better_one_goes_on) {
   run(Duration::seconds(30));
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
   EXPECT_EQ(all<RunJob>().size(), 1u);
-  EXPECT_EQ(kernel->metrics(at().wall).pauses, 1u);
+  EXPECT_EQ(status().pauses, 1u);
 }
 
 TEST_F(DutyLed, health_of_an_earlier_term_does_not_pause) {
@@ -285,19 +285,17 @@ TEST_F(DutyLed, one_poor_check_hands_nothing_over) {
 }
 
 TEST_F(DutyLed, what_is_shown_of_a_leader) {
-  EXPECT_EQ(kernel->manager()->name, "command");
-  EXPECT_EQ(kernel->leader_info()->leader, NodeId(1));
-  EXPECT_TRUE(kernel->leader_info()->generating);
+  EXPECT_EQ(status().leader, NodeId(1));
+  EXPECT_EQ(status().duty, Duty::kGenerating);
   ASSERT_TRUE(submit(1));
   ASSERT_TRUE(submit(2));
   now += Duration::seconds(8);
-  const DutyMetrics metrics = kernel->metrics(at().wall);
-  EXPECT_EQ(metrics.queue_length, 1u);
-  EXPECT_EQ(metrics.active, 1u);
-  EXPECT_EQ(metrics.oldest_waiting, Duration::seconds(8));
+  EXPECT_EQ(status().queued, 1u);
+  EXPECT_EQ(status().active, 1u);
+  EXPECT_EQ(status().oldest_waiting, Duration::seconds(8));
   end(all<RunJob>()[0]);
-  EXPECT_EQ(kernel->metrics(at().wall).longest_job, Duration::seconds(8));
-  EXPECT_EQ(kernel->metrics(at().wall).completed, 1u);
+  EXPECT_EQ(status().longest_job, Duration::seconds(8));
+  EXPECT_EQ(status().completed, 1u);
 }
 
 }  // namespace

@@ -152,9 +152,7 @@ void DutyLeader::on_register_lost(Moment now, const std::string& why, Effects& o
   queue_ = {};
   if (std::exchange(generating_, false)) out.push_back(GenerationStopped{config_.self, "the register was lost"});
   phase_ = Taking{0, now.clock + config_.settings.coordination_backoff, false};
-  Failover::Acts acts;
-  failover_.abandon(now.clock, "the register of requests was lost", acts);
-  carry_out(now, std::move(acts), out);
+  carry_out(now, failover_.abandon(now.clock, "the register of requests was lost"), out);
 }
 
 void DutyLeader::write(Moment now, Effects& out) {

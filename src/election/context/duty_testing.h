@@ -27,6 +27,7 @@ class DutyTest : public testing::Test {
     kernel = std::make_unique<DutyLeader>(config, 7);
   }
   Moment at() const { return {now, {1'700'000'000'000'000'000 + now.ns()}}; }
+  DutyStatus status() const { return kernel->status(at().wall); }
   void say(const Event& event) {
     Effects out;
     kernel->step(at(), event, out);
@@ -72,6 +73,7 @@ class DutyTest : public testing::Test {
   }
   // The callbacks in the log, in order; of an error how severe it is.
   std::vector<std::string> callbacks() const {
+    constexpr const char* kSeverities[] = {"info", "warning", "critical"};
     std::vector<std::string> names;
     for (const Effect& effect : log) {
       if (std::holds_alternative<BecameLeader>(effect)) names.emplace_back("become");
@@ -80,7 +82,7 @@ class DutyTest : public testing::Test {
       if (std::holds_alternative<GenerationStarted>(effect)) names.emplace_back("started");
       if (std::holds_alternative<GenerationStopped>(effect)) names.emplace_back("stopped");
       if (std::holds_alternative<FailedOver>(effect)) names.emplace_back("failover");
-      if (const auto* error = std::get_if<DutyError>(&effect)) names.push_back(std::string(to_string(error->severity)));
+      if (const auto* error = std::get_if<DutyError>(&effect)) names.emplace_back(kSeverities[int(error->severity)]);
     }
     return names;
   }

@@ -24,20 +24,20 @@ void Failover::begin(Instant now, NodeId target, Epoch epoch) {
   trouble_ = "nothing was heard of it";
 }
 
-void Failover::prepared(Instant now, std::string state, Acts& out) {
+Failover::Acts Failover::prepared(Instant now, std::string state) {
   check(stage_ == Stage::kPreparing, "a state is prepared once");
   stage_ = Stage::kTransferring;
   state_ = std::move(state);
   stage_ends_ = now + settings_.state_transfer_timeout;
   failover_ends_ = now + settings_.context_failover_timeout;
-  offer(now, out);
+  return offer(now);
 }
 
-void Failover::offer(Instant now, Acts& out) {
+Failover::Acts Failover::offer(Instant now) {
   ++tries_;
   waiting_ = Waiting::kReceipt;
   waiting_ends_ = now + settings_.coordination_timeout;
-  out.push_back(Say{target_, StateOffer{id_, state_}});
+  return {Say{target_, StateOffer{id_, state_}}};
 }
 
 void Failover::try_failed(Instant now, std::string why) {
@@ -47,43 +47,41 @@ void Failover::try_failed(Instant now, std::string why) {
   waiting_ends_ = tries_ > settings_.max_coordination_retries ? now : now + settings_.coordination_backoff;
 }
 
-void Failover::on_message(Instant now, NodeId from, const Message& message, Acts& out) {
-  if (stage_ != Stage::kTransferring || from != target_) return;
-  if (const auto* received = std::get_if<StateReceived>(&message); received != nullptr && received->id == id_) {
-    if (waiting_ == Waiting::kVerdict) return;
+Failover::Acts Failover::on_message(Instant now, NodeId from, const Message& message) {
+  if (stage_ != Stage::kTransferring || from != target_) return {};
+  if (const auto* received = std::get_if<StateReceived>(&message);
+      received != nullptr && received->id == id_ && waiting_ != Waiting::kVerdict) {
     waiting_ = Waiting::kVerdict;
     waiting_ends_ = now + settings_.validation_timeout;
   }
   const auto* verdict = std::get_if<StateVerdict>(&message);
-  if (verdict == nullptr || verdict->id != id_) return;
-  if (!verdict->accepted) {
-    end(now, false, name(target_) + " does not take the state: " + printable(verdict->why), out);
-    return;
-  }
+  if (verdict == nullptr || verdict->id != id_) return {};
+  if (!verdict->accepted) return end(now, false, name(target_) + " does not take the state: " + printable(verdict->why));
   stage_ = Stage::kExecuting;
   stage_ends_ = std::min(now + kTakeOverTimeout, failover_ends_);
   state_.clear();
-  out.push_back(GiveOffice{target_});
+  return {GiveOffice{target_}};
 }
 
-void Failover::on_leader(Instant now, NodeId leader, Acts& out) {
-  if (stage_ == Stage::kNone) return;
+Failover::Acts Failover::on_leader(Instant now, NodeId leader) {
+  if (stage_ == Stage::kNone) return {};
   const bool ok = stage_ == Stage::kExecuting && leader == target_;
-  end(now, ok, ok ? "" : name(leader) + " leads instead of " + name(target_), out);
+  return end(now, ok, ok ? "" : name(leader) + " leads instead of " + name(target_));
 }
 
-void Failover::tick(Instant now, Acts& out) {
-  if (stage_ == Stage::kNone || stage_ == Stage::kPreparing) return;
-  if (now >= stage_ends_) {
-    const std::string what =
-        stage_ == Stage::kTransferring
-            ? " did not take the state within " + format_duration(settings_.state_transfer_timeout) + ": " + trouble_
-            : " did not lead within " + format_duration(kTakeOverTimeout);
-    if (stage_ == Stage::kExecuting) out.push_back(TakeOfficeBack{});
-    end(now, false, name(target_) + what, out);
-    return;
+Failover::Acts Failover::tick(Instant now) {
+  if (stage_ == Stage::kNone || stage_ == Stage::kPreparing) return {};
+  if (now >= stage_ends_ && stage_ == Stage::kExecuting) {
+    Acts acts = end(now, false, name(target_) + " did not lead within " + format_duration(kTakeOverTimeout));
+    acts.insert(acts.begin(), TakeOfficeBack{});
+    return acts;
   }
-  if (stage_ != Stage::kTransferring || now < waiting_ends_) return;
+  if (now >= stage_ends_) {
+    return end(now, false,
+               name(target_) + " did not take the state within " + format_duration(settings_.state_transfer_timeout) +
+                   ": " + trouble_);
+  }
+  if (stage_ != Stage::kTransferring || now < waiting_ends_) return {};
   switch (waiting_) {
     case Waiting::kReceipt:
       try_failed(now, "it did not answer within " + format_duration(settings_.coordination_timeout));
@@ -93,24 +91,22 @@ void Failover::tick(Instant now, Acts& out) {
       break;
     case Waiting::kBackoff: break;
   }
-  if (now < waiting_ends_) return;
-  if (tries_ > settings_.max_coordination_retries) {
-    end(now, false, name(target_) + " was asked " + format_count(tries_, "time") + ": " + trouble_, out);
-  } else {
-    offer(now, out);
-  }
+  if (now < waiting_ends_) return {};
+  if (tries_ <= settings_.max_coordination_retries) return offer(now);
+  return end(now, false, name(target_) + " was asked " + format_count(tries_, "time") + ": " + trouble_);
 }
 
-void Failover::abandon(Instant now, std::string why, Acts& out) {
-  if (stage_ != Stage::kNone) end(now, false, std::move(why), out);
+Failover::Acts Failover::abandon(Instant now, std::string why) {
+  return stage_ == Stage::kNone ? Acts() : end(now, false, std::move(why));
 }
 
-void Failover::end(Instant now, bool ok, std::string why, Acts& out) {
-  const bool given = stage_ == Stage::kExecuting;
-  if (!ok && stage_ != Stage::kPreparing) out.push_back(Say{target_, OfferWithdrawn{id_}});
+Failover::Acts Failover::end(Instant now, bool ok, std::string why) {
+  const Ended ended{target_, ok, stage_ == Stage::kExecuting, now - begun_, std::move(why)};
+  const bool knows = stage_ != Stage::kPreparing;
   stage_ = Stage::kNone;
   state_.clear();
-  out.push_back(Ended{target_, ok, given, now - begun_, std::move(why)});
+  if (ok || !knows) return {ended};
+  return {Say{target_, OfferWithdrawn{id_}}, ended};
 }
 
 Instant Failover::wake() const {

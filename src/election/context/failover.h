@@ -90,13 +90,13 @@ class Failover {
   // REQUIRES kNone.
   void begin(Instant now, NodeId target, Epoch epoch);
   // Jobs have ended, and this is the state. REQUIRES kPreparing.
-  void prepared(Instant now, std::string state, Acts& out);
-  void on_message(Instant now, NodeId from, const Message& message, Acts& out);
+  Acts prepared(Instant now, std::string state);
+  Acts on_message(Instant now, NodeId from, const Message& message);
   // Somebody leads under an epoch after this leader's.
-  void on_leader(Instant now, NodeId leader, Acts& out);
-  void tick(Instant now, Acts& out);
+  Acts on_leader(Instant now, NodeId leader);
+  Acts tick(Instant now);
   // What takes part in it cannot go on.
-  void abandon(Instant now, std::string why, Acts& out);
+  Acts abandon(Instant now, std::string why);
 
   Stage stage() const { return stage_; }
   NodeId target() const { return target_; }  // unless kNone
@@ -105,9 +105,9 @@ class Failover {
 
  private:
   enum class Waiting : uint8_t { kReceipt, kVerdict, kBackoff };
-  void offer(Instant now, Acts& out);
+  Acts offer(Instant now);
   void try_failed(Instant now, std::string why);
-  void end(Instant now, bool ok, std::string why, Acts& out);
+  Acts end(Instant now, bool ok, std::string why);
 
   ContextSettings settings_;
   Stage stage_ = Stage::kNone;

@@ -70,7 +70,7 @@ TEST_F(FailoverTest, a_transfer_goes_through_all_its_steps) {
   EXPECT_THAT(callbacks(), testing::ElementsAre("stopped", "lose", "changed", "changed", "failover"));
   EXPECT_EQ(all<LostLeadership>()[0].new_leader, NodeId(2));
   EXPECT_EQ(all<FailedOver>()[0].duration, Duration::seconds(4));
-  EXPECT_EQ(kernel->metrics(at().wall).transfers, 1u);
+  EXPECT_EQ(status().transfers, 1u);
 }
 
 TEST_F(FailoverTest, who_does_not_lead_transfers_nothing) {
@@ -127,7 +127,7 @@ TEST_F(TransferTest, an_offer_that_is_not_answered_is_repeated_until_the_transfe
   EXPECT_THAT(why(), HasSubstr("did not take the state within 30s: it did not answer within 10s"));
   EXPECT_EQ(sent<OfferWithdrawn>().size(), 1u);
   EXPECT_EQ(kernel->duty(), Duty::kGenerating);
-  EXPECT_EQ(kernel->metrics(at().wall).transfers_failed, 1u);
+  EXPECT_EQ(status().transfers_failed, 1u);
 }
 
 TEST_F(FailoverTest, there_are_three_repetitions) {
