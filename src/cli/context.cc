@@ -14,7 +14,6 @@
 #include "cli/durations.h"
 #include "cli/operator_session.h"
 #include "cli/verb.h"
-#include "cluster/context/request_ids.h"
 #include "cluster/message_types.h"
 
 namespace bellwether::cli {
@@ -59,12 +58,12 @@ class Asking {
 
   // A node that is busy is asked again.
   Result<cluster::ContextAnswer> ask(const HostPort& node, const cluster::ContextQuestion& question) {
-    const std::string body = cluster::encode_context_question(question);
+    const std::string body = message::encode(question);
     while (true) {
       const Duration most = std::min(kAnswerMost, std::max(deadline_ - session_.runtime->read_clock(), kAskAgain));
       auto bytes = session_.runtime->run(
           session_.client->request(*session_.runtime, node, cluster::message_type::kContext, body, most));
-      if (bytes) return cluster::decode_context_answer(*bytes);
+      if (bytes) return message::decode<cluster::ContextAnswer>(*bytes);
       if (bytes.error().code != Errc::kExhausted || late()) return tl::unexpected(bytes.error());
       pause(kAskAgain);
     }
@@ -173,7 +172,7 @@ Result<std::string> read_request_payload(const std::string& path) {
 
 // An id that holds no time of the past is one of today.
 WallTime submitted_at(RequestId id, WallTime now) {
-  const auto drawn = cluster::time_of(id);
+  const auto drawn = context_lead::time_of(id);
   return drawn && drawn->unix_ns <= now.unix_ns ? *drawn : now;
 }
 
@@ -207,7 +206,7 @@ int outcome_of(const ContextArguments& given, Asking& asking, RequestId id) {
 int submit_request(const ContextArguments& given) {
   std::optional<RequestId> id;
   if (!given.id.empty()) {
-    const auto parsed = cluster::parse_request_id(given.id);
+    const auto parsed = context_lead::parse_request_id(given.id);
     if (!parsed) return refuse_request("--id: " + parsed.error().message);
     id = *parsed;
   }
@@ -217,7 +216,7 @@ int submit_request(const ContextArguments& given) {
   if (!asking) return kExitUsage;
   if (!id) {
     runtime::Runtime& runtime = asking->runtime();
-    id = cluster::draw_request_id(runtime.wall_now(), runtime.prng().next(), runtime.prng().next());
+    id = context_lead::draw_request_id(runtime.wall_now(), runtime.prng().next(), runtime.prng().next());
   }
   const context_lead::Request request{*id, static_cast<uint8_t>(given.priority),
                                       submitted_at(*id, asking->runtime().wall_now()), std::move(*payload)};
@@ -236,7 +235,7 @@ int submit_request(const ContextArguments& given) {
 }
 
 int show_result(const ContextArguments& given) {
-  const auto id = cluster::parse_request_id(given.id);
+  const auto id = context_lead::parse_request_id(given.id);
   if (!id) return refuse_request(id.error().message);
   auto asking = open_asking(given);
   return asking ? outcome_of(given, *asking, *id) : kExitUsage;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/overloaded.h"
 #include "base/printable.h"
 #include "cluster/context/context_driver.h"
 
@@ -21,7 +22,7 @@ void ContextDriver::on_closed(link::Connection& connection) {
 }
 
 void ContextDriver::answer(const Caller& caller, const ContextAnswer& answer) {
-  parts_.switchboard.respond(*caller.connection, caller.id, encode_context_answer(answer));
+  parts_.switchboard.respond(*caller.connection, caller.id, message::encode(answer));
 }
 
 // Whoever has gone in the meantime is not told.
@@ -38,9 +39,8 @@ void ContextDriver::answer_ticket(uint64_t ticket, const Status& status) {
 }
 
 ContextRefused ContextDriver::refusal(const Error& error) const {
-  const auto info = kernel_.leader_info();
-  const std::string leader = info && !kernel_.is_leader() ? name_of(info->leader) : std::string();
-  return {error.code, named(error.message), leader};
+  const std::string leader = name_of(kernel_.status(parts_.runtime.wall_now()).leader);
+  return {error.code, named(error.message), kernel_.is_leader() ? std::string() : leader};
 }
 
 void ContextDriver::on_request(link::Connection& connection, const wire::Inbound& request) {
@@ -60,23 +60,27 @@ void ContextDriver::on_request(link::Connection& connection, const wire::Inbound
 }
 
 void ContextDriver::on_question(const Caller& caller, ContextQuestion& question) {
-  if (auto* request = std::get_if<Request>(&question)) {
-    const uint64_t ticket = ++last_ticket_;
-    callers_.emplace(ticket, caller);
-    const bool is_forgotten = kernel_.is_leader() && kernel_.queue().standing(request->id, request->submitted_at) ==
-                                                         RequestQueue::Standing::kForgotten;
-    const Status taken = ask([&](Effects& out) { return kernel_.submit(moment(), ticket, std::move(*request), out); });
-    // What is forgotten is refused for good, all else by this node or for now.
-    if (!taken) answer_ticket(ticket, is_forgotten ? fail(Errc::kExists, taken.error().message) : taken);
-  } else if (const auto* outcome = std::get_if<AskOutcome>(&question)) {
-    on_outcome_question(caller, outcome->id);
-  } else if (std::holds_alternative<AskContextStatus>(question)) {
-    answer(caller, view());
-  } else {
-    const auto done = std::holds_alternative<AskTransfer>(question) ? transfer(std::get<AskTransfer>(question))
-                                                                    : generation(std::get<AskGeneration>(question));
+  const auto answer_done = [&](const Result<std::string>& done) {
     answer(caller, done ? ContextAnswer(ContextDone{*done}) : ContextAnswer(refusal(done.error())));
-  }
+  };
+  std::visit(Overloaded{
+                 [&](Request& request) { on_submit(caller, std::move(request)); },
+                 [&](const AskOutcome& outcome) { on_outcome_question(caller, outcome.id); },
+                 [&](const AskContextStatus&) { answer(caller, view()); },
+                 [&](const AskTransfer& wish) { answer_done(transfer(wish)); },
+                 [&](const AskGeneration& wish) { answer_done(generation(wish)); },
+             },
+             question);
+}
+
+void ContextDriver::on_submit(const Caller& caller, Request request) {
+  const uint64_t ticket = ++last_ticket_;
+  callers_.emplace(ticket, caller);
+  const bool is_forgotten = kernel_.is_leader() && kernel_.queue().standing(request.id, request.submitted_at) ==
+                                                       RequestQueue::Standing::kForgotten;
+  const Status taken = ask([&](Effects& out) { return kernel_.submit(moment(), ticket, std::move(request), out); });
+  // What is forgotten is refused for good, all else by this node or for now.
+  if (!taken) answer_ticket(ticket, is_forgotten ? fail(Errc::kExists, taken.error().message) : taken);
 }
 
 Result<std::string> ContextDriver::transfer(const AskTransfer& wish) {
@@ -143,10 +147,10 @@ void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
 }
 
 Result<ContextMessage> ContextDriver::read_message(const wire::Inbound& inbound, const std::string& sender) const {
-  if (parts_.seal == nullptr) return decode_context_message(as_text(inbound.body));
+  if (parts_.seal == nullptr) return message::decode<ContextMessage>(as_text(inbound.body));
   const auto opened = parts_.seal->open(as_text(inbound.body), sender, VoteSeal::About::kContext);
   if (!opened) return tl::unexpected(opened.error());
-  return decode_context_message(*opened);
+  return message::decode<ContextMessage>(*opened);
 }
 
 void ContextDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {
@@ -163,25 +167,36 @@ void ContextDriver::on_message(link::Connection& connection, const wire::Inbound
     if (refused_++ == 0) say("context_message_refused", message.error().message, true);
     return;
   }
+  hear(from->first, sender, *message);
+}
+
+void ContextDriver::hear(vote::NodeId from, const std::string& sender, ContextMessage& message) {
   const std::string by = "'" + sender + "' ";
-  if (const auto* begun = std::get_if<GenerationBegun>(&*message)) {
-    say("context_generation_heard", by + "generates contexts, epoch " + std::to_string(begun->epoch));
-  } else if (const auto* ended = std::get_if<GenerationEnded>(&*message)) {
-    say("context_generation_heard", by + "generates no contexts: " + printable(ended->reason));
-  } else {
-    const auto heard = [&](auto& one) {
-      if constexpr (std::is_constructible_v<Message, decltype(one)>) tell(Heard{from->first, std::move(one)});
-    };
-    if (const auto* verdict = std::get_if<StateVerdict>(&*message)) {
-      note_step("'" + sender + (verdict->accepted ? "' accepts the state" : "' refuses the state"));
-      if (!verdict->accepted) say("context_state_refused", by + "refuses the state: " + printable(verdict->why), true);
-      for (const StateIssue& one : verdict->dropped) {
-        say("context_state_issue",
-            by + "finds a fault in " + std::string(to_string(one.field)) + ": " + printable(one.text), true);
-      }
-    }
-    std::visit(heard, *message);
-  }
+  const auto pass_on = [&](Message one) { tell(Heard{from, std::move(one)}); };
+  std::visit(Overloaded{
+                 [&](const GenerationBegun& begun) {
+                   say("context_generation_heard", by + "generates contexts, epoch " + std::to_string(begun.epoch));
+                 },
+                 [&](const GenerationEnded& ended) {
+                   say("context_generation_heard", by + "generates no contexts: " + printable(ended.reason));
+                 },
+                 [&](StateVerdict& verdict) {
+                   note_step(by + (verdict.accepted ? "accepts" : "refuses") + " the state");
+                   if (!verdict.accepted) {
+                     say("context_state_refused", by + "refuses the state: " + printable(verdict.why), true);
+                   }
+                   for (const StateIssue& one : verdict.dropped) {
+                     say("context_state_issue",
+                         by + "finds a fault in " + std::string(to_string(one.field)) + ": " + printable(one.text),
+                         true);
+                   }
+                   pass_on(std::move(verdict));
+                 },
+                 [&](StateOffer& offer) { pass_on(std::move(offer)); },
+                 [&](StateReceived& received) { pass_on(received); },
+                 [&](OfferWithdrawn& withdrawn) { pass_on(withdrawn); },
+             },
+             message);
 }
 
 }  // namespace bellwether::cluster

@@ -205,14 +205,8 @@ const Message& message_of<ContextMessage>() {
 namespace bellwether::cluster {
 
 std::string_view to_string(OutcomeAnswer::Standing standing) {
-  switch (standing) {
-    case OutcomeAnswer::Standing::kUnknown: return "unknown";
-    case OutcomeAnswer::Standing::kQueued: return "queued";
-    case OutcomeAnswer::Standing::kActive: return "active";
-    case OutcomeAnswer::Standing::kCompleted: return "completed";
-    case OutcomeAnswer::Standing::kFailed: return "failed";
-  }
-  return "";
+  static constexpr std::string_view kStandings[] = {"unknown", "queued", "active", "completed", "failed"};
+  return kStandings[static_cast<std::size_t>(standing)];
 }
 
 Result<ContextQuestion> decode_context_question(std::string_view bytes) {
@@ -223,11 +217,5 @@ Result<ContextQuestion> decode_context_question(std::string_view bytes) {
   }
   return question;
 }
-
-std::string encode_context_question(const ContextQuestion& question) { return message::encode(question); }
-std::string encode_context_answer(const ContextAnswer& answer) { return message::encode(answer); }
-std::string encode_context_message(const ContextMessage& message) { return message::encode(message); }
-Result<ContextAnswer> decode_context_answer(std::string_view bytes) { return message::decode<ContextAnswer>(bytes); }
-Result<ContextMessage> decode_context_message(std::string_view bytes) { return message::decode<ContextMessage>(bytes); }
 
 }  // namespace bellwether::cluster

@@ -2,12 +2,13 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "base/result.h"
-#include "cluster/context/context_view.h"
 #include "election/context/failover.h"
 #include "message/message.h"
 
@@ -38,6 +39,74 @@ struct AskGeneration {
   bool operator==(const AskGeneration&) const = default;
 };
 using ContextQuestion = std::variant<context_lead::Request, AskOutcome, AskContextStatus, AskTransfer, AskGeneration>;
+
+// --- what a node knows of the leadership of contexts, for people and pages
+// --------------------------------------------
+
+// What the jobs of a node have come to since its start. Those that were stopped count for neither.
+struct ContextWork {
+  uint64_t done = 0;
+  uint64_t failed = 0;
+  Duration time;  // of all these, together
+};
+
+// Whether a node could lead contexts, by what it has measured of itself.
+struct ContextFitness {
+  double score = 0;  // 0 to 1; 0: disqualified
+  std::vector<std::string> disqualified;
+  std::vector<std::string> lacks_preferred;
+  bool operator==(const ContextFitness&) const = default;
+};
+
+struct ContextView {
+  struct Node {
+    std::string name;
+    double health = 0;  // 0 to 1
+    bool operator==(const Node&) const = default;
+  };
+  struct Step {
+    std::string text;
+    WallTime at;
+    bool operator==(const Step&) const = default;
+  };
+  struct Failover {
+    std::string from;  // empty: nobody had led
+    std::string to;
+    Duration took;
+    bool ok = false;
+    std::string why;  // it was not
+    std::vector<Step> steps;
+    bool operator==(const Failover&) const = default;
+  };
+  struct Job {
+    context_lead::RequestId id;
+    uint32_t attempt = 0;
+    Duration runs_for;
+    bool operator==(const Job&) const = default;
+  };
+
+  std::string answered_by;
+  std::string leader;  // empty: nobody is known to lead
+  uint64_t epoch = 0;
+  uint64_t terms = 0;
+  std::string duty;
+  std::string why;
+  std::string manager;  // of the node that answers; empty: none is registered
+  uint64_t queued = 0;
+  uint64_t active = 0;
+  uint64_t completed = 0;
+  uint64_t failed = 0;
+  Duration oldest_waiting;
+  Duration leads_for;
+  double health = 0;  // of the cluster, 0 to 1; counts when `checked`
+  bool checked = false;
+  std::vector<Node> nodes;
+  std::vector<Job> jobs;
+  uint64_t failovers = 0;  // that this node took part in, since its start
+  std::optional<Failover> failover;
+  std::optional<ContextFitness> fitness;  // of the node that answers
+  bool operator==(const ContextView&) const = default;
+};
 
 // --- answered --------------------------------------------------------------------------------------------------------
 
@@ -93,13 +162,7 @@ const Message& message_of<cluster::ContextMessage>();
 
 namespace bellwether::cluster {
 
-std::string encode_context_question(const ContextQuestion& question);
-std::string encode_context_answer(const ContextAnswer& answer);
-std::string encode_context_message(const ContextMessage& message);
-// Each: kProtocol, with what is missing or out of its bounds; kUnsupported: of a kind that is not known.
-Result<ContextAnswer> decode_context_answer(std::string_view bytes);
-Result<ContextMessage> decode_context_message(std::string_view bytes);
-// Also kTooLarge, for a payload, with the limit.
+// As message::decode(), and tells of a payload that is too large with its limit.
 Result<ContextQuestion> decode_context_question(std::string_view bytes);
 
 }  // namespace bellwether::cluster

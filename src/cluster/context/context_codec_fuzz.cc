@@ -34,22 +34,22 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {
   switch (data[0] % 3) {
     case 0:
       if (const auto question = decode_context_question(bytes)) {
-        const std::string encoded = encode_context_question(*question);
+        const std::string encoded = message::encode(*question);
         const auto again = decode_context_question(encoded);
-        check(again && encode_context_question(*again) == encoded, "a question survives");
+        check(again && message::encode(*again) == encoded, "a question survives");
       }
       break;
     case 1:
-      if (const auto answer = decode_context_answer(bytes)) {
-        const auto again = decode_context_answer(encode_context_answer(*answer));
+      if (const auto answer = message::decode<ContextAnswer>(bytes)) {
+        const auto again = message::decode<ContextAnswer>(message::encode(*answer));
         check(again && *again == *answer, "an answer survives");
       }
       break;
     default:
-      if (const auto message = decode_context_message(bytes)) {
-        const std::string encoded = encode_context_message(*message);
-        const auto again = decode_context_message(encoded);
-        check(again && encode_context_message(*again) == encoded, "a message survives");
+      if (const auto message = message::decode<ContextMessage>(bytes)) {
+        const std::string encoded = message::encode(*message);
+        const auto again = message::decode<ContextMessage>(encoded);
+        check(again && message::encode(*again) == encoded, "a message survives");
         if (const auto* offer = std::get_if<context_lead::StateOffer>(&*message)) {
           context_lead::DutyLeader leader = follower();
           context_lead::Effects out;

@@ -34,7 +34,10 @@ DutyConfig config_of(const ContextDriverSettings& settings) {
 }  // namespace
 
 ContextDriver::ContextDriver(const Parts& parts, ContextDriverSettings settings, uint64_t seed)
-    : parts_(parts), settings_(std::move(settings)), kernel_(config_of(settings_), seed) {
+    : parts_(parts),
+      settings_(std::move(settings)),
+      kernel_(config_of(settings_), seed),
+      register_(parts.runtime, *this) {
   for (const std::string& name : settings_.members) names_[node_id(name)] = name;
   parts_.switchboard.connect(message_type::kContext, *this);
 }
@@ -44,9 +47,7 @@ ContextDriver::~ContextDriver() { parts_.switchboard.disconnect(message_type::kC
 Result<std::unique_ptr<ContextDriver>> ContextDriver::make(const Parts& parts, ContextDriverSettings settings,
                                                            uint64_t seed) {
   std::unique_ptr<ContextDriver> out(new ContextDriver(parts, std::move(settings), seed));
-  auto opened = ContextRegister::open(parts.runtime, parts.store, kRegister, *out);
-  if (!opened) return tl::unexpected(opened.error());
-  out->register_ = std::move(*opened);
+  if (const Status opened = out->register_.open(parts.store, kRegister); !opened) return tl::unexpected(opened.error());
   return out;
 }
 
@@ -57,6 +58,114 @@ Status ContextDriver::register_manager(std::unique_ptr<ContextManager> manager) 
   return registered;
 }
 
+// --- the kernel's effects --------------------------------------------------------------------------------------------
+
+// What is done about each effect of the kernel.
+struct ContextDriver::Hands {
+  ContextDriver& self;
+
+  // --- the register, payloads and jobs
+  void operator()(TakeRegister& wish) const { self.register_.ask(std::move(wish)); }
+  void operator()(WriteRegister& wish) const { self.register_.ask(std::move(wish)); }
+  void operator()(ReleaseRegister& wish) const { self.register_.ask(wish); }
+  void operator()(KeepPayload& wish) const { self.scope_->spawn(keep_payload(&self, std::move(wish))); }
+  void operator()(FetchPayload& wish) const { self.scope_->spawn(fetch_payload(&self, wish)); }
+  void operator()(DropPayload& wish) const { self.scope_->spawn(drop_payload(&self, wish.id)); }
+  void operator()(RunJob& wish) const { self.begin_job(wish); }
+  void operator()(CancelJob& wish) const { self.cancel_job(wish); }
+  void operator()(SubmitAnswered& answered) const { self.answer_ticket(answered.ticket, answered.status); }
+  void operator()(TellOutcome& outcome) const {
+    self.told_.try_emplace(outcome.finished.id, Told{self.parts_.runtime.now() + self.settings_.keep_results});
+  }
+  void operator()(CompletionRefused& refused) const {
+    self.say("context_completion_refused", "the end of " + to_string(refused.fence) + " at request " +
+                                               to_string(refused.id) + " does not count: " + refused.why);
+  }
+
+  // --- the election, and other nodes
+  void operator()(CheckHealth&) const {
+    HealthReport report;
+    for (const auto& [name, health] : self.parts_.host.node_healths()) report.nodes[node_id(name)] = health;
+    self.tell(std::move(report));
+  }
+  void operator()(Send& said) const {
+    const std::string to = self.name_of(said.to);
+    if (std::holds_alternative<StateOffer>(said.message)) self.note_step("the state is sent to '" + to + "'");
+    self.send(to, std::visit([](const auto& one) { return ContextMessage(one); }, said.message));
+  }
+  void operator()(HandOver& given) const {
+    const std::string to = self.name_of(given.target);
+    self.note_step("the office is given to '" + to + "'");
+    const Status begun = self.parts_.leadership.hand_over("the leadership of contexts is transferred", to);
+    if (!begun) self.tell(HandOverRefused{begun.error().message});
+  }
+  void operator()(TakeBack&) const {
+    self.note_step("the office is taken back");
+    Leadership& leadership = self.parts_.leadership;
+    // Where nobody can be asked to elect, whoever stands is elected by itself.
+    if (!leadership.leads(self.parts_.runtime.boot_now())) static_cast<void>(leadership.call_election(true));
+  }
+  void operator()(StepDown& down) const {
+    self.say("context_steps_down", "gives the leadership up: " + down.why, true);
+    // Refused: it leads no more, or hands over already.
+    static_cast<void>(self.parts_.leadership.hand_over(down.why, {}));
+  }
+
+  // --- what is told
+  void operator()(BecameLeader& became) const {
+    self.note_step("the register is taken");
+    self.say("context_leader", "leads contexts, epoch " + std::to_string(became.epoch.value()) +
+                                   ", the leader's term number " + std::to_string(became.terms));
+  }
+  void operator()(LostLeadership&) const {
+    self.told_.clear();
+    self.say("context_lost", "no longer leads contexts");
+  }
+  void operator()(LeaderChanged& changed) const {
+    const std::string who =
+        changed.new_leader == vote::kNobody ? "nobody" : "'" + self.name_of(changed.new_leader) + "'";
+    self.say("context_leader_changed", who + " leads contexts, epoch " + std::to_string(changed.epoch.value()));
+  }
+  void operator()(GenerationStarted&) const {
+    self.note_step("the generation is started");
+    // With it a take-over is at its end, which was told before; what comes later belongs to another one.
+    if (auto& failover = self.failover_; failover && failover->to == self.settings_.self) {
+      failover->steps.insert(failover->steps.end(), self.steps_.begin(), self.steps_.end());
+    }
+    self.steps_.clear();
+    self.say("context_generation_started", "generates contexts");
+    self.broadcast(GenerationBegun{self.epoch_});
+  }
+  void operator()(GenerationStopped& stopped) const {
+    self.note_step("the generation is stopped");
+    self.say("context_generation_stopped", "generates no contexts: " + stopped.reason);
+    self.broadcast(GenerationEnded{self.epoch_, stopped.reason});
+  }
+  void operator()(FailedOver& over) const {
+    const std::string from = self.name_of(over.old_leader);
+    const std::string to = self.name_of(over.new_leader);
+    self.say("context_failover", "'" + to + "' leads contexts after '" + from + "', " + format_duration(over.duration));
+    self.failover_ = {from, to, over.duration, true, {}, std::exchange(self.steps_, {})};
+    ++self.failovers_;
+    self.failover_time_ += over.duration;
+  }
+  void operator()(TransferEnded& ended) const {
+    if (ended.ok) return;  // FailedOver follows
+    self.failover_ = {self.settings_.self,   self.name_of(ended.target),    Duration::zero(), false,
+                      self.named(ended.why), std::exchange(self.steps_, {})};
+  }
+  void operator()(Restored& restored) const {
+    self.note_step("the state of the leader before is taken over");
+    for (const StateIssue& one : restored.state.dropped) {
+      self.say("context_recovered", std::string(to_string(one.field)) + " is not taken over: " + printable(one.text),
+               true);
+    }
+  }
+  void operator()(DutyError& error) const {
+    self.say("context_trouble", error.text, error.severity != Severity::kInfo);
+  }
+};
+
 // --- its life --------------------------------------------------------------------------------------------------------
 
 Moment ContextDriver::moment() const { return {parts_.runtime.boot_now(), parts_.runtime.wall_now()}; }
@@ -65,7 +174,7 @@ task<void> ContextDriver::run(runtime::Cancellation* cancel) {
   runtime::Cancellation registering;  // outlives what waits with it, also where a process ends in the middle
   runtime::Scope scope;
   scope_ = &scope;
-  scope.spawn(register_->run(&registering));
+  scope.spawn(register_.run(&registering));
   scope.spawn(keep_watch(this, cancel));
   co_await keep_time(cancel);
   left_ = true;
@@ -113,15 +222,15 @@ void ContextDriver::tell(Event event) {
   work_off();
 }
 
-void ContextDriver::carry_out_all(Effects& effects) {
+void ContextDriver::carry_out(Effects& effects) {
   check(!busy_, "nobody asks from within a step");
   busy_ = true;
-  for (Effect& effect : effects) carry_out(effect);
+  for (Effect& effect : effects) std::visit(Hands{*this}, effect);
   busy_ = false;
   work_off();
 }
 
-// Events that listeners cause wait until the effects of the one before have been carried out.
+// Events that effects cause wait until those of the event before have been carried out.
 void ContextDriver::work_off() {
   if (std::exchange(busy_, true)) return;
   while (!inbox_.empty()) {
@@ -129,7 +238,7 @@ void ContextDriver::work_off() {
     inbox_.pop_front();
     Effects effects;
     kernel_.step(moment(), next, effects);
-    for (Effect& effect : effects) carry_out(effect);
+    for (Effect& effect : effects) std::visit(Hands{*this}, effect);
   }
   busy_ = false;
   settle();
@@ -188,7 +297,7 @@ void ContextDriver::on_leader_changed(const std::string& leader, election::Term 
   tell(LeaderSeen{leader.empty() ? vote::kNobody : node_id(leader), Epoch(term.value())});
 }
 
-// --- the kernel's effects --------------------------------------------------------------------------------------------
+// --- what is said ----------------------------------------------------------------------------------------------------
 
 std::string ContextDriver::name_of(vote::NodeId node) const {
   const auto found = names_.find(node);
@@ -196,7 +305,7 @@ std::string ContextDriver::name_of(vote::NodeId node) const {
 }
 
 void ContextDriver::say(const char* event, const std::string& text, bool warning) {
-  parts_.listener.on_context_says(event, named(text), warning);
+  parts_.host.on_context_says(event, named(text), warning);
 }
 
 void ContextDriver::note_step(std::string text) {
@@ -206,7 +315,7 @@ void ContextDriver::note_step(std::string text) {
 void ContextDriver::send(const std::string& to, const ContextMessage& message) {
   const auto peer = parts_.addresses.find(to);
   if (!peer) return;  // as if it had been lost: the kernel says again what matters
-  std::string bytes = encode_context_message(message);
+  std::string bytes = message::encode(message);
   if (parts_.seal != nullptr) bytes = parts_.seal->seal(std::move(bytes), VoteSeal::About::kContext);
   parts_.links.send(*peer, message_type::kContext, wire::Priority::kLeadership, std::move(bytes),
                     settings_.duties.coordination_timeout);
@@ -218,121 +327,18 @@ void ContextDriver::broadcast(const ContextMessage& message) {
   }
 }
 
-void ContextDriver::ended_failover(const std::string& from, const std::string& to, Duration took, bool ok,
-                                   const std::string& why) {
-  failover_ = {from, to, took, ok, why, std::exchange(steps_, {})};
-  if (!ok) return;
-  ++failovers_;
-  failover_time_ += took;
-}
-
-void ContextDriver::carry_out(Effect& effect) {
-  if (const auto* take = std::get_if<TakeRegister>(&effect)) {
-    register_->take(*take);
-  } else if (const auto* write = std::get_if<WriteRegister>(&effect)) {
-    register_->write(*write);
-  } else if (std::holds_alternative<ReleaseRegister>(effect)) {
-    register_->release();
-  } else if (const auto* said = std::get_if<Send>(&effect)) {
-    if (std::holds_alternative<StateOffer>(said->message))
-      note_step("the state is sent to '" + name_of(said->to) + "'");
-    send(name_of(said->to), std::visit([](const auto& one) { return ContextMessage(one); }, said->message));
-  } else if (const auto* given = std::get_if<HandOver>(&effect)) {
-    note_step("the office is given to '" + name_of(given->target) + "'");
-    const Status begun =
-        parts_.leadership.hand_over("the leadership of contexts is transferred", name_of(given->target));
-    if (!begun) tell(HandOverRefused{begun.error().message});
-  } else if (std::holds_alternative<TakeBack>(effect)) {
-    note_step("the office is taken back");
-    // Where nobody can be asked to elect, whoever stands is elected by itself.
-    if (!parts_.leadership.leads(parts_.runtime.boot_now())) static_cast<void>(parts_.leadership.call_election(true));
-  } else if (const auto* down = std::get_if<StepDown>(&effect)) {
-    say("context_steps_down", "gives the leadership up: " + down->why, true);
-    // Refused: it leads no more, or hands over already.
-    static_cast<void>(parts_.leadership.hand_over(down->why, {}));
-  } else if (std::holds_alternative<CheckHealth>(effect)) {
-    HealthReport report;
-    for (const auto& [name, health] : parts_.surroundings.node_healths()) report.nodes[node_id(name)] = health;
-    tell(std::move(report));
-  } else {
-    carry_out_work(effect);
-    tell_people(effect);
-  }
-}
-
-void ContextDriver::carry_out_work(Effect& effect) {
-  if (auto* keep = std::get_if<KeepPayload>(&effect)) {
-    scope_->spawn(keep_payload(this, std::move(*keep)));
-  } else if (const auto* fetch = std::get_if<FetchPayload>(&effect)) {
-    scope_->spawn(fetch_payload(this, *fetch));
-  } else if (const auto* drop = std::get_if<DropPayload>(&effect)) {
-    scope_->spawn(drop_payload(this, drop->id));
-  } else if (auto* run = std::get_if<RunJob>(&effect)) {
-    begin_job(*run);
-  } else if (const auto* cancel = std::get_if<CancelJob>(&effect)) {
-    cancel_job(*cancel);
-  } else if (const auto* answered = std::get_if<SubmitAnswered>(&effect)) {
-    answer_ticket(answered->ticket, answered->status);
-  } else if (const auto* outcome = std::get_if<TellOutcome>(&effect)) {
-    told_.try_emplace(outcome->finished.id, Told{parts_.runtime.now() + settings_.keep_results});
-  }
-}
-
-void ContextDriver::tell_people(const Effect& effect) {
-  const auto epoch_of = [](Epoch epoch) { return "epoch " + std::to_string(epoch.value()); };
-  if (const auto* became = std::get_if<BecameLeader>(&effect)) {
-    note_step("the register is taken");
-    say("context_leader",
-        "leads contexts, " + epoch_of(became->epoch) + ", the leader's term number " + std::to_string(became->terms));
-  } else if (std::holds_alternative<LostLeadership>(effect)) {
-    told_.clear();
-    say("context_lost", "no longer leads contexts");
-  } else if (const auto* changed = std::get_if<LeaderChanged>(&effect)) {
-    const std::string who = changed->new_leader == vote::kNobody ? "nobody" : "'" + name_of(changed->new_leader) + "'";
-    say("context_leader_changed", who + " leads contexts, " + epoch_of(changed->epoch));
-  } else if (std::holds_alternative<GenerationStarted>(effect)) {
-    note_step("the generation is started");
-    // With it a take-over is at its end, which was told before; what comes later belongs to another one.
-    if (failover_ && failover_->to == settings_.self) {
-      failover_->steps.insert(failover_->steps.end(), steps_.begin(), steps_.end());
-    }
-    steps_.clear();
-    say("context_generation_started", "generates contexts");
-    broadcast(GenerationBegun{epoch_});
-  } else if (const auto* stopped = std::get_if<GenerationStopped>(&effect)) {
-    note_step("the generation is stopped");
-    say("context_generation_stopped", "generates no contexts: " + stopped->reason);
-    broadcast(GenerationEnded{epoch_, stopped->reason});
-  } else if (const auto* over = std::get_if<FailedOver>(&effect)) {
-    const std::string from = name_of(over->old_leader);
-    const std::string to = name_of(over->new_leader);
-    say("context_failover", "'" + to + "' leads contexts after '" + from + "', " + format_duration(over->duration));
-    ended_failover(from, to, over->duration, true, {});
-  } else if (const auto* ended = std::get_if<TransferEnded>(&effect); ended != nullptr && !ended->ok) {
-    ended_failover(settings_.self, name_of(ended->target), Duration::zero(), false, named(ended->why));
-  } else if (const auto* restored = std::get_if<Restored>(&effect)) {
-    note_step("the state of the leader before is taken over");
-    for (const StateIssue& one : restored->state.dropped) {
-      say("context_recovered", std::string(to_string(one.field)) + " is not taken over: " + printable(one.text), true);
-    }
-  } else if (const auto* refused = std::get_if<CompletionRefused>(&effect)) {
-    say("context_completion_refused", "the end of " + to_string(refused->fence) + " at request " +
-                                          to_string(refused->id) + " does not count: " + refused->why);
-  } else if (const auto* error = std::get_if<DutyError>(&effect)) {
-    say("context_trouble", error->text, error->severity != Severity::kInfo);
-  }
-}
-
 ContextView ContextDriver::view() const {
   const Moment now = moment();
-  const GenerationStatus status = kernel_.status();
+  const DutyStatus status = kernel_.status(now.wall);
   ContextView view;
   view.answered_by = settings_.self;
-  if (const auto info = kernel_.leader_info()) {
-    view.leader = name_of(info->leader);
-    view.epoch = info->epoch.value();
-    view.terms = info->terms;
-    if (kernel_.is_leader()) view.leads_for = now.clock - info->since;
+  if (status.leader != vote::kNobody) {
+    view.leader = name_of(status.leader);
+    view.epoch = status.epoch.value();
+  }
+  if (kernel_.is_leader()) {
+    view.terms = status.terms;
+    view.leads_for = now.clock - status.since;
   }
   view.duty = to_string(status.duty);
   view.why = named(status.why);
@@ -341,8 +347,7 @@ ContextView ContextDriver::view() const {
   view.active = status.active;
   view.completed = status.completed;
   view.failed = status.failed;
-  const DutyMetrics metrics = kernel_.metrics(now.wall);
-  view.oldest_waiting = std::max(metrics.oldest_waiting, Duration::zero());
+  view.oldest_waiting = status.oldest_waiting;
   const ContextClusterHealth& health = kernel_.health();
   view.checked = kernel_.is_leader() && health.total_nodes > 0;
   if (view.checked) {
@@ -354,7 +359,7 @@ ContextView ContextDriver::view() const {
   }
   view.failovers = failovers_;
   view.failover = failover_;
-  view.fitness = parts_.surroundings.fitness(work_);
+  view.fitness = parts_.host.fitness(work_);
   return view;
 }
 

@@ -36,23 +36,19 @@ struct ContextDriverSettings {
   Duration keep_results = Duration::minutes(10);  // after they were told, unless too many newer ones are
 };
 
-class ContextDriver final : private Service, private ContextRegister::Listener {
+class ContextDriver final : private Service {
  public:
-  class Listener {
+  // The node that it runs in.
+  class Host {
    public:
-    virtual ~Listener() = default;
-    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
-    // word.
-    virtual void on_context_says(const std::string& event, const std::string& text, bool warning) = 0;
-  };
-  // What others know of the nodes of the cluster.
-  class Surroundings {
-   public:
-    virtual ~Surroundings() = default;
-    // How well each is, 0 to 1; who is not there is missing.
+    virtual ~Host() = default;
+    // How well each node of the cluster is, 0 to 1; who is not there is missing.
     virtual std::map<std::string, double> node_healths() const = 0;
     // Nothing when it is not measured.
     virtual std::optional<ContextFitness> fitness(const ContextWork& work) const = 0;
+    // Called one after the other, from within the loop; must not call the driver. `event`: what is said of, in one
+    // word.
+    virtual void on_context_says(const std::string& event, const std::string& text, bool warning) = 0;
   };
   struct Parts {
     runtime::Runtime& runtime;
@@ -62,8 +58,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
     jobs::JobStore& store;
     copies::Copies& copies;
     Leadership& leadership;
-    const Surroundings& surroundings;
-    Listener& listener;
+    Host& host;
     // What nodes say to each other is signed with it; nullptr: the connection alone says who speaks.
     const VoteSeal* seal = nullptr;
   };
@@ -91,7 +86,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   void on_leader_changed(const std::string& leader, election::Term term);
 
   ContextView view() const;
-  context_lead::DutyMetrics metrics() const { return kernel_.metrics(parts_.runtime.wall_now()); }
+  context_lead::DutyStatus status() const { return kernel_.status(parts_.runtime.wall_now()); }
   bool leads() const { return kernel_.is_leader(); }
   const ContextWork& work() const { return work_; }
   uint64_t failovers() const { return failovers_; }
@@ -100,6 +95,8 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   uint64_t refused() const { return refused_; }
 
  private:
+  friend class ContextRegister;
+  struct Hands;
   using RequestId = context_lead::RequestId;
   using AttemptFence = context_lead::AttemptFence;
   struct Job {
@@ -124,17 +121,16 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   context_lead::Moment moment() const;
   runtime::task<void> keep_time(runtime::Cancellation* cancel);
   static runtime::task<void> keep_watch(ContextDriver* self, runtime::Cancellation* cancel);
-  void on_register(context_lead::Event event) override { tell(std::move(event)); }
   void tell(context_lead::Event event);
   // Something that is asked of the kernel, from outside of a step: asked(Effects&).
   template <class Asked>
   Status ask(Asked asked) {
     context_lead::Effects effects;
     const Status status = asked(effects);
-    carry_out_all(effects);
+    carry_out(effects);
     return status;
   }
-  void carry_out_all(context_lead::Effects& effects);
+  void carry_out(context_lead::Effects& effects);
   void work_off();
   void settle();
   void stop_generation(const std::string& why);
@@ -144,10 +140,6 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   std::string named(const std::string& text) const { return with_names(text, "node ", names_); }
   void broadcast(const ContextMessage& message);
   void send(const std::string& to, const ContextMessage& message);
-  void carry_out(context_lead::Effect& effect);
-  void carry_out_work(context_lead::Effect& effect);
-  void tell_people(const context_lead::Effect& effect);
-  void ended_failover(const std::string& from, const std::string& to, Duration took, bool ok, const std::string& why);
 
   // --- context_work.cc
   static runtime::task<void> keep_payload(ContextDriver* self, context_lead::KeepPayload wish);
@@ -163,11 +155,13 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   void on_request(link::Connection& connection, const wire::Inbound& request) override;
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void on_closed(link::Connection& connection) override;
+  void hear(vote::NodeId from, const std::string& sender, ContextMessage& message);
   Result<ContextMessage> read_message(const wire::Inbound& inbound, const std::string& sender) const;
   void answer(const Caller& caller, const ContextAnswer& answer);
   void answer_ticket(uint64_t ticket, const Status& status);
   ContextRefused refusal(const Error& error) const;
   void on_question(const Caller& caller, ContextQuestion& question);
+  void on_submit(const Caller& caller, context_lead::Request request);
   void on_outcome_question(const Caller& caller, RequestId id);
   Result<std::string> transfer(const AskTransfer& wish);
   Result<std::string> generation(const AskGeneration& wish);
@@ -178,7 +172,7 @@ class ContextDriver final : private Service, private ContextRegister::Listener {
   ContextDriverSettings settings_;
   context_lead::DutyLeader kernel_;
   std::map<vote::NodeId, std::string> names_;
-  std::unique_ptr<ContextRegister> register_;
+  ContextRegister register_;
   std::unique_ptr<ContextManager> manager_;
   ContextWork work_;
   uint64_t versions_ = 0;  // of copies that this node has put

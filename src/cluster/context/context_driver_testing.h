@@ -116,7 +116,7 @@ class Other final : public TestNode, public Service {
   void on_message(link::Connection&, const wire::Inbound& message) override {
     std::string bytes(as_text(message.body));
     if (seal != nullptr) bytes = seal->open(bytes, "a", VoteSeal::About::kContext).value_or("not signed");
-    auto read = decode_context_message(bytes);
+    auto read = message::decode<ContextMessage>(bytes);
     if (read) heard.push_back(std::move(*read));
   }
 
@@ -127,8 +127,7 @@ class Other final : public TestNode, public Service {
 class ContextDriverTest : public sim::MachineTest,
                           public Addresses,
                           public registers::NoteListener,
-                          public ContextDriver::Listener,
-                          public ContextDriver::Surroundings {
+                          public ContextDriver::Host {
  protected:
   explicit ContextDriverTest(const VoteSeal* seal = nullptr) {
     scope_.spawn(keeper_.run(scope_.cancellation()));
@@ -137,7 +136,7 @@ class ContextDriverTest : public sim::MachineTest,
     settings.members = {"a", "b"};
     settings.duties.generation_start_delay = Duration::zero();
     auto driver = ContextDriver::make(
-        {runtime_, *node_.links, node_.switchboard, *this, store_, copies_, leadership_, *this, *this, seal},
+        {runtime_, *node_.links, node_.switchboard, *this, store_, copies_, leadership_, *this, seal},
         std::move(settings), 7);
     driver_ = std::move(*driver);
     scope_.spawn(driver_->run(scope_.cancellation()));
@@ -163,10 +162,11 @@ class ContextDriverTest : public sim::MachineTest,
   }
   ContextAnswer ask(Other& who, const ContextQuestion& question) {
     const PeerAddress here = node_.address();
-    auto bytes = machine_.run(who.links->request(here, message_type::kContext, wire::Priority::kNormal,
-                                                 encode_context_question(question), Duration::seconds(20), nullptr));
+    auto bytes =
+        machine_.run(who.links->request(here, message_type::kContext, wire::Priority::kNormal,
+                                        message::encode<ContextQuestion>(question), Duration::seconds(20), nullptr));
     EXPECT_TRUE(bytes) << bytes.error().message;
-    return bytes ? *decode_context_answer(*bytes) : ContextRefused{};
+    return bytes ? *message::decode<ContextAnswer>(*bytes) : ContextRefused{};
   }
   context_lead::RequestId submit(uint64_t number) {
     const context_lead::RequestId id{1, number};
@@ -181,8 +181,9 @@ class ContextDriverTest : public sim::MachineTest,
   }
   void say(Other& who, const ContextMessage& message) {
     who.links->send(node_.address(), message_type::kContext, wire::Priority::kNormal,
-                    who.seal == nullptr ? encode_context_message(message)
-                                        : who.seal->seal(encode_context_message(message), VoteSeal::About::kContext),
+                    who.seal == nullptr
+                        ? message::encode<ContextMessage>(message)
+                        : who.seal->seal(message::encode<ContextMessage>(message), VoteSeal::About::kContext),
                     Duration::seconds(20));
   }
   bool has_said(const std::string& event) const {

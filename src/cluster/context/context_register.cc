@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "cluster/context/context_driver.h"
+
 namespace bellwether::cluster {
 
 using namespace context_lead;  // NOLINT(google-build-using-namespace): the words of the kernel are this file's subject
@@ -13,43 +15,36 @@ constexpr Duration kGiveBackMost = Duration::seconds(1);
 
 }  // namespace
 
-Result<std::unique_ptr<ContextRegister>> ContextRegister::open(runtime::Runtime& runtime, jobs::JobStore& store,
-                                                               const std::string& key, Listener& listener) {
-  std::unique_ptr<ContextRegister> out(new ContextRegister(runtime, listener));
-  auto handle = store.open(key, *out);
+Status ContextRegister::open(jobs::JobStore& store, const std::string& key) {
+  auto handle = store.open(key, *this);
   if (!handle) return tl::unexpected(handle.error());
-  out->handle_ = std::move(*handle);
-  return out;
+  handle_ = std::move(*handle);
+  return {};
 }
 
-void ContextRegister::add(Wish wish) {
+void ContextRegister::ask(Wish wish) {
+  if (std::holds_alternative<ReleaseRegister>(wish)) {
+    wishes_.clear();
+    stop_what_is_under_way();
+  }
   wishes_.push_back(std::move(wish));
   wished_.set();
 }
 
-void ContextRegister::take(const TakeRegister& wish) { add(Take{wish.ticket, runtime_.read_clock() + wish.within}); }
-
-void ContextRegister::write(const WriteRegister& wish) {
-  add(Write{wish.ticket, wish.value, runtime_.read_clock() + wish.within});
-}
-
-void ContextRegister::release() {
-  wishes_.clear();
+void ContextRegister::stop_what_is_under_way() {
   if (under_way_ != nullptr) under_way_->cancel();
-  add(GiveBack{});
 }
 
 void ContextRegister::on_lost(const jobs::LostJob& lost) {
-  listener_.on_register(RegisterLost{lost.why + (lost.owner.empty() ? "" : "; '" + lost.owner + "' has it")});
+  driver_.tell(RegisterLost{lost.why + (lost.owner.empty() ? "" : "; '" + lost.owner + "' has it")});
 }
 
 task<void> ContextRegister::run(runtime::Cancellation* cancel) {
   const runtime::CancelCallback on_cancel(
       cancel,
       [](void* self) {
-        auto* one = static_cast<ContextRegister*>(self);
-        if (one->under_way_ != nullptr) one->under_way_->cancel();
-        one->wished_.set();
+        static_cast<ContextRegister*>(self)->stop_what_is_under_way();
+        static_cast<ContextRegister*>(self)->wished_.set();
       },
       this);
   while (!cancel->cancelled()) {
@@ -62,47 +57,41 @@ task<void> ContextRegister::run(runtime::Cancellation* cancel) {
     wishes_.pop_front();
     runtime::Cancellation under_way;
     under_way_ = &under_way;
-    if (const auto* take = std::get_if<Take>(&wish)) {
-      co_await do_take(*take, &under_way);
-    } else if (auto* write = std::get_if<Write>(&wish)) {
-      co_await do_write(std::move(*write), &under_way);
-    } else {
-      co_await give_back();
-    }
+    co_await std::visit([&](auto& one) { return carry_out(std::move(one), &under_way); }, wish);
     under_way_ = nullptr;
   }
-  co_await give_back();
+  co_await carry_out(ReleaseRegister{}, nullptr);
 }
 
-task<void> ContextRegister::give_back() {
+task<void> ContextRegister::carry_out(ReleaseRegister, runtime::Cancellation*) {
   // What others are not told they find out at the end of the lease.
   static_cast<void>(co_await handle_->give_back(runtime_.read_clock() + kGiveBackMost, nullptr));
 }
 
-task<void> ContextRegister::do_take(Take wish, runtime::Cancellation* cancel) {
+task<void> ContextRegister::carry_out(TakeRegister wish, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + wish.within;
   // Held already: taken anew, so that what was written last is read under a fence above it.
-  if (handle_->held(runtime_.boot_now())) co_await give_back();
-  auto taken = co_await handle_->take(wish.deadline, cancel);
-  if (cancel->cancelled()) {
-    // Nobody waits for it any more; whoever cancelled it gives it back next, or has it given back in the end.
-    co_return;
-  }
+  if (handle_->held(runtime_.boot_now())) co_await carry_out(ReleaseRegister{}, nullptr);
+  auto taken = co_await handle_->take(deadline, cancel);
+  // Nobody waits for it any more; whoever cancelled it gives it back next, or has it given back in the end.
+  if (cancel->cancelled()) co_return;
   if (taken) {
-    listener_.on_register(RegisterTaken{wish.ticket, std::move(taken->value).value_or("")});
+    driver_.tell(RegisterTaken{wish.ticket, std::move(taken->value).value_or("")});
   } else {
-    listener_.on_register(RegisterFailed{wish.ticket, taken.error().message});
+    driver_.tell(RegisterFailed{wish.ticket, taken.error().message});
   }
 }
 
-task<void> ContextRegister::do_write(Write wish, runtime::Cancellation* cancel) {
-  const jobs::Written written = co_await handle_->write(std::move(wish.value), wish.deadline, cancel);
+task<void> ContextRegister::carry_out(WriteRegister wish, runtime::Cancellation* cancel) {
+  const Instant deadline = runtime_.read_clock() + wish.within;
+  const jobs::Written written = co_await handle_->write(std::move(wish.value), deadline, cancel);
   if (cancel->cancelled()) co_return;
   if (written) {
-    listener_.on_register(RegisterWritten{wish.ticket});
+    driver_.tell(RegisterWritten{wish.ticket});
   } else if (written.error().error.code == Errc::kRefused) {
-    listener_.on_register(RegisterLost{written.error().error.message});
+    driver_.tell(RegisterLost{written.error().error.message});
   } else {
-    listener_.on_register(RegisterFailed{wish.ticket, written.error().error.message});
+    driver_.tell(RegisterFailed{wish.ticket, written.error().error.message});
   }
 }
 

@@ -13,52 +13,36 @@
 
 namespace bellwether::cluster {
 
+class ContextDriver;
+
 class ContextRegister final : private jobs::JobHandle::Listener {
  public:
-  class Listener {
-   public:
-    virtual ~Listener() = default;
-    // RegisterTaken, RegisterWritten, RegisterFailed or RegisterLost.
-    virtual void on_register(context_lead::Event event) = 0;
-  };
+  using Wish = std::variant<context_lead::TakeRegister, context_lead::WriteRegister, context_lead::ReleaseRegister>;
 
-  // Errors are those of JobStore::open(). All must outlive it.
-  static Result<std::unique_ptr<ContextRegister>> open(runtime::Runtime& runtime, jobs::JobStore& store,
-                                                       const std::string& key, Listener& listener);
+  // All must outlive it.
+  ContextRegister(runtime::Runtime& runtime, ContextDriver& driver) : runtime_(runtime), driver_(driver) {}
   ContextRegister(const ContextRegister&) = delete;
   ContextRegister& operator=(const ContextRegister&) = delete;
+  // Before everything else. Errors are those of JobStore::open().
+  Status open(jobs::JobStore& store, const std::string& key);
 
   // What is asked is done while this runs; when it is cancelled, the register is given back.
   runtime::task<void> run(runtime::Cancellation* cancel);
-  void take(const context_lead::TakeRegister& wish);
-  void write(const context_lead::WriteRegister& wish);
-  // Whatever was asked before and is not done yet is left undone, and nothing is said of it.
-  void release();
+  // The driver is told how it ends. ReleaseRegister: whatever was asked before and is not done yet is left undone, and
+  // nothing is said of it.
+  void ask(Wish wish);
   // Under which it is held, or was held last.
   jobs::JobFence fence() const { return handle_->fence(); }
 
  private:
-  struct Take {
-    uint64_t ticket = 0;
-    Instant deadline;
-  };
-  struct Write {
-    uint64_t ticket = 0;
-    std::string value;
-    Instant deadline;
-  };
-  struct GiveBack {};
-  using Wish = std::variant<Take, Write, GiveBack>;
-
-  ContextRegister(runtime::Runtime& runtime, Listener& listener) : runtime_(runtime), listener_(listener) {}
   void on_lost(const jobs::LostJob& lost) override;
-  void add(Wish wish);
-  runtime::task<void> do_take(Take wish, runtime::Cancellation* cancel);
-  runtime::task<void> do_write(Write wish, runtime::Cancellation* cancel);
-  runtime::task<void> give_back();
+  void stop_what_is_under_way();
+  runtime::task<void> carry_out(context_lead::TakeRegister wish, runtime::Cancellation* cancel);
+  runtime::task<void> carry_out(context_lead::WriteRegister wish, runtime::Cancellation* cancel);
+  runtime::task<void> carry_out(context_lead::ReleaseRegister wish, runtime::Cancellation* cancel);
 
   runtime::Runtime& runtime_;
-  Listener& listener_;
+  ContextDriver& driver_;
   std::unique_ptr<jobs::JobHandle> handle_;
   std::deque<Wish> wishes_;
   runtime::Event wished_;

@@ -24,7 +24,7 @@ copies::CopyKey key_of(RequestId id, const char* kind) {
 
 task<void> ContextDriver::keep_payload(ContextDriver* self, KeepPayload wish) {
   const Instant deadline = self->parts_.runtime.read_clock() + wish.within;
-  const copies::Version version{self->register_->fence(), ++self->versions_};
+  const copies::Version version{self->register_.fence(), ++self->versions_};
   copies::CopyKey key = key_of(wish.id, kPayload);
   const Status kept = co_await self->parts_.copies.put(std::move(key), version, std::move(wish.payload), deadline,
                                                        self->scope_->cancellation());
@@ -132,7 +132,7 @@ task<void> ContextDriver::run_job(ContextDriver* self, RunJob wish, Job* job) {
   const bool is_kept = !end.result.empty() || fence.attempt > 1;
   if (end.end == JobEnded::End::kDone && is_kept && !job->kill.cancelled() && self->scope_ != nullptr) {
     const Instant deadline = self->parts_.runtime.read_clock() + self->settings_.duties.coordination_timeout;
-    const copies::Version version{self->register_->fence(), ++self->versions_};
+    const copies::Version version{self->register_.fence(), ++self->versions_};
     copies::CopyKey key = key_of(id, kResult);
     const Status kept =
         co_await self->parts_.copies.put(std::move(key), version, std::move(end.result), deadline, &job->kill);

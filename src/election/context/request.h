@@ -11,8 +11,11 @@
 #include <compare>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/result.h"
 #include "base/time.h"
 #include "election/epoch.h"
 
@@ -34,6 +37,14 @@ struct RequestId {
 };
 // 32 hexadecimal digits.
 std::string to_string(RequestId id);
+// Of any kind of id. kInvalid.
+Result<RequestId> parse_request_id(std::string_view text);
+
+// As submitters draw them: UUIDs of version 7 (RFC 9562), without dashes. They hold the time at which they were drawn,
+// so that a request which is submitted again is known for as old as it is. `chance`: 74 bits of it count.
+RequestId draw_request_id(WallTime now, uint64_t chance, uint64_t more_chance);
+// When it was drawn, to the millisecond; nothing of an id of another kind.
+std::optional<WallTime> time_of(RequestId id);
 
 struct Request {
   RequestId id;

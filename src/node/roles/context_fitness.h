@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "cluster/context/context_view.h"
+#include "cluster/context/context_codec.h"
 #include "cluster/vote/machine_load.h"
 #include "election/context/context_settings.h"
 

@@ -37,8 +37,7 @@ task<Status> ContextRole::prepare(const NodeTools& tools) {
                                             .store = manager_->store(),
                                             .copies = manager_->copies(),
                                             .leadership = *leadership,
-                                            .surroundings = *this,
-                                            .listener = *this,
+                                            .host = *this,
                                             .seal = seal ? &*seal : nullptr};
   BW_CO_TRY(driver_, cluster::ContextDriver::make(parts, std::move(settings), tools.runtime.prng().next()));
   if (maker_ != nullptr) co_return driver_->register_manager(std::move(maker_));
@@ -118,7 +117,7 @@ void ContextRole::on_context_says(const std::string& event, const std::string& t
 
 std::vector<Figure> ContextRole::figures() const {
   if (driver_ == nullptr) return {};
-  const context_lead::DutyMetrics metrics = driver_->metrics();
+  const context_lead::DutyStatus metrics = driver_->status();
   const auto one = [](std::string_view name, std::string_view type, std::string_view help, double value) {
     return Figure{name, type, help, {}, value};
   };
@@ -144,7 +143,7 @@ std::vector<Figure> ContextRole::figures() const {
   // Who does not lead knows nothing of the requests.
   if (!driver_->leads()) return out;
   out.push_back(one("bellwether_context_queue_length", "gauge", "Requests that wait for their turn.",
-                    static_cast<double>(metrics.queue_length)));
+                    static_cast<double>(metrics.queued)));
   out.push_back(
       one("bellwether_context_active", "gauge", "Requests at which a job runs.", static_cast<double>(metrics.active)));
   out.push_back(one("bellwether_context_completed", "gauge", "Requests that were completed, by all leaders.",

@@ -13,9 +13,7 @@
 
 namespace bellwether::node {
 
-class ContextRole final : public NodeRole,
-                          public cluster::ContextDriver::Surroundings,
-                          public cluster::ContextDriver::Listener {
+class ContextRole final : public NodeRole, public cluster::ContextDriver::Host {
  public:
   // `manager`: of this node, before this role among those of the node. `maker`: what makes contexts; nothing: requests
   // wait for a leader that has it.

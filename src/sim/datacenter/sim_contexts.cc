@@ -109,12 +109,12 @@ task<void> ask_for_contexts(const node::NodeTools& tools, DatacenterStage& stage
       if (!story.accepted) question = context_lead::Request{id, 0, *story.submitted_at, story.payload};
       const auto bytes =
           co_await tools.port.links().request(*leader, cluster::message_type::kContext, wire::Priority::kNormal,
-                                              cluster::encode_context_question(question), kContextMost, cancel);
+                                              message::encode(question), kContextMost, cancel);
       if (!bytes) {
         story.trouble = bytes.error().message;
         continue;
       }
-      const auto answer = cluster::decode_context_answer(*bytes);
+      const auto answer = message::decode<cluster::ContextAnswer>(*bytes);
       if (answer) hear(story, *answer, stage);
     }
   }
