@@ -114,7 +114,7 @@ struct CommandManager::Files {
       if (size < 0) return fail_errno(errno, "memory for a payload");
       text.remove_prefix(static_cast<std::size_t>(size));
     }
-    if (Status opened = out.open(); !opened) return opened;
+    BW_RETURN_IF_ERROR(out.open());
     return errors.open();
   }
 };

@@ -148,9 +148,8 @@ void ContextDriver::on_outcome_question(const Caller& caller, RequestId id) {
 
 Result<ContextMessage> ContextDriver::read_message(const wire::Inbound& inbound, const std::string& sender) const {
   if (parts_.seal == nullptr) return message::decode<ContextMessage>(as_text(inbound.body));
-  const auto opened = parts_.seal->open(as_text(inbound.body), sender, VoteSeal::About::kContext);
-  if (!opened) return tl::unexpected(opened.error());
-  return message::decode<ContextMessage>(*opened);
+  BW_TRY(const auto opened, parts_.seal->open(as_text(inbound.body), sender, VoteSeal::About::kContext));
+  return message::decode<ContextMessage>(opened);
 }
 
 void ContextDriver::on_message(link::Connection& connection, const wire::Inbound& inbound) {

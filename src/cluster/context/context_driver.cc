@@ -47,7 +47,7 @@ ContextDriver::~ContextDriver() { parts_.switchboard.disconnect(message_type::kC
 Result<std::unique_ptr<ContextDriver>> ContextDriver::make(const Parts& parts, ContextDriverSettings settings,
                                                            uint64_t seed) {
   std::unique_ptr<ContextDriver> out(new ContextDriver(parts, std::move(settings), seed));
-  if (const Status opened = out->register_.open(parts.store, kRegister); !opened) return tl::unexpected(opened.error());
+  BW_RETURN_IF_ERROR(out->register_.open(parts.store, kRegister));
   return out;
 }
 

@@ -16,9 +16,7 @@ constexpr Duration kGiveBackMost = Duration::seconds(1);
 }  // namespace
 
 Status ContextRegister::open(jobs::JobStore& store, const std::string& key) {
-  auto handle = store.open(key, *this);
-  if (!handle) return tl::unexpected(handle.error());
-  handle_ = std::move(*handle);
+  BW_TRY(handle_, store.open(key, *this));
   return {};
 }
 

@@ -85,13 +85,13 @@ std::span<const ContextSetting> context_settings() { return kSettings; }
 Status ContextSettings::validate() const {
   for (const ContextSetting& one : kSettings) {
     const Bounded figure[] = {std::visit([&](auto member) { return bounded(one, this->*member); }, one.member)};
-    if (Status status = within_bounds(figure); !status) return status;
+    BW_RETURN_IF_ERROR(within_bounds(figure));
   }
-  if (Status status = weights.validate(); !status) return status;
-  if (Status status = fits(*this, "generation_stop_timeout", generation_stop_timeout); !status) return status;
-  if (Status status = fits(*this, "queue_drain_timeout", queue_drain_timeout); !status) return status;
-  if (Status status = takeover_fits(*this); !status) return status;
-  if (Status status = coordination_fits(*this); !status) return status;
+  BW_RETURN_IF_ERROR(weights.validate());
+  BW_RETURN_IF_ERROR(fits(*this, "generation_stop_timeout", generation_stop_timeout));
+  BW_RETURN_IF_ERROR(fits(*this, "queue_drain_timeout", queue_drain_timeout));
+  BW_RETURN_IF_ERROR(takeover_fits(*this));
+  BW_RETURN_IF_ERROR(coordination_fits(*this));
   return fits(*this, "state_transfer_timeout + the take-over of the target", state_transfer_timeout + kTakeOverTimeout,
               format_duration(state_transfer_timeout) + " + " + format_duration(kTakeOverTimeout));
 }

@@ -72,7 +72,7 @@ Status ContextClaim::validate() const {
       {"network_bandwidth", double(network_bandwidth), 0, double(kMostBitsPerSecond), "bit/s"},
       {"the number of domain_expertise", double(domain_expertise.size()), 0, double(kMostDomains)},
   };
-  if (Status status = within_bounds(figures); !status) return status;
+  BW_RETURN_IF_ERROR(within_bounds(figures));
   for (const std::string& one : domain_expertise) {
     if (one.empty() || one.size() > kMostDomainBytes) {
       return fail(Errc::kInvalid, "domain_expertise has a name of " + format_count(one.size(), "byte") +
@@ -215,7 +215,7 @@ Status ContextWeights::validate() const {
   for (std::size_t i = 0; i < kComponents; ++i) {
     const std::string name = "the weight of " + std::string(kComponentNames[i]);
     const Bounded weight[] = {{name, of[i], 0, kMostWeight}};
-    if (Status status = within_bounds(weight); !status) return status;
+    BW_RETURN_IF_ERROR(within_bounds(weight));
   }
   if (sum() > 0) return {};
   return fail(Errc::kInvalid, "all weights of the score are 0; one at least must be above it");
@@ -260,7 +260,7 @@ double adjustment_of(const ContextClaim& claim) {
 
 Result<ContextScore> score_of(const ContextClaim& claim, const ContextWeights& weights,
                               const Requirements& requirements) {
-  if (Status status = claim.validate(); !status) return tl::unexpected(status.error());
+  BW_RETURN_IF_ERROR(claim.validate());
   const PerComponent components = components_of(claim);
   const double all_weights = weights.sum();
   double sum = adjustment_of(claim);
