@@ -97,10 +97,10 @@ Status DutyLeader::transfer(Moment now, NodeId target, std::string reason, std::
 void DutyLeader::hand_over(Moment now, Effects& out) {
   ++state_version_;
   auto bytes = encode(failover_state(now), config_.digest);
-  carry_out(now,
-            bytes ? failover_.prepared(now.clock, std::move(*bytes))
-                  : failover_.abandon(now.clock, bytes.error().message),
-            out);
+  carry_out(
+      now,
+      bytes ? failover_.prepared(now.clock, std::move(*bytes)) : failover_.abandon(now.clock, bytes.error().message),
+      out);
 }
 
 void DutyLeader::on_heard(Moment now, const Heard& heard, Effects& out) {
@@ -139,7 +139,9 @@ void DutyLeader::on_offer(Moment now, NodeId from, const StateOffer& offer, Effe
 
 void DutyLeader::carry_out(Moment now, Failover::Acts acts, Effects& out) {
   const Overloaded carry_out_one{
-      [&](Failover::Say& say) { out.push_back(Send{say.to, std::move(say.message)}); },
+      [&](Failover::Say& say) {
+        out.push_back(Send{say.to, std::move(say.message)});
+      },
       [&](Failover::GiveOffice& give) {
         phase_ = HandingOver{true};
         out.push_back(ReleaseRegister{});

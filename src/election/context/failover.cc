@@ -56,7 +56,8 @@ Failover::Acts Failover::on_message(Instant now, NodeId from, const Message& mes
   }
   const auto* verdict = std::get_if<StateVerdict>(&message);
   if (verdict == nullptr || verdict->id != id_) return {};
-  if (!verdict->accepted) return end(now, false, name(target_) + " does not take the state: " + printable(verdict->why));
+  if (!verdict->accepted)
+    return end(now, false, name(target_) + " does not take the state: " + printable(verdict->why));
   stage_ = Stage::kExecuting;
   stage_ends_ = std::min(now + kTakeOverTimeout, failover_ends_);
   state_.clear();
