@@ -143,7 +143,7 @@ void VoteElector::on_answer(Instant now, Peer& from, const HeartbeatAnswer& answ
   if (answer.promise < config_.timing.heartbeat_timeout) {
     BW_PROBE("vote: a promise is shorter than the admin's own");
     const Duration lasts = std::max(answer.promise, config_.timing.heartbeat_timeout / kShortestPromise);
-    next_beat_ = std::min(next_beat_, std::max(now, sent + lasts / 2));
+    next_beat_ = std::min(next_beat_, sent_at(beat_) + lasts / 2);
   }
   from.acked = true;
   from.acked_round = std::max(from.acked_round, answer.round);
