@@ -25,7 +25,7 @@ void ContextRegister::ask(Wish wish) {
     wishes_.clear();
     stop_what_is_under_way();
   }
-  wishes_.push_back(std::move(wish));
+  wishes_.emplace_back(runtime_.read_clock(), std::move(wish));
   wished_.set();
 }
 
@@ -51,25 +51,26 @@ task<void> ContextRegister::run(runtime::Cancellation* cancel) {
       co_await wished_.wait();
       continue;
     }
-    Wish wish = std::move(wishes_.front());
+    const Instant asked = wishes_.front().first;
+    Wish wish = std::move(wishes_.front().second);
     wishes_.pop_front();
     runtime::Cancellation under_way;
     under_way_ = &under_way;
-    co_await std::visit([&](auto& one) { return carry_out(std::move(one), &under_way); }, wish);
+    co_await std::visit([&](auto& one) { return carry_out(std::move(one), asked, &under_way); }, wish);
     under_way_ = nullptr;
   }
-  co_await carry_out(ReleaseRegister{}, nullptr);
+  co_await carry_out(ReleaseRegister{}, runtime_.read_clock(), nullptr);
 }
 
-task<void> ContextRegister::carry_out(ReleaseRegister, runtime::Cancellation*) {
+task<void> ContextRegister::carry_out(ReleaseRegister, Instant, runtime::Cancellation*) {
   // What others are not told they find out at the end of the lease.
   static_cast<void>(co_await handle_->give_back(runtime_.read_clock() + kGiveBackMost, nullptr));
 }
 
-task<void> ContextRegister::carry_out(TakeRegister wish, runtime::Cancellation* cancel) {
-  const Instant deadline = runtime_.read_clock() + wish.within;
+task<void> ContextRegister::carry_out(TakeRegister wish, Instant asked, runtime::Cancellation* cancel) {
+  const Instant deadline = asked + wish.within;
   // Held already: taken anew, so that what was written last is read under a fence above it.
-  if (handle_->held(runtime_.boot_now())) co_await carry_out(ReleaseRegister{}, nullptr);
+  if (handle_->held(runtime_.boot_now())) co_await carry_out(ReleaseRegister{}, runtime_.read_clock(), nullptr);
   auto taken = co_await handle_->take(deadline, cancel);
   // Nobody waits for it any more; whoever cancelled it gives it back next, or has it given back in the end.
   if (cancel->cancelled()) co_return;
@@ -80,8 +81,8 @@ task<void> ContextRegister::carry_out(TakeRegister wish, runtime::Cancellation* 
   }
 }
 
-task<void> ContextRegister::carry_out(WriteRegister wish, runtime::Cancellation* cancel) {
-  const Instant deadline = runtime_.read_clock() + wish.within;
+task<void> ContextRegister::carry_out(WriteRegister wish, Instant asked, runtime::Cancellation* cancel) {
+  const Instant deadline = asked + wish.within;
   const jobs::Written written = co_await handle_->write(std::move(wish.value), deadline, cancel);
   if (cancel->cancelled()) co_return;
   if (written) {

@@ -5,6 +5,7 @@
 #include <deque>
 #include <memory>
 #include <string>
+#include <utility>
 #include <variant>
 
 #include "cluster/register/job_store.h"
@@ -37,14 +38,14 @@ class ContextRegister final : private jobs::JobHandle::Listener {
  private:
   void on_lost(const jobs::LostJob& lost) override;
   void stop_what_is_under_way();
-  runtime::task<void> carry_out(context_lead::TakeRegister wish, runtime::Cancellation* cancel);
-  runtime::task<void> carry_out(context_lead::WriteRegister wish, runtime::Cancellation* cancel);
-  runtime::task<void> carry_out(context_lead::ReleaseRegister wish, runtime::Cancellation* cancel);
+  runtime::task<void> carry_out(context_lead::TakeRegister wish, Instant asked, runtime::Cancellation* cancel);
+  runtime::task<void> carry_out(context_lead::WriteRegister wish, Instant asked, runtime::Cancellation* cancel);
+  runtime::task<void> carry_out(context_lead::ReleaseRegister wish, Instant asked, runtime::Cancellation* cancel);
 
   runtime::Runtime& runtime_;
   ContextDriver& driver_;
   std::unique_ptr<jobs::JobHandle> handle_;
-  std::deque<Wish> wishes_;
+  std::deque<std::pair<Instant, Wish>> wishes_;  // and when they were asked
   runtime::Event wished_;
   runtime::Cancellation* under_way_ = nullptr;
 };
