@@ -368,11 +368,13 @@ void VoteElector::become(State state, std::string why, Effects& out) {
 
 void VoteElector::set_admin(NodeId admin, Term term, std::string evidence, Effects& out) {
   const NodeId before = admin_;
+  // One who was cut off hears of the same admin again, in a later term.
+  const bool changed = before != admin || (admin != kNobody && term > admin_term_);
   admin_ = admin;
   if (admin != kNobody) last_admin_ = admin;
   admin_term_ = std::max(admin_term_, term);
   highest_ = std::max(highest_, term);
-  if (before != admin) out.push_back(AdminChanged{before, admin, term, std::move(evidence)});
+  if (changed) out.push_back(AdminChanged{before, admin, term, std::move(evidence)});
 }
 
 void VoteElector::note(bool warning, std::string text, Effects& out) const {

@@ -69,6 +69,18 @@ TEST(VoteElector, among_equals_the_lowest_id_is_elected) {
 using LedVoteElector = LedVote<3>;
 using LedVoteElectorOfFive = LedVote<5>;
 
+TEST_F(LedVoteElector, who_missed_an_election_is_told_of_the_term_of_the_same_admin) {
+  const Term first = group[1].admin_term();
+  group.isolate(3);
+  group.say(1, CallElection{true});
+  ASSERT_TRUE(group.run_until(Duration::millis(900), [&] { return group.admin() == 1; }));
+  ASSERT_EQ(group[3].admin(), NodeId(1)) << "it does not know that there was an end";
+  group.mend();
+  group.run(Duration::seconds(1));
+  ASSERT_GT(group[1].admin_term(), first);
+  EXPECT_EQ(group.all<AdminChanged>(3).back().term, group[1].admin_term());
+}
+
 TEST_F(LedVoteElectorOfFive, another_one_follows_a_dead_admin) {
   group.run(Duration::seconds(10));
   group.stop(1);
