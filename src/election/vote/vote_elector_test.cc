@@ -73,11 +73,11 @@ TEST_F(LedVoteElector, who_missed_an_election_is_told_of_the_term_of_the_same_ad
   const Term first = group[1].admin_term();
   group.isolate(3);
   group.say(1, CallElection{true});
-  ASSERT_TRUE(group.run_until(Duration::millis(900), [&] { return group.admin() == 1; }));
+  ASSERT_TRUE(
+      group.run_until(Duration::millis(900), [&] { return group.admin() == 1 && group[1].admin_term() > first; }));
   ASSERT_EQ(group[3].admin(), NodeId(1)) << "it does not know that there was an end";
   group.mend();
   group.run(Duration::seconds(1));
-  ASSERT_GT(group[1].admin_term(), first);
   EXPECT_EQ(group.all<AdminChanged>(3).back().term, group[1].admin_term());
 }
 
