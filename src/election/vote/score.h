@@ -3,7 +3,7 @@
 //   score = 0.30 uptime + 0.20 capability + 0.20 resources + 0.15 network + 0.15 experience
 //
 // with each part from 0 to 1. Of a node that leads contexts, too, its fitness for that
-// (election/context/context_score.h) has a share of it: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates
+// (election/context/fitness.h) has a share of it: (1 - 0.30) x that + 0.30 x fitness. The score orders candidates
 // in an election. It never lets anybody win without votes, and never takes an office from anybody.
 #pragma once
 

@@ -25,7 +25,7 @@ struct ContextFigures {
 // Those of the machine: what there is of it, less what is in use.
 ContextFigures machine_figures(const cluster::MachineSize& size, const vote::Resources& resources);
 
-// The score (election/context/context_score.h). Quality, accuracy and reliability are the share of jobs that were done,
+// The score (election/context/fitness.h). Quality, accuracy and reliability are the share of jobs that were done,
 // speed is how long they took. What is not measured is not required either: these without any job, the share of
 // uptime, and the bandwidth where no device says it. REQUIRES settings that validate.
 cluster::ContextFitness fitness_of(const ContextFigures& figures, const context_lead::ContextSettings& settings);
