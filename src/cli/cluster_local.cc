@@ -172,7 +172,7 @@ int up(LocalClusterArguments& given) {
   const std::string folder = printable(sight->folder);
   std::printf(
       "\n%s run, %s leads. They go on when this command has ended.\n"
-      "  look at it:  bellwether cluster local_status%s\n"
+      "  look at it:  bellwether cluster status%s\n"
       "  operate it:  bellwether cluster members --config %s/client.yaml\n"
       "  its words:   %s/*.log\n"
       "  end it:      bellwether cluster down%s\n",

@@ -302,8 +302,7 @@ int transfer(const ContextArguments& given) {
     }
     asking->pause(kAskAgain);
   }
-  return told_no(
-      {Errc::kTimeout, "nobody has said in time how the transfer ended: `bellwether context context_status`"});
+  return told_no({Errc::kTimeout, "nobody has said in time how the transfer ended: `bellwether context status`"});
 }
 
 int generation(const ContextArguments& given, bool start) {
@@ -328,7 +327,7 @@ void add_requests(CLI::App& command, const std::shared_ptr<ContextArguments>& gi
   submitting->add_flag("--json", given->json, "With --wait: the outcome as JSON");
   add_duration(submitting, "--timeout", given->how.timeout, "Give up after so long (default 60s)");
   submitting->footer(
-      "When it ends with 1, the request may have been kept all the same: submit_request it again with the id that was "
+      "When it ends with 1, the request may have been kept all the same: submit it again with the id that was "
       "told.\n\n"
       "Exit codes: 0 kept by a majority (with --wait: completed), 1 refused, or nobody could be asked, 2 it has "
       "failed,\n"
@@ -383,8 +382,8 @@ void add_context(CLI::App& app, int& exit_code) {
   command->footer(
       "Examples:\n"
       "  bellwether context serve m1.yaml --manager './make-context'\n"
-      "  bellwether context submit_request request.json --config m1.yaml --priority 5 --wait\n"
-      "  bellwether context context_status --config m1.yaml\n"
+      "  bellwether context submit request.json --config m1.yaml --priority 5 --wait\n"
+      "  bellwether context status --config m1.yaml\n"
       "  bellwether context transfer m2 --config m1.yaml --reason maintenance\n\n"
       "What the command of --manager sees, and all settings: docs/leadership/context.md.");
 }

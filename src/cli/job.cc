@@ -250,9 +250,9 @@ void add_job(CLI::App& app, int& exit_code) {
   job->footer(
       "Any manager answers; --cluster-config says the cluster's name and how to prove that one belongs to it.\n\n"
       "Examples:\n"
-      "  bellwether job submit_job scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
+      "  bellwether job submit scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
       "  bellwether job watch 5f0c2a9e11d04b7a --cluster-config client.yaml\n"
-      "  bellwether job job_status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
+      "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
       "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster-config client.yaml\n"
       "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json --cluster-config client.yaml\n\n"
       "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"

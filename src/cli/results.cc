@@ -144,7 +144,7 @@ void add_results(CLI::App& app, int& exit_code) {
       "Every `bellwether run` of this machine is stored, with --managers too,\n"
       "unless --no-store or BELLWETHER_NO_STORE=1 says otherwise.\n"
       "Examples:\n"
-      "  bellwether results list_runs\n"
+      "  bellwether results list\n"
       "  bellwether results show last\n"
       "  bellwether results compare last~1 last --tolerance 5%\n"
       "  bellwether results export last baseline.db");
@@ -154,8 +154,7 @@ void add_results(CLI::App& app, int& exit_code) {
       ->capture_default_str()
       ->check(CLI::Range(1, 1'000'000));
   of_list->add_flag("--all", given->all, "All of them");
-  of_list->footer(
-      "Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list_runs --json");
+  of_list->footer("Exit codes: 0, or 104 when the store cannot be read.\nExample:\n  bellwether results list --json");
   of_list->callback([given, &exit_code] { exit_code = list_runs(*given); });
 
   CLI::App* of_show = verb(*command, "show", "What a run came to; --json: its result file", given);
