@@ -53,6 +53,31 @@ TEST(MembershipConflict, a_process_that_moved_to_another_address_takes_its_name_
   }
 }
 
+TEST(MembershipConflict, the_age_of_who_answers_counts_and_not_of_who_ran_there_before) {
+  SmallGroup group = four();
+  group.kill(2);
+  const std::size_t moved = group.add("m2", {}, 20);
+  group.start(2, {}, 30);
+  const auto hear = [&](std::size_t node, std::size_t where, uint32_t life) {
+    std::string news;
+    PacketWriter writer(news);
+    write_head(writer, {.kind = PacketKind::kNews, .from = node_id("m1")});
+    writer.update({.kind = UpdateKind::kAlive,
+                   .node = node_id("m2"),
+                   .incarnation = 0,
+                   .name = "m2",
+                   .life = life,
+                   .profile = {.endpoint = SmallGroup::where(where), .role = 0, .meta = {}},
+                   .accusers = {}});
+    group.step(node, DatagramArrived{SmallGroup::where(1), news});
+  };
+  hear(moved, 2, 10);
+  hear(2, moved, 20);
+  group.run(Duration::millis(10));
+  EXPECT_TRUE(group.all<Refused>(moved).empty());
+  EXPECT_EQ(group.all<Refused>(2).size(), 1U);
+}
+
 TEST(MembershipConflict, two_names_at_one_address_are_told) {
   SmallGroup group = four();
   std::string news;

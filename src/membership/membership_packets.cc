@@ -134,6 +134,7 @@ void Membership::complete(std::size_t index, const PacketHead& head) {
 
 void Membership::on_ack(const PacketHead& head, const Endpoint& from, Effects& out) {
   if (head.sequence == claimant_.sequence && claimant_.deadline != Instant::never() && from == claimant_.endpoint) {
+    claimant_.life = head.life;  // the record that made us ask may be of an earlier process there
     return settle_claim(true, out);
   }
   for (std::size_t i = 0; i < errands_.size(); ++i) {
