@@ -88,8 +88,7 @@ task<void> ElectionDriver::run(runtime::Cancellation* cancel) {
   co_await scope.join();
   loop_.end();
   scope_ = nullptr;
-  // Whatever was led here must not be acted upon any more: nobody renews it.
-  if (term_end_ != nullptr) term_end_->move_to(Instant());
+  terms_.drop();
 }
 
 void ElectionDriver::tell(quorum::Event event) {
@@ -189,22 +188,10 @@ task<void> ElectionDriver::persist(ElectionDriver* self, quorum::Record record) 
   self->loop_.tell(std::move(persisted));
 }
 
-void ElectionDriver::carry_out(const quorum::Elected& won) {
-  term_end_ = std::make_shared<election::TermEnd>();
-  term_end_->move_to(won.ends);
-  listener_.on_elected({settings_.key, settings_.self, won.epoch, won.since, term_end_});
-}
-
-void ElectionDriver::carry_out(const quorum::Renewed& renewed) {
-  term_end_->move_to(renewed.ends);
-  listener_.on_renewed(renewed.ends, renewed.took);
-}
-
 void ElectionDriver::carry_out(const quorum::TermEnded& ended) {
-  term_end_->move_to(Instant());
   election::TermEnded told = ended;
   told.why = named(told.why);
-  listener_.on_term_ended(told);
+  terms_.ended(told);
 }
 
 void ElectionDriver::carry_out(const quorum::LeaderChanged& changed) {

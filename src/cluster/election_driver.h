@@ -4,7 +4,6 @@
 #pragma once
 
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 
@@ -72,8 +71,8 @@ class ElectionDriver final : public Leadership, private Service {
   void on_message(link::Connection& connection, const wire::Inbound& message) override;
   void carry_out(quorum::Persist& persist);
   void carry_out(const quorum::Send& send);
-  void carry_out(const quorum::Elected& won);
-  void carry_out(const quorum::Renewed& renewed);
+  void carry_out(const quorum::Elected& won) { terms_.elected(won); }
+  void carry_out(const quorum::Renewed& renewed) { terms_.renewed(renewed); }
   void carry_out(const quorum::Drain& drain) { listener_.on_drain(drain.cause); }
   void carry_out(const quorum::TermEnded& ended);
   void carry_out(const quorum::LeaderChanged& changed);
@@ -93,7 +92,7 @@ class ElectionDriver final : public Leadership, private Service {
   Listener& listener_;
   quorum::QuorumElector kernel_;
   std::map<quorum::MemberId, std::string> names_;
-  std::shared_ptr<election::TermEnd> term_end_;
+  election::OwnTerms terms_{settings_.key, settings_.self, listener_};
   Loop loop_{runtime_, kernel_, *this};
   bool stands_ = true;
   std::string change_refused_;  // the last change of voters that was asked for, and why

@@ -24,24 +24,7 @@ runtime::task<void> Candidate::run(runtime::Cancellation* cancel) {
   loop_.end();
   scope_ = nullptr;
   stopped_ = true;
-  if (term_end_ != nullptr) term_end_->move_to(Instant());
-}
-
-void Candidate::carry_out(const Elected& won) {
-  term_end_ = std::make_shared<TermEnd>();
-  term_end_->move_to(won.ends);
-  const ElectorConfig& config = elector_.config();
-  listener_.on_elected({config.key, config.claim.holder, won.epoch, won.since, term_end_});
-}
-
-void Candidate::carry_out(const Renewed& renewed) {
-  term_end_->move_to(renewed.ends);
-  listener_.on_renewed(renewed.ends, renewed.took);
-}
-
-void Candidate::carry_out(const TermEnded& ended) {
-  term_end_->move_to(Instant());
-  listener_.on_term_ended(ended);
+  terms_.drop();
 }
 
 void Candidate::carry_out(const Stopped&) {

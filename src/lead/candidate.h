@@ -2,7 +2,6 @@
 // carries the kernel's effects out in their order and tells a listener what matters. One thread, that of its runtime.
 #pragma once
 
-#include <memory>
 #include <string>
 
 #include "election/elector.h"
@@ -59,10 +58,10 @@ class Candidate final : public EvidenceTaker {
   }
   void carry_out(const election::Look&) { scope_->spawn(look()); }
   void carry_out(election::Act& wanted) { scope_->spawn(act(std::move(wanted.request))); }
-  void carry_out(const election::Elected& won);
-  void carry_out(const election::Renewed& renewed);
+  void carry_out(const election::Elected& won) { terms_.elected(won); }
+  void carry_out(const election::Renewed& renewed) { terms_.renewed(renewed); }
   void carry_out(const election::Drain& drain) { listener_.on_drain(drain.cause); }
-  void carry_out(const election::TermEnded& ended);
+  void carry_out(const election::TermEnded& ended) { terms_.ended(ended); }
   void carry_out(const election::LeaderChanged& changed) {
     listener_.on_leader_changed(changed.record, changed.evidence);
   }
@@ -83,7 +82,7 @@ class Candidate final : public EvidenceTaker {
   Loop loop_{runtime_, elector_, *this};
   bool stopped_ = false;
   runtime::Scope* scope_ = nullptr;
-  std::shared_ptr<election::TermEnd> term_end_;
+  election::OwnTerms terms_{elector_.config().key, elector_.config().claim.holder, listener_};
   std::string refused_;  // the watch, and for what reason: told once
 };
 

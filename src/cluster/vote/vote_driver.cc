@@ -119,8 +119,7 @@ task<void> VoteDriver::run(runtime::Cancellation* cancel) {
   co_await scope.join();
   loop_.end();
   scope_ = nullptr;
-  // Whatever was led here must not be acted upon any more: nobody renews it.
-  if (term_end_ != nullptr) term_end_->move_to(Instant());
+  terms_.drop();
 }
 
 // Twice in the time of a heartbeat, so that each one carries what is true.
@@ -279,10 +278,7 @@ void VoteDriver::carry_out(const vote::Broadcast& all) {
 }
 
 void VoteDriver::carry_out(const vote::Elected& won) {
-  term_end_ = std::make_shared<election::TermEnd>();
-  term_end_->move_to(won.ends);
-  const election::TermOfOffice term{settings_.key, settings_.self, won.epoch, won.since, term_end_};
-  listener_.on_elected(term);
+  const election::TermOfOffice term = terms_.elected(won);
   if (keys_ && settings_.key_receiver != nullptr) settings_.key_receiver->on_admin_key(term, std::move(key_));
 }
 
@@ -290,16 +286,10 @@ void VoteDriver::carry_out(const vote::Reconstruct& wanted) {
   if (keys_) keys_->collect(wanted.term, *scope_);
 }
 
-void VoteDriver::carry_out(const vote::Renewed& renewed) {
-  term_end_->move_to(renewed.ends);
-  listener_.on_renewed(renewed.ends, renewed.took);
-}
-
 void VoteDriver::carry_out(const vote::TermEnded& ended) {
-  term_end_->move_to(Instant());
   election::TermEnded told = ended;
   told.why = named(told.why);
-  listener_.on_term_ended(told);
+  terms_.ended(told);
 }
 
 void VoteDriver::carry_out(const vote::AdminChanged& changed) {

@@ -6,7 +6,6 @@
 
 #include <array>
 #include <map>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -126,7 +125,7 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   void carry_out(const vote::Broadcast& all);
   void carry_out(const vote::Elected& won);
   void carry_out(const vote::Reconstruct& wanted);
-  void carry_out(const vote::Renewed& renewed);
+  void carry_out(const vote::Renewed& renewed) { terms_.renewed(renewed); }
   void carry_out(const vote::Drain& drain) { listener_.on_drain(named(drain.cause)); }
   void carry_out(const vote::TermEnded& ended);
   void carry_out(const vote::StateChanged&) {}  // view() asks the kernel
@@ -162,7 +161,7 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   std::optional<HearingWatch> hearing_;     // while it runs
   std::optional<KeyKeeper> keys_;
   secret::SecretBytes key_;  // put together, and not handed out yet
-  std::shared_ptr<election::TermEnd> term_end_;
+  election::OwnTerms terms_{settings_.key, settings_.self, listener_};
   Loop loop_{runtime_, kernel_, *this};
   Instant started_;
   Duration experience_;  // of earlier lives

@@ -100,7 +100,7 @@ class VoteElector {
  private:
   static constexpr std::size_t kRounds = 64;  // heartbeats whose answers still count
   // A voter makes an admin beat this many times as often as its own settings say, at most.
-  static constexpr int64_t kShortestPromise = 16;
+  static constexpr int64_t kMostHaste = 16;
   static constexpr std::size_t kMostHeld = 256;  // messages that wait for the disk
 
   struct Peer {
