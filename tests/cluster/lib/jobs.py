@@ -75,10 +75,11 @@ class Cluster(nodes.Cluster):
         return super().settings(node, **{**own, **other})
 
     def at_work(self, *names):
-        """Starts them, and waits until one manager leads and all workers are ready for work; gives (leader, term)."""
+        """Starts them, and waits until one manager leads and each knows all workers as ready; gives (leader, term)."""
         self.start(*names)
         settled = self.settled()
-        self.all_free()
+        for manager in filter(self.running.get, self.voters):  # each has its own picture of them, and any may own the next job
+            self.all_free(manager=manager)
         return settled
 
     # --- what is asked of it
@@ -156,16 +157,17 @@ class Cluster(nodes.Cluster):
               PATIENCE)
         return status
 
-    def all_free(self, names=None, seconds=PATIENCE):
-        """Waits until these workers, usually all, say to the leader that all of their cores are free.
+    def all_free(self, names=None, seconds=PATIENCE, manager=None):
+        """Waits until these workers, by default all, say to this manager, by default the leader, that they are free.
 
         One that must wait for a processor says that it is degraded, and takes work all the same.
         """
         want = set(names or [name for name in self.running if name not in self.voters])
 
         def free():
-            leader = self.leader(next(name for name in self.voters if self.running[name].alive()))
-            code, workers = self.job("workers", "--managers", self.world[leader[0]].ipv4) if leader else (1, None)
+            alive = next(name for name in self.voters if self.running[name].alive())
+            asked = manager or (self.leader(alive) or [None])[0]
+            code, workers = self.job("workers", "--managers", self.world[asked].ipv4) if asked else (1, None)
             return code == 0 and want <= {one["worker"] for one in workers
                                           if one["free"] == one["cores"] and one["state"] in ("healthy", "degraded")}
         until(lambda: f"free cores of {want}; {self.job('workers')}", free, seconds)
