@@ -1,14 +1,8 @@
 #include "base/percent.h"
 
-#include "base/bytes.h"
+#include "base/hex.h"
 
 namespace bellwether {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  const char low = ascii_lower(c);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
 
 std::optional<std::string> percent_decoded(std::string_view text) {
   std::string out;

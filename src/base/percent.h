@@ -7,8 +7,6 @@
 
 namespace bellwether {
 
-// 0 to 15; -1: no hexadecimal digit.
-int hex_digit(char c);
 // The bytes that a text stands for. Nothing when a '%' in it is not followed by two hexadecimal digits.
 std::optional<std::string> percent_decoded(std::string_view text);
 

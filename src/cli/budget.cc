@@ -7,7 +7,6 @@
 
 #include "base/units.h"
 #include "cli/budget_cluster.h"
-#include "cli/budget_words.h"
 #include "cli/commands.h"
 #include "cli/durations.h"
 #include "cli/sources.h"

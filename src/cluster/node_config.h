@@ -5,12 +5,45 @@
 #include <string>
 #include <vector>
 
-#include "cluster/context_choice.h"
 #include "cluster/settings.h"
-#include "cluster/vote_choice.h"
+#include "election/context/context_settings.h"
+#include "election/vote/ballot.h"
+#include "election/vote/vote_timing.h"
 #include "wire/identity.h"
 
 namespace bellwether::cluster {
+
+// What the settings of a node say about the leadership of contexts.
+struct ContextChoice {
+  bool serves = false;               // this node leads contexts when it leads its cluster
+  std::vector<std::string> manager;  // program and arguments; empty: none is registered
+  uint32_t jobs = 1;                 // at once
+  Duration job_timeout = Duration::minutes(10);
+  Duration job_grace = Duration::seconds(10);
+  context_lead::ContextSettings settings;
+};
+
+inline constexpr Duration kLongestJob = Duration::hours(24);
+
+// kInvalid, with what was expected.
+Status check_context(const ContextChoice& choice);
+
+// What the settings of a node say about a scored vote.
+struct VoteChoice {
+  std::vector<std::string> capabilities;
+  vote::QuorumRule rule = vote::QuorumRule::kMajority;
+  vote::ScoreWeights weights;
+  vote::VoteTiming timing;
+  std::string key;               // a file, PEM: what this node signs with
+  std::string keys;              // a folder with NAME.pem of each member: its public key
+  std::string operator_key;      // a file, PEM: who attests capabilities; empty: nobody does, and all are believed
+  std::string attestation;       // a file, of this node
+  double reputation_weight = 0;  // 0 to 1
+  // Of the key that only an admin has, files; both empty: there is none.
+  std::string key_share;
+  std::string key_commitment;
+  std::vector<std::string> key_command;  // works with that key; empty: nobody does
+};
 
 inline constexpr uint16_t kDefaultPort = 9000;
 inline constexpr const char* kQuorum = "quorum";  // a cluster whose voters elect its leader

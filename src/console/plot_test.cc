@@ -1,6 +1,6 @@
-#include "console/plot.h"
-
 #include <gtest/gtest.h>
+
+#include "console/draw_parts.h"
 
 namespace bellwether::console {
 namespace {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "base/prng.h"
-#include "election/claim_rule.h"
+#include "election/elector.h"
 
 namespace bellwether::election {
 namespace {

@@ -1,8 +1,7 @@
-#include "election/claim_rule.h"
-
 #include <gmock/gmock.h>
 
 #include "base/time_testing.h"
+#include "election/elector.h"
 
 namespace bellwether::election {
 namespace {

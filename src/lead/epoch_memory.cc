@@ -1,7 +1,7 @@
 #include "lead/epoch_memory.h"
 
 #include "base/bytes.h"
-#include "store/disk/sha256.h"
+#include "base/hex.h"
 #include "store/disk/small_file.h"
 #include "store/environment.h"
 
@@ -13,7 +13,7 @@ constexpr std::string_view kEpochMemoryFirstWord = "epoch ";
 // "epoch 12 <hash of that>": short enough to be read by people, and torn never.
 std::string text_of(election::Epoch epoch) {
   const std::string line = std::string(kEpochMemoryFirstWord) + std::to_string(epoch.value());
-  return line + " " + store::sha256_hex(line).substr(0, 16) + "\n";
+  return line + " " + sha256_hex(line).substr(0, 16) + "\n";
 }
 
 }  // namespace
@@ -21,7 +21,7 @@ std::string text_of(election::Epoch epoch) {
 EpochMemory::EpochMemory(runtime::Runtime& runtime, std::string folder, const std::string& store,
                          const std::string& key)
     : runtime_(runtime), folder_(std::move(folder)) {
-  path_ = folder_ + "/" + store::sha256_hex(store + std::string(1, '\0') + key).substr(0, 32);
+  path_ = folder_ + "/" + sha256_hex(store + std::string(1, '\0') + key).substr(0, 32);
 }
 
 runtime::task<Result<election::Epoch>> EpochMemory::load() {

@@ -1,6 +1,6 @@
-#include "membership/degradation.h"
-
 #include <gtest/gtest.h>
+
+#include "membership/membership_events.h"
 
 namespace bellwether::membership {
 namespace {

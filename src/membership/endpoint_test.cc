@@ -1,6 +1,6 @@
-#include "membership/endpoint.h"
-
 #include <gtest/gtest.h>
+
+#include "membership/directory.h"
 
 namespace bellwether::membership {
 namespace {

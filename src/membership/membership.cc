@@ -1,6 +1,7 @@
 #include "membership/membership.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "base/check.h"
 
@@ -17,6 +18,38 @@ template <class... Handlers>
 Overloaded(Handlers...) -> Overloaded<Handlers...>;
 
 }  // namespace
+
+Duration suspicion_timeout(Duration min, Duration max, int confirmations, int enough) {
+  if (enough < 1) return min;
+  const double share = std::log(confirmations + 1.0) / std::log(enough + 1.0);
+  return std::max(min, Duration::from_seconds_f(max.seconds_f() - (max - min).seconds_f() * share));
+}
+
+Duration Suspicion::timeout() const {
+  const int confirmations = accusers.empty() ? 0 : static_cast<int>(accusers.size()) - 1;
+  return suspicion_timeout(min, max, confirmations, enough) + extended;
+}
+
+void ProbeList::add(NodeIndex node, Prng& prng) {
+  order_.push_back(node);
+  std::swap(order_.back(), order_[prng.below(order_.size())]);
+}
+
+void ProbeList::remove(NodeIndex node) {
+  const auto found = std::find(order_.begin(), order_.end(), node);
+  if (found == order_.end()) return;
+  if (static_cast<std::size_t>(found - order_.begin()) < at_) --at_;
+  order_.erase(found);
+}
+
+std::optional<NodeIndex> ProbeList::next(Prng& prng) {
+  if (order_.empty()) return std::nullopt;
+  if (at_ >= order_.size()) {
+    for (std::size_t i = order_.size(); i > 1; --i) std::swap(order_[i - 1], order_[prng.below(i)]);
+    at_ = 0;
+  }
+  return order_[at_++];
+}
 
 const char* to_string(MemberChange change) {
   switch (change) {

@@ -12,24 +12,80 @@
 //   - memory, packets and work a step are bounded, whatever arrives.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "base/prng.h"
+#include "base/time.h"
 #include "membership/correlation_guard.h"
-#include "membership/degradation.h"
+#include "membership/directory.h"
 #include "membership/gossip_buffer.h"
-#include "membership/local_health.h"
 #include "membership/member_table.h"
 #include "membership/membership_events.h"
-#include "membership/probe_list.h"
 #include "membership/profile.h"
-#include "membership/suspicion.h"
-#include "membership/versioned_clock.h"
+#include "membership/update.h"
 
 namespace bellwether::membership {
+
+// A suspicion under way: who accuses whom, and when it becomes a death unless it is refuted. The more members have
+// found the suspect silent independently of each other, the sooner (Lifeguard, LHA-Suspicion):
+//
+//   timeout = max(min, max − (max − min) · log(C + 1) / log(K + 1))
+//
+// with C accusers beside the first and K of them enough. Time in which this node heard nobody is not counted.
+struct Suspicion {
+  NodeIndex node = 0;
+  uint32_t incarnation = 0;
+  Instant since;
+  Duration min;
+  Duration max;
+  int enough = 0;        // K
+  Accusers accusers;     // the first one included
+  Duration deaf_before;  // what this node had been deaf in total when the suspicion began
+  Duration extended;     // held by the correlation guard for so long
+  bool guarded = false;  // it was held once
+
+  // How long it lasts with the accusers that there are.
+  Duration timeout() const;
+};
+
+Duration suspicion_timeout(Duration min, Duration max, int confirmations, int enough);
+
+// In which order members are probed: all of them once a round, shuffled anew each round; who comes in mid-round gets a
+// random place (SWIM, section 4.3: completeness within two rounds). Also the urn from which random peers are drawn.
+class ProbeList {
+ public:
+  void add(NodeIndex node, Prng& prng);
+  void remove(NodeIndex node);
+  // The next in turn, whatever its state; nothing when the list is empty.
+  std::optional<NodeIndex> next(Prng& prng);
+  NodeIndex any(Prng& prng) const { return order_[prng.below(order_.size())]; }
+  std::size_t size() const { return order_.size(); }
+
+ private:
+  std::vector<NodeIndex> order_;
+  std::size_t at_ = 0;
+};
+
+// How much a node may trust its own watch over others: a score from 0 (all is well) to 8 that grows with signs that the
+// node itself is slow or badly connected, and stretches its timeouts (Lifeguard's local health multiplier).
+class LocalHealth {
+ public:
+  LocalHealth(int max, double step) : max_(max), step_(step) {}
+
+  void add(int points) { score_ = std::clamp(score_ + points, 0, max_); }
+  int score() const { return score_; }
+  // 1 + score · step: 1 to 3 with steps of a quarter.
+  double stretch() const { return 1.0 + score_ * step_; }
+
+ private:
+  int max_;
+  double step_;
+  int score_ = 0;
+};
 
 struct MembershipConfig {
   std::string name;  // unique in the group, 1 to kMaxName bytes

@@ -1,20 +1,75 @@
 // What a Membership is told and what it asks for.
 #pragma once
 
+#include <compare>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <variant>
 #include <vector>
 
 #include "base/time.h"
-#include "membership/degradation.h"
 #include "membership/member_table.h"
 #include "membership/update.h"
-#include "membership/versioned_clock.h"
 
 namespace bellwether::membership {
+
+// Which version of whose state was seen last, so that what arrives late or twice is refused. A version is ordered first
+// by the life of its owner (a number that grows with each of its starts) and then by the owner's count within that
+// life, so that an owner which restarts and counts from 1 again is not taken for stale.
+//
+// Check and update are one operation; entities that nobody updates are forgotten. Bounded. Not thread-safe.
+struct StateVersion {
+  uint32_t life = 0;
+  uint64_t count = 0;
+  constexpr auto operator<=>(const StateVersion&) const = default;
+};
+
+class VersionedClock {
+ public:
+  explicit VersionedClock(std::size_t limit) : limit_(limit) {}
+
+  // True when `version` is newer than all seen of this entity; it is then the newest. Also false for a new entity when
+  // the clock is full.
+  bool accept(uint64_t entity, StateVersion version, Instant now);
+  bool is_stale(uint64_t entity, StateVersion version) const;
+  // The zero version for an entity never seen.
+  StateVersion last(uint64_t entity) const;
+  // Forgets an entity, or all that were last updated more than `age` ago.
+  void forget(uint64_t entity) { entries_.erase(entity); }
+  void forget_older_than(Duration age, Instant now);
+  std::size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    StateVersion version;
+    Instant updated;
+  };
+  std::size_t limit_;
+  std::unordered_map<uint64_t, Entry> entries_;
+};
+
+// How far a node should withdraw when it is slow: five levels from its local health score and from how far its event
+// loop lags behind (lag over the loop's period), the worse of the two counting, and what each level asks for.
+enum class Degradation : uint8_t { kNormal, kElevated, kHigh, kSevere, kCritical };
+const char* to_string(Degradation level);
+
+// Scores 0–1 normal, 2–3 elevated, 4–5 high, 6 severe, 7–8 critical; lag ratios below 0.5, 1, 2, 4, and above.
+Degradation degradation_of(int health_score, double lag_ratio);
+
+struct DegradedConduct {
+  double stretch = 1;            // of timeouts and intervals
+  double skipped_probes = 0;     // the share of probes left out; suspects and the watched neighbour are always probed
+  int gossip_fanout_less = 0;    // so many fewer peers a round, but at least one
+  std::size_t piggyback = 1400;  // bytes of a packet that news may fill
+  bool consider_step_down = false;
+  bool must_step_down = false;
+  bool refuse_new_work = false;
+};
+DegradedConduct conduct(Degradation level);
 
 // --- events ----------------------------------------------------------------------------------------------------------
 

@@ -1,7 +1,7 @@
-#include "membership/probe_list.h"
-
 #include <gtest/gtest.h>
 #include <set>
+
+#include "membership/membership.h"
 
 namespace bellwether::membership {
 namespace {

@@ -12,7 +12,7 @@
 
 namespace bellwether::membership {
 
-// What each kind of evidence about oneself adds to the local health score (local_health.h).
+// What each kind of evidence about oneself adds to the local health score (LocalHealth).
 struct HealthSteps {
   int probe_ok = -1;
   int probe_failed = 1;

@@ -1,6 +1,6 @@
-#include "membership/round_trip.h"
-
 #include <gtest/gtest.h>
+
+#include "membership/member_table.h"
 
 namespace bellwether::membership {
 namespace {

@@ -1,6 +1,6 @@
-#include "membership/suspicion.h"
-
 #include <gtest/gtest.h>
+
+#include "membership/membership.h"
 
 namespace bellwether::membership {
 namespace {

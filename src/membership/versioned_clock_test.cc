@@ -1,6 +1,6 @@
-#include "membership/versioned_clock.h"
-
 #include <gtest/gtest.h>
+
+#include "membership/membership_events.h"
 
 namespace bellwether::membership {
 namespace {

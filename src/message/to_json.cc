@@ -3,6 +3,7 @@
 #include <bit>
 #include <nlohmann/json.hpp>
 
+#include "base/hex.h"
 #include "message/description.h"
 
 namespace bellwether::message {
@@ -11,13 +12,6 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json object_of(const Message& message, const void* from);
-
-std::string hex(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out;
-  for (const unsigned char byte : bytes) out += {kDigits[byte / 16], kDigits[byte % 16]};
-  return out;
-}
 
 Json value_of(const Type& type, const void* from) {
   if (type.word != nullptr) return type.word(from);

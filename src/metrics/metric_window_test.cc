@@ -1,10 +1,9 @@
-#include "metrics/metric_window.h"
-
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
 
 #include "base/prng.h"
+#include "metrics/window.h"
 
 namespace bellwether::metrics {
 namespace {

@@ -1,6 +1,6 @@
-#include "metrics/status_counts.h"
-
 #include <gmock/gmock.h>
+
+#include "metrics/window.h"
 
 namespace bellwether::metrics {
 namespace {

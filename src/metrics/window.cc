@@ -1,7 +1,10 @@
 #include "metrics/window.h"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
+
+#include "base/check.h"
 
 namespace bellwether::metrics {
 namespace {
@@ -32,6 +35,73 @@ void merge_each(std::vector<Item>& to, const std::vector<Item>& from) {
 }
 
 }  // namespace
+
+uint64_t StatusCounts::of(uint16_t status) const {
+  const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& e) { return e.status == status; });
+  return found == entries_.end() ? 0 : found->count;
+}
+
+void StatusCounts::insert(uint16_t status, uint64_t times) {
+  check(status < kStatusMax, "a status that exists");
+  if (times == 0) return;
+  const auto after = [&](const Entry& e) { return e.status > status; };
+  entries_.insert(std::find_if(entries_.begin(), entries_.end(), after), {status, times});
+}
+
+bool MetricWindow::takes(double value, double least_value) {
+  if (!std::isfinite(value) || value < least_value || value > kMostValue) {
+    ++refused;
+    return false;
+  }
+  ++count;
+  return true;
+}
+
+void MetricWindow::add(double amount) {
+  if (takes(amount, 0)) sum += static_cast<uint64_t>(std::llround(amount * 1e6));
+}
+
+void MetricWindow::observe(double truth) {
+  if (takes(truth, -kMostValue) && truth != 0) ++trues;
+}
+
+void MetricWindow::set(double value, Duration at) {
+  if (!takes(value, -kMostValue)) return;
+  least = count == 1 ? value : std::min(least, value);
+  greatest = count == 1 ? value : std::max(greatest, value);
+  last = value;
+  last_at = at;
+}
+
+void MetricWindow::record(double value, double scale) {
+  if (!takes(value, 0)) return;
+  const double scaled = std::min(value * scale, static_cast<double>(Histogram::kMaxTracked));
+  trend.record(Duration::nanos(std::llround(scaled)));
+}
+
+void MetricWindow::merge(const MetricWindow& other) {
+  if (other.count > 0) {
+    if (count == 0 || other.last_at > last_at || (other.last_at == last_at && other.last > last)) {
+      last = other.last;
+      last_at = other.last_at;
+    }
+    least = count == 0 ? other.least : std::min(least, other.least);
+    greatest = count == 0 ? other.greatest : std::max(greatest, other.greatest);
+  }
+  count += other.count;
+  refused += other.refused;
+  sum += other.sum;
+  trues += other.trues;
+  trend.merge(other.trend);
+}
+
+void MetricWindow::clear() {
+  count = refused = trues = 0;
+  sum = 0;
+  last = least = greatest = 0;
+  last_at = Duration::zero();
+  trend.clear();
+}
 
 StepWindow::StepWindow(PiecePool* pool) : service(pool), response(pool), phases(histograms<kPhases>(pool)) {}
 

@@ -11,11 +11,87 @@
 #include "base/time.h"
 #include "metrics/error_kind.h"
 #include "metrics/histogram.h"
-#include "metrics/metric_window.h"
 #include "metrics/piece_pool.h"
-#include "metrics/status_counts.h"
 
 namespace bellwether::metrics {
+
+// How many responses had which status. Few statuses are seen, and mostly the first of them again, so it is a short list
+// and not a place for each.
+inline constexpr uint16_t kStatusMax = 600;  // statuses 0..599; anything else is a protocol error
+
+class StatusCounts {
+ public:
+  struct Entry {
+    uint16_t status;
+    uint64_t count;
+    bool operator==(const Entry&) const = default;
+  };
+
+  // With room for those that a step usually sees, so that counting them needs no allocation.
+  StatusCounts() { entries_.reserve(kUsual); }
+
+  // Allocates for the fifth status and so on. REQUIRES status < kStatusMax.
+  void add(uint16_t status, uint64_t times) {
+    for (Entry& one : entries_) {
+      if (one.status == status) {
+        one.count += times;
+        return;
+      }
+    }
+    insert(status, times);
+  }
+  void merge(const StatusCounts& other) {
+    for (const Entry& one : other.entries_) add(one.status, one.count);
+  }
+  // Keeps its memory.
+  void clear() { entries_.clear(); }
+
+  uint64_t of(uint16_t status) const;
+  // In rising order of the status, none with a count of 0.
+  const std::vector<Entry>& entries() const { return entries_; }
+  bool operator==(const StatusCounts&) const = default;
+
+ private:
+  static constexpr std::size_t kUsual = 4;
+  void insert(uint16_t status, uint64_t times);
+  std::vector<Entry> entries_;
+};
+
+// What one step recorded of one metric of the scenario's own in a second. Which members mean something depends on the
+// kind of the metric, which whoever records knows.
+struct MetricWindow {
+  // Greater values, and smaller ones of what cannot be below 0, are no values of a metric.
+  static constexpr double kMostValue = 1e12;
+
+  explicit MetricWindow(PiecePool* pool) : trend(pool) {}
+
+  uint64_t count = 0;    // values
+  uint64_t refused = 0;  // that were none: no number, or out of range
+  // Counters, in millionths of one, so that sums are the same in whatever order they are made.
+  unsigned __int128 sum = 0;
+  uint64_t trues = 0;  // rates
+  // Gauges. The last value, when it was recorded since the start of the run, and the least and greatest so far.
+  double last = 0;
+  Duration last_at;
+  double least = 0;
+  double greatest = 0;
+  Histogram trend;  // trends, scaled (CustomMetric::scale)
+
+  // Each counts the value as refused when it is none.
+  void add(double amount);
+  void observe(double truth);  // 0: false
+  void set(double value, Duration at);
+  void record(double value, double scale);
+
+  double amount() const { return static_cast<double>(sum) * 1e-6; }
+  bool empty() const { return (count | refused) == 0; }
+  // Of two gauges the later one says the last value.
+  void merge(const MetricWindow& other);
+  void clear();
+
+ private:
+  bool takes(double value, double least_value);
+};
 
 enum class Phase : uint8_t { kDns, kConnect, kTls, kSend, kWait, kReceive };
 inline constexpr int kPhases = 6;

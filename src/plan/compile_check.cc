@@ -1,14 +1,33 @@
 #include <array>
 #include <charconv>
+#include <cstdint>
+#include <re2/re2.h>
+#include <string_view>
 
+#include "base/result.h"
 #include "base/units.h"
 #include "plan/compile_step.h"
 #include "plan/css.h"
 #include "plan/json_path.h"
-#include "plan/regex.h"
 #include "plan/xpath.h"
 
 namespace bellwether::plan {
+namespace {
+
+// Whether a pattern that the user wrote is one, decided before the run.
+
+// The number of capturing groups of a valid pattern in RE2 syntax. Error: what is wrong with it.
+Result<uint16_t> count_groups(std::string_view pattern) {
+  constexpr std::size_t kPatternBytesMax = 4096;
+  if (pattern.size() > kPatternBytesMax) return fail(Errc::kTooLarge, "a pattern has at most 4096 bytes");
+  re2::RE2::Options options;
+  options.set_log_errors(false);
+  const re2::RE2 compiled(re2::StringPiece(pattern.data(), pattern.size()), options);
+  if (!compiled.ok()) return fail(Errc::kInvalid, compiled.error());
+  return static_cast<uint16_t>(compiled.NumberOfCapturingGroups());
+}
+
+}  // namespace
 
 using scenario::in_quotes;
 

@@ -1,5 +1,7 @@
 #include "plan/json_row.h"
 
+#include "base/hex.h"
+
 namespace bellwether::plan {
 namespace {
 
@@ -7,19 +9,12 @@ constexpr int kDepthMax = 64;
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The value of a hexadecimal digit, or -1.
-int hex(char c) {
-  if (is_digit(c)) return c - '0';
-  const char low = static_cast<char>(c | 0x20);
-  return low >= 'a' && low <= 'f' ? low - 'a' + 10 : -1;
-}
-
 // The four digits at `at`, or -1.
 int32_t hex4(std::string_view text, std::size_t at) {
   if (text.size() < at + 4) return -1;
   int32_t value = 0;
   for (std::size_t i = at; i < at + 4; ++i) {
-    const int digit = hex(text[i]);
+    const int digit = hex_digit(text[i]);
     if (digit < 0) return -1;
     value = value * 16 + digit;
   }

@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "base/time.h"
-#include "plan/custom_metric.h"
 #include "plan/delay.h"
-#include "plan/http_options.h"
 #include "plan/modules.h"
 #include "plan/overtime.h"
 #include "plan/provision.h"
@@ -22,6 +20,59 @@
 #include "scenario/builtins.h"
 
 namespace bellwether::plan {
+
+// Settings of requests that mention nothing of what a run finds out.
+
+// A request that failed is sent again. Each time it is a request of its own, and counts as one.
+struct Retry {
+  uint16_t times = 0;              // at most, after the first
+  Duration wait;                   // before each of them
+  bool on_error = true;            // there was no response
+  bool on_any_status = true;       // a response that counts as failed
+  std::vector<uint16_t> statuses;  // or one with such a status, failed or not
+};
+
+// A proxy that requests go through (RFC 9110, section 3.7): http in absolute form, https in a tunnel.
+struct Proxy {
+  std::string host;  // a name or an address, without brackets
+  uint16_t port = 0;
+  std::string authorization;  // the value of Proxy-Authorization; empty: none. A secret
+  bool operator==(const Proxy&) const = default;
+};
+
+// Which of them, by where a request goes. None: straight there.
+struct Proxies {
+  std::optional<Proxy> http;
+  std::optional<Proxy> https;
+  std::vector<std::string> except;  // lower case: hosts, and domains, which begin with a dot; "*": all
+};
+
+struct BodyFiles;  // body_files.h: of which each request sends one
+
+// Metrics of the scenario's own: what its steps record beside what is measured of requests.
+enum class MetricKind : uint8_t {
+  kCounter,  // count, rate (per second)
+  kRate,     // rate: the share that is true
+  kTrend,    // avg, min, max, med, p(N); of times: milliseconds
+  kGauge,    // value
+};
+
+struct CustomMetric {
+  std::string name;
+  MetricKind kind = MetricKind::kCounter;
+  std::string unit;  // "ms": they are times, in milliseconds; any other is only shown
+
+  bool is_time() const { return unit == "ms"; }
+  // Trends are kept in histograms of whole numbers: how many of them one unit of the metric is. Times are kept as
+  // nanoseconds; others in thousandths, and so up to some 8.7 thousand million.
+  double scale() const { return is_time() ? 1e6 : 1e3; }
+};
+
+// What one step records of one metric: the unit of counting, so that thresholds can select steps.
+struct Series {
+  uint16_t metric = 0;  // index into Plan::metrics
+  uint16_t step = 0;    // StepId
+};
 
 // Index of a value in a virtual user's context: one slot for each `extract`, and for each `${step.json.…}` and
 // the like that a template mentions. Slots are cleared at the start of each iteration.

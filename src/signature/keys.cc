@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/hex.h"
 
 namespace bellwether::signature {
 namespace {
@@ -51,13 +52,7 @@ std::string name_of(const PublicKey& key) {
   // What stands before the key in its DER form (RFC 8410).
   std::string der("\x30\x2a\x30\x05\x06\x03\x2b\x65\x70\x03\x21\x00", 12);
   for (const unsigned char byte : key) der += static_cast<char>(byte);
-  std::array<unsigned char, 32> digest{};
-  const int made = EVP_Digest(der.data(), der.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  check(made == 1, "SHA-256 is part of OpenSSL");
-  static constexpr char kHex[] = "0123456789abcdef";
-  std::string out;
-  for (std::size_t i = 0; i < 8; ++i) out += {kHex[digest[i] >> 4U], kHex[digest[i] & 15U]};
-  return out;
+  return sha256_hex(der).substr(0, 16);
 }
 
 Result<std::vector<PublicKey>> read_public_keys(std::string_view pem, const std::string& name) {

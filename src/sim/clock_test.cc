@@ -1,7 +1,7 @@
-#include "sim/clock.h"
-
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
+
+#include "sim/node.h"
 
 namespace bellwether::sim {
 namespace {

@@ -3,21 +3,116 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
+#include "base/time.h"
+#include "runtime/process.h"
 #include "runtime/runtime.h"
 #include "runtime/task.h"
-#include "sim/clock.h"
 #include "sim/disk.h"
 #include "sim/network.h"
-#include "sim/processes.h"
-#include "sim/programs.h"
 #include "sim/sim_runtime.h"
 #include "sim/sockets.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {
+
+// The programs of a simulated machine: a function of the test says for each start what the program will do.
+
+// What a program does once it is started.
+struct ProgramScript {
+  std::optional<Error> refusal;             // it cannot be started, for this reason
+  Duration runs_for = Duration::millis(1);  // max(): until a signal ends it
+  runtime::ChildEnd end;                    // how it ends by itself
+  std::string output;                       // written at its end
+  bool ignores_terminate = false;           // only SIGKILL ends it early; otherwise any signal but 0 does
+  std::vector<int>* signals = nullptr;      // notes what it was sent; outlives the program
+};
+
+class Programs {
+ public:
+  using Script = ProgramScript (*)(void* context, const runtime::SpawnOptions& options);
+  // From now on `script` is asked. Without one there are no programs.
+  void set(Script script, void* context) {
+    script_ = script;
+    context_ = context;
+  }
+  // `runtime` outlives the child. The child ends with its simulated process, whatever its options say.
+  Result<std::unique_ptr<runtime::Child>> start(runtime::Runtime& runtime, const runtime::SpawnOptions& options);
+
+ private:
+  Script script_ = nullptr;
+  void* context_ = nullptr;
+  int64_t next_pid_ = 100'000;  // far from those of processes
+};
+
+// Who runs on a simulated machine: its own process, and others that a test puts there.
+class Processes {
+ public:
+  explicit Processes(std::string host) { self_.host = std::move(host); }
+
+  // The machine was switched on: everything else has gone, and process ids are given anew.
+  void power_on(std::string boot_id);
+  // The node's own process begins at this time of the boot clock, with the next process id; the one before it is gone.
+  void begin_own(Instant boot);
+  void end_own() { own_runs_ = false; }
+
+  // The node's process, or the last one that ran.
+  const runtime::ProcessIdentity& self() const { return self_; }
+  runtime::ProcessSight look_at(int64_t pid) const;
+
+  // For tests: what is seen of another process id, until the power goes. Goes before what is known of the node's own.
+  void set(int64_t pid, runtime::ProcessSight sight) { others_[pid] = sight; }
+  void set_pid_namespace(std::string name) { self_.pid_namespace = std::move(name); }
+  // The next process of the node gets this id, whoever had it before.
+  void set_next_pid(int64_t pid) { next_pid_ = pid; }
+
+ private:
+  runtime::ProcessIdentity self_;
+  std::map<int64_t, runtime::ProcessSight> others_;
+  int64_t next_pid_ = 0;
+  bool own_runs_ = false;
+};
+
+// The clocks of one simulated node as functions of world time: each runs at its own rate and starts where it likes.
+class Clock {
+ public:
+  struct Start {
+    Instant monotonic;    // what the clocks say when they start
+    Duration boot_ahead;  // by how much the boot clock is ahead of the monotonic one: the machine has slept
+    WallTime wall;
+  };
+  Clock(Instant world, Start start, int64_t drift_ppm);
+
+  Instant monotonic(Instant world) const;
+  Instant boot(Instant world) const { return monotonic(world) + boot_ahead_; }
+  WallTime wall(Instant world) const { return {wall_ahead_ + monotonic(world).ns()}; }
+
+  // The first world time at which the monotonic clock shows at least `local`.
+  Instant world_at(Instant local) const;
+  // The same for the boot clock.
+  Instant world_at_boot(Instant boot) const { return world_at(boot - boot_ahead_); }
+
+  // From now on the clocks gain so many microseconds in each second of the world. REQUIRES more than -1,000,000: no
+  // clock stands still.
+  void set_drift(Instant world, int64_t ppm);
+  int64_t drift_ppm() const { return drift_ppm_; }
+  // Somebody sets the wall clock.
+  void step_wall(Duration by) { wall_ahead_ += by.ns(); }
+  // The machine has slept so long: the boot clock saw it, the monotonic one did not. REQUIRES by >= 0.
+  void step_boot(Duration by);
+
+ private:
+  Instant world_base_;  // the rate holds from here on,
+  Instant local_base_;  // where the monotonic clock showed this
+  int64_t drift_ppm_;
+  Duration boot_ahead_;
+  int64_t wall_ahead_;
+};
 
 class Node {
  public:

@@ -1,7 +1,6 @@
-#include "sim/processes.h"
-
 #include <gtest/gtest.h>
 
+#include "sim/node.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::sim {

@@ -1,9 +1,8 @@
-#include "sim/programs.h"
-
 #include <csignal>
 #include <gmock/gmock.h>
 
 #include "runtime/scope.h"
+#include "sim/node.h"
 #include "sim/sim_testing.h"
 
 namespace bellwether::sim {

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "runtime/runtime.h"
-#include "sim/source.h"
+#include "sim/sockets.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {

@@ -7,7 +7,6 @@
 #include "base/check.h"
 #include "base/probe.h"
 #include "sim/sockets.h"
-#include "sim/source.h"
 
 namespace bellwether::sim {
 namespace {

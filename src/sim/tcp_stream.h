@@ -6,7 +6,7 @@
 #include "runtime/runtime.h"
 #include "runtime/stream.h"
 #include "runtime/timer_wheel.h"
-#include "sim/source.h"
+#include "sim/sockets.h"
 #include "sim/tcp.h"
 
 namespace bellwether::sim {

@@ -17,7 +17,7 @@ class Timeline {
   Timeline(const Timeline&) = delete;
   Timeline& operator=(const Timeline&) = delete;
 
-  // World time, which no node can read: nodes have clocks of their own (clock.h). Starts at 0.
+  // World time, which no node can read: nodes have clocks of their own (node.h). Starts at 0.
   Instant now() const { return now_; }
   // REQUIRES that `to` is not before now().
   void advance(Instant to);

@@ -7,7 +7,7 @@
 #include "base/check.h"
 #include "store/etcd/etcd_json.h"
 #include "store/etcd/etcd_record.h"
-#include "store/kubernetes/kube_config.h"
+#include "store/kubernetes/kube_api.h"
 #include "store/kubernetes/kube_lease.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, std::size_t size) {

@@ -4,7 +4,7 @@
 #include "base/base64.h"
 #include "store/etcd/etcd_json.h"
 #include "store/etcd/etcd_record.h"
-#include "store/kubernetes/kube_config.h"
+#include "store/kubernetes/kube_api.h"
 #include "store/kubernetes/kube_lease.h"
 #include "store/postgres/postgres_sql.h"
 #include "store/redis/redis_reply.h"

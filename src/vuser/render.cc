@@ -1,11 +1,10 @@
 #include "vuser/render.h"
 
+#include "base/hex.h"
 #include "vuser/builtin.h"
 
 namespace bellwether::vuser {
 namespace {
-
-constexpr char kHex[] = "0123456789abcdef";
 
 void append_json(std::string_view text, std::string& out) {
   for (const char c : text) {
@@ -18,8 +17,8 @@ void append_json(std::string_view text, std::string& out) {
       default:
         if (static_cast<unsigned char>(c) < 0x20) {
           out += "\\u00";
-          out += kHex[c >> 4];
-          out += kHex[c & 15];
+          out += kHexDigits[c >> 4];
+          out += kHexDigits[c & 15];
         } else {
           out += c;
         }

@@ -6,7 +6,7 @@
 #include <span>
 
 #include "base/bytes.h"
-#include "base/percent.h"
+#include "base/hex.h"
 #include "protocol/http1/request_head.h"
 #include "runtime/until.h"
 

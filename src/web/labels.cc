@@ -1,7 +1,6 @@
 #include "web/labels.h"
 
-#include <array>
-#include <cstdio>
+#include "base/hex.h"
 
 namespace bellwether::web {
 namespace {
@@ -30,9 +29,7 @@ std::string label_text(std::string_view text) {
     const std::size_t size = character(text);
     const auto first = static_cast<unsigned char>(text.front());
     if (size == 0 || (first < 0x20 && first != '\n') || first == 0x7f) {
-      std::array<char, 8> hex{};
-      std::snprintf(hex.data(), hex.size(), "\\x%02x", first);
-      out += hex.data();
+      out += "\\x" + hex(first, 2);
     } else {
       out += text.substr(0, size);
     }

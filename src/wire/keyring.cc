@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "base/hex.h"
 #include "wire/big_endian.h"
 
 namespace bellwether::wire {
@@ -68,11 +69,6 @@ const Keyring::Entry* Keyring::find(KeyId id) const {
   return nullptr;
 }
 
-std::string key_name(KeyId id) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string text;
-  for (int shift = 28; shift >= 0; shift -= 4) text += kDigits[(id >> static_cast<unsigned>(shift)) & 15U];
-  return text;
-}
+std::string key_name(KeyId id) { return hex(id, 8); }
 
 }  // namespace bellwether::wire

@@ -1,8 +1,7 @@
-#include "cluster/discovery/names.h"
-
 #include <gmock/gmock.h>
 
 #include "base/time_testing.h"
+#include "cluster/discovery/bootstrap.h"
 
 namespace bellwether::discovery {
 namespace {

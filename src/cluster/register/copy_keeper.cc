@@ -1,10 +1,9 @@
 #include "cluster/register/copy_keeper.h"
 
-#include <array>
-#include <cstdio>
 #include <utility>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/periodic.h"
 #include "register/codec.h"
 
@@ -21,12 +20,6 @@ const std::string kFences = "copies/fence/";
 const std::string kDroppedJobs = "copies/dropped/";
 constexpr Duration kTellMost = Duration::seconds(2);
 constexpr std::size_t kTellAtOnce = 64;
-
-std::string hex(uint64_t number) {
-  std::array<char, 17> text{};
-  std::snprintf(text.data(), text.size(), "%016llx", static_cast<unsigned long long>(number));
-  return text.data();
-}
 
 // A kind has no '/', so no two keys have one name.
 std::string value_name(const CopyKey& key) { return kValues + key.kind + "/" + key.job; }

@@ -1,6 +1,6 @@
-#include "cluster/vote/key_box.h"
-
 #include <gtest/gtest.h>
+
+#include "cluster/vote/key_keeper.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -1,6 +1,6 @@
-#include "cluster/vote/network_quality.h"
-
 #include <gtest/gtest.h>
+
+#include "cluster/vote/vote_driver.h"
 
 namespace bellwether::cluster {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <openssl/evp.h>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/printable.h"
 #include "message/describe.h"
 
@@ -245,17 +245,6 @@ Result<Bundle> decode_bundle(std::string_view bytes) {
   return recorded(std::move(std::get<Record>(from)));
 }
 
-std::string bundle_hash(std::string_view bytes) {
-  std::array<unsigned char, 32> digest{};
-  const int made = EVP_Digest(bytes.data(), bytes.size(), digest.data(), nullptr, EVP_sha256(), nullptr);
-  check(made == 1, "SHA-256 is part of OpenSSL");
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const unsigned char byte : digest) {
-    text += kDigits[byte >> 4];
-    text += kDigits[byte & 15];
-  }
-  return text;
-}
+std::string bundle_hash(std::string_view bytes) { return sha256_hex(bytes); }
 
 }  // namespace bellwether::dispatch

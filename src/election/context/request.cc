@@ -1,5 +1,6 @@
 #include "election/context/request.h"
 
+#include "base/hex.h"
 #include "base/printable.h"
 
 namespace bellwether::context_lead {
@@ -12,14 +13,7 @@ constexpr uint64_t kUuidVariant = 2;
 
 }  // namespace
 
-std::string to_string(RequestId id) {
-  static constexpr char kDigits[] = "0123456789abcdef";
-  std::string text;
-  for (const uint64_t half : {id.high, id.low}) {
-    for (int shift = 60; shift >= 0; shift -= 4) text.push_back(kDigits[half >> shift & 15]);
-  }
-  return text;
-}
+std::string to_string(RequestId id) { return hex(id.high) + hex(id.low); }
 
 RequestId draw_request_id(WallTime now, uint64_t chance, uint64_t more_chance) {
   const auto time = static_cast<uint64_t>(now.unix_ns / kMillisecond);
@@ -41,11 +35,10 @@ Result<RequestId> parse_request_id(std::string_view text) {
   if (text.size() != kIdDigits) return wrong();
   RequestId id;
   for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const int digit = c >= '0' && c <= '9' ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
-    if (digit < 0) return wrong();
+    const std::size_t digit = kHexDigits.find(text[i]);
+    if (digit == std::string_view::npos) return wrong();
     uint64_t& half = i < kIdDigits / 2 ? id.high : id.low;
-    half = half << 4 | static_cast<uint64_t>(digit);
+    half = half << 4 | digit;
   }
   if (id == RequestId{}) return wrong();
   return id;

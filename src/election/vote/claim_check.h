@@ -28,7 +28,7 @@ struct KnownOfNode {
   std::optional<std::vector<std::string>> capabilities;  // that it may have at most
   std::string capabilities_why;                          // why no more than these; empty: nobody has given it more
   std::string absent;                                    // why it can be no candidate at all, whatever it says
-  double standing = 1;                                   // from 0 to 1, see reputation.h
+  double standing = 1;                                   // from 0 to 1, see ReputationBook
 };
 
 // What in `claim` cannot be, whoever says it: no share, no possible time, more than the limits; or nothing.

@@ -1,6 +1,6 @@
-#include "election/vote/reputation.h"
-
 #include <gtest/gtest.h>
+
+#include "election/vote/vote_events.h"
 
 namespace bellwether::vote {
 namespace {

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "base/bytes.h"
-#include "lead/drill/last_words.h"
 #include "store/open_store.h"
 
 namespace bellwether::lead {

@@ -6,7 +6,9 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 
+#include "base/printable.h"
 #include "lead/drill/act_log.h"
 #include "lead/drill/drill.h"
 #include "lead/drill/targets.h"
@@ -15,6 +17,16 @@
 #include "store/lease_store.h"
 
 namespace bellwether::lead {
+
+// What a program said last: why it failed, most of the time. Pure.
+
+// ": " and the last line of an output that has one, fit for a terminal; empty when it says nothing.
+inline std::string last_words(std::string_view output) {
+  const std::string_view text = output.substr(0, output.find_last_not_of(" \t\r\n") + 1);
+  if (text.empty()) return {};
+  const auto end = text.rfind('\n');
+  return ": " + printable(text.substr(end == std::string_view::npos ? 0 : end + 1));
+}
 
 // Processes that are known by their ids. An id is given to another process some day, which must not be signalled.
 class KnownProcesses {

@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include "lead/drill/last_words.h"
-
 namespace bellwether::lead {
 namespace {
 

@@ -6,19 +6,88 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fcntl.h>
+#include <fstream>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <string>
 #include <unistd.h>
 
 #include "base/units.h"
 #include "lead/drill/act_log.h"
 #include "lead/drill/attached.h"
 #include "lead/drill/contenders.h"
-#include "lead/drill/own_load.h"
 #include "lead/policy/loop_budget.h"
+#include "runtime/child.h"
+#include "runtime/runtime.h"
 #include "runtime/scope.h"
 #include "runtime/signals.h"
 
 namespace bellwether::lead {
 namespace {
+
+// Load beside a drill, by `bellwether run` of a scenario: from the first round to the last.
+class OwnLoad {
+ public:
+  // `folder`: where its result file goes. `runtime` must outlive it.
+  OwnLoad(runtime::Runtime& runtime, std::string scenario, std::string folder)
+      : runtime_(runtime), scenario_(std::move(scenario)), result_(std::move(folder) + "/load.json") {}
+
+  runtime::task<Status> start();
+  // Ends the load in good order, and says what it did. An error is in there.
+  runtime::task<DrillLoad> stop();
+
+ private:
+  runtime::Runtime& runtime_;
+  std::string scenario_;
+  std::string result_;
+  std::unique_ptr<runtime::Child> process_;
+};
+
+constexpr Duration kEndMost = Duration::seconds(40);  // a run ends its iterations in good order
+
+DrillLoad read_result(const std::string& path) {
+  DrillLoad load;
+  std::ifstream file(path);
+  const auto result = nlohmann::json::parse(file, nullptr, false);
+  if (!result.is_object() || !result.contains("totals")) {
+    load.error = "the load left no result";
+    return load;
+  }
+  load.requests = result["totals"].value("requests", uint64_t{0});
+  load.failed = result["totals"].value("failed", uint64_t{0});
+  return load;
+}
+
+runtime::task<Status> OwnLoad::start() {
+  runtime::SpawnOptions spawn;
+  // The shell joins the two outputs: why a load does not run is said on the one, the rest on the other.
+  const std::string us = "/proc/" + std::to_string(runtime_.self().pid) + "/exe";
+  spawn.argv = {"/bin/sh", "-c",    R"(exec "$0" "$@" 2>&1)", us, "run", scenario_, "--ui",
+                "none",    "--out", "json=" + result_};
+  spawn.group = runtime::SpawnOptions::Group::kOwnGroup;
+  spawn.no_input = true;
+  spawn.capture = 64 * 1024;  // standard output is that of the report
+  spawn.die_with_us = true;
+  BW_CO_TRY(process_, co_await runtime_.spawn(std::move(spawn)));
+  co_return Status();
+}
+
+runtime::task<DrillLoad> OwnLoad::stop() {
+  DrillLoad load;
+  if (process_ == nullptr) co_return load;
+  // One that has ended already, because it was short or could not run, has left its result or said why.
+  [[maybe_unused]] const Status asked = process_->signal(SIGINT);
+  const auto end = co_await process_->wait(runtime_.read_clock() + kEndMost, nullptr);
+  const std::string words = last_words(process_->output());
+  process_.reset();
+  if (!end) {
+    load.error = "the load does not end" + words;
+    co_return load;
+  }
+  load = read_result(result_);
+  if (!load.error.empty()) load.error += words;
+  co_return load;
+}
 
 constexpr Duration kLookAtActs = Duration::millis(5);  // between looks at the acts
 constexpr Duration kFresh = Duration::millis(60);      // an act not older than this: its holder is at work

@@ -1,8 +1,7 @@
-#include "lead/run/hooks.h"
-
 #include <gtest/gtest.h>
 #include <nlohmann/json.hpp>
 
+#include "lead/run/term_report.h"
 #include "runtime/scope.h"
 #include "runtime/temporary_testing.h"
 #include "sim/world.h"

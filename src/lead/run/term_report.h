@@ -2,16 +2,48 @@
 // decides nothing.
 #pragma once
 
+#include <cstddef>
+#include <deque>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "election/elector.h"
 #include "election/term_of_office.h"
 #include "journal/journal.h"
 #include "lead/metrics/lease_figures.h"
-#include "lead/run/hooks.h"
 #include "lead/run/leader_run.h"
+#include "runtime/event.h"
+#include "runtime/runtime.h"
 
 namespace bellwether::lead {
+
+// Shell commands that are told of transitions: one after the other, in the order of what happened, never several at
+// once, each within a limit of time. Renewals do not wait for them.
+class Hooks {
+ public:
+  using Environment = std::vector<std::pair<std::string, std::string>>;
+  Hooks(runtime::Runtime& runtime, Journal& journal) : runtime_(runtime), journal_(journal) {}
+
+  // Queues it; does nothing for an empty command. Beyond 64 waiting ones the oldest is dropped, and that is told.
+  void call(std::string command, Environment environment);
+  // Runs what is queued until `cancel`; then what is left, for at most the time of one hook.
+  runtime::task<void> run(runtime::Cancellation* cancel);
+
+ private:
+  struct Call {
+    std::string command;
+    Environment environment;
+  };
+  runtime::task<void> run_one(Call call);
+  void end_soon();
+
+  runtime::Runtime& runtime_;
+  Journal& journal_;
+  std::deque<Call> waiting_;
+  runtime::Event more_;
+  Instant end_by_ = Instant::never();
+};
 
 class TermReport {
  public:

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/percent.h"
 #include "base/printable.h"
 #include "journal/journal.h"
@@ -34,15 +35,9 @@ constexpr std::size_t kSecretBytesMin = 16;
 
 // 128 bits that nobody guesses, in hexadecimal.
 std::string draw_secret() {
-  std::array<unsigned char, 16> bytes{};
+  std::array<char, 16> bytes{};
   check(::getentropy(bytes.data(), bytes.size()) == 0, "the kernel gives random bytes");
-  std::string out;
-  for (const unsigned char byte : bytes) {
-    std::array<char, 4> hex{};
-    std::snprintf(hex.data(), hex.size(), "%02x", byte);
-    out += hex.data();
-  }
-  return out;
+  return hex(std::string_view(bytes.data(), bytes.size()));
 }
 
 using Fields = std::map<std::string, std::string, std::less<>>;

@@ -1,10 +1,10 @@
 #include "bellwether/client.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "account/totals_codec.h"
 #include "aggregate/totals.h"
+#include "base/hex.h"
 #include "dispatch/codec/bundle_codec.h"
 #include "node/client/client_engine.h"
 #include "node/client/client_inside.h"
@@ -58,11 +58,7 @@ Outcome<Done> cancel_job(detail::Engine& engine, const std::string& job, const C
   return Done{};
 }
 
-std::string drawn_id(detail::Engine& engine) {
-  char text[20];
-  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(engine.draw()));
-  return text;
-}
+std::string drawn_id(detail::Engine& engine) { return hex(engine.draw()); }
 
 // A job that somebody listens to is followed at once.
 Outcome<Job> followed(Outcome<Job> job, const Listener* listener) {

@@ -1,9 +1,9 @@
 #include "node/client/client_engine.h"
 
-#include <cstdio>
 #include <utility>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "runtime/thread.h"
 
 namespace bellwether::client::detail {
@@ -113,10 +113,8 @@ std::string Engine::answered_by() const {
 
 void Engine::live() {
   runtime::set_up_thread("client", std::nullopt);
-  char name[32];
-  std::snprintf(name, sizeof name, "client-%016llx", static_cast<unsigned long long>(draw()));
-  auto made =
-      node::JobClient::make(*runtime_, settings_.config, std::move(settings_.keyring), {settings_.managers, name});
+  auto made = node::JobClient::make(*runtime_, settings_.config, std::move(settings_.keyring),
+                                    {settings_.managers, "client-" + hex(draw())});
   const bool well = made.has_value();
   if (well) {
     client_ = std::move(*made);

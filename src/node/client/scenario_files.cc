@@ -2,17 +2,21 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstddef>
 #include <cstdio>
+#include <dirent.h>
 #include <memory>
+#include <string>
 #include <sys/stat.h>
 #include <utility>
+#include <vector>
 
 #include "base/product.h"
+#include "base/result.h"
 #include "base/units.h"
 #include "bellwether/workflow_abi.h"
 #include "node/client/client_words.h"
 #include "node/client/file_view.h"
-#include "node/client/folder_names.h"
 #include "script/lua/describe.h"
 #include "script/native/build.h"
 #include "script/native/describe.h"
@@ -22,6 +26,32 @@
 
 namespace bellwether::client::detail {
 namespace {
+
+// What lies in a folder of this machine.
+bool is_file(DIR* folder, const dirent& entry) {
+  if (entry.d_type == DT_REG) return true;
+  if (entry.d_type != DT_LNK && entry.d_type != DT_UNKNOWN) return false;
+  struct stat status {};
+  return ::fstatat(::dirfd(folder), entry.d_name, &status, 0) == 0 && S_ISREG(status.st_mode);
+}
+
+// The names of the files in it, without folders and what begins with a dot, in no order. kNotFound, kRefused, kIo;
+// kTooLarge when there are more than `most`.
+bellwether::Result<std::vector<std::string>> names_in_folder(const std::string& path, std::size_t most) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(path.c_str()), &::closedir);
+  if (folder == nullptr) return fail_errno(errno, "cannot read the folder '" + path + "'");
+  std::vector<std::string> names;
+  errno = 0;
+  while (const dirent* entry = ::readdir(folder.get())) {
+    if (entry->d_name[0] != '.' && is_file(folder.get(), *entry)) names.emplace_back(entry->d_name);
+    if (names.size() > most) {
+      return fail(Errc::kTooLarge, "'" + path + "' has more than " + std::to_string(most) + " files");
+    }
+    errno = 0;
+  }
+  if (errno != 0) return fail_errno(errno, "cannot read the folder '" + path + "'");
+  return names;
+}
 
 constexpr uint64_t kScenarioBytesMax = 4ULL << 20;
 constexpr uint64_t kCaBytesMax = 4ULL << 20;

@@ -1,11 +1,10 @@
-#include "node/cluster/admin_service.h"
-
 #include <gmock/gmock.h>
 
 #include "base/prng.h"
 #include "message/message_testing.h"
 #include "node/cluster/admin_messages.h"
 #include "node/cluster/desk_testing.h"
+#include "node/cluster/node_admin.h"
 
 namespace bellwether::node {
 namespace {

@@ -20,7 +20,7 @@
 #include "cluster/joining.h"
 #include "cluster/node_config.h"
 #include "journal/journal.h"
-#include "node/cluster/node_core.h"
+#include "node/cluster/node_members.h"
 #include "node/cluster/node_role.h"
 #include "runtime/condition.h"
 #include "runtime/event.h"

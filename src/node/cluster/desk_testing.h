@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "node/cluster/admin_service.h"
+#include "node/cluster/node_admin.h"
 #include "node/cluster/node_view.h"
 #include "wire/identity.h"
 #include "wire/secret.h"

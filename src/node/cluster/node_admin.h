@@ -5,14 +5,39 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "node/cluster/admin_service.h"
+#include "cluster/switchboard.h"
 #include "node/cluster/node_election.h"
 #include "node/cluster/node_page.h"
 #include "node/cluster/node_probes.h"
+#include "node/cluster/node_view.h"
 
 namespace bellwether::node {
+
+// Answers operators (admin_messages.h) from a node's desk. One thread, that of its runtime.
+class AdminService final : public cluster::Service {
+ public:
+  // Told who asked for what, of everything that changes something.
+  class Audit {
+   public:
+    virtual ~Audit() = default;
+    virtual void on_act(const std::string& by, const std::string& what, const std::string& outcome) = 0;
+  };
+
+  // Both must outlive it.
+  AdminService(NodeDesk& desk, std::string self, Audit& audit) : desk_(desk), self_(std::move(self)), audit_(audit) {}
+
+  void on_request(link::Connection& connection, const wire::Inbound& request) override;
+  // The answer to the request of an operator who is called `by`, as bytes; an error is what the operator is told.
+  Result<std::string> answer(std::string_view request, const std::string& by);
+
+ private:
+  NodeDesk& desk_;
+  std::string self_;
+  Audit& audit_;
+};
 
 class NodeAdmin final : public NodeDesk, public AdminService::Audit, public NodePage::Figures {
  public:

@@ -9,6 +9,7 @@
 #include "cluster/discovery/metrics.h"
 #include "cluster/front_desk.h"
 #include "cluster/vital_signs.h"
+#include "cluster/vote_view.h"
 #include "membership/member_table.h"
 #include "node/cluster/node_page.h"
 #include "resilience/breaker.h"
@@ -17,6 +18,9 @@
 #include "wire/refusal.h"
 
 namespace bellwether::node {
+
+// The figures of a node that votes by scores, for its page of metrics. Pure.
+std::vector<Figure> figures_of_vote(const cluster::VoteView& view);
 
 struct NodeFigures {
   const membership::MemberTable& members;

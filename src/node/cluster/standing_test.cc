@@ -1,6 +1,6 @@
-#include "node/cluster/standing.h"
-
 #include <gmock/gmock.h>
+
+#include "node/cluster/store_election.h"
 
 namespace bellwether::node {
 namespace {

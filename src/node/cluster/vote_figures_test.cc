@@ -1,6 +1,6 @@
-#include "node/cluster/vote_figures.h"
-
 #include <gmock/gmock.h>
+
+#include "node/cluster/node_figures.h"
 
 namespace bellwether::node {
 namespace {

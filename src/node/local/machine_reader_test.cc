@@ -1,9 +1,9 @@
-#include "node/local/machine_reader.h"
-
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <unistd.h>
+
+#include "node/local/self_watch.h"
 
 namespace bellwether::node {
 namespace {

@@ -1,9 +1,9 @@
-#include "node/local_cluster/process_mark.h"
-
 #include <csignal>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "node/local_cluster/layout.h"
 
 namespace bellwether::local_cluster {
 namespace {

@@ -1,6 +1,6 @@
-#include "node/manager/own_progress.h"
-
 #include <gtest/gtest.h>
+
+#include "node/manager/manager_service.h"
 
 namespace bellwether::node {
 namespace {

@@ -1,7 +1,7 @@
-#include "node/manager/worker_progress.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "node/manager/worker_registry.h"
 
 namespace bellwether::node {
 namespace {

@@ -4,14 +4,23 @@
 
 #include <map>
 #include <string>
+#include <vector>
 
 #include "base/periodic.h"
+#include "cluster/peer_links.h"
 #include "dispatch/letters.h"
-#include "node/worker/managers.h"
 #include "resilience/backpressure.h"
 #include "runtime/scope.h"
 
 namespace bellwether::node {
+
+// The managers of a worker's cluster.
+class Managers {
+ public:
+  virtual ~Managers() = default;
+  // Those that are alive, as far as is known, by their names.
+  virtual std::vector<cluster::PeerAddress> managers() const = 0;
+};
 
 class ReportRound {
  public:

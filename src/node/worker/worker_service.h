@@ -7,15 +7,18 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "account/window_codec.h"
+#include "base/result.h"
+#include "base/time.h"
 #include "cluster/vital_signs.h"
 #include "dispatch/worker_desk.h"
 #include "health/worker_state.h"
 #include "node/share/share_process.h"
 #include "node/worker/live_round.h"
-#include "node/worker/plan_facts.h"
 #include "node/worker/report_round.h"
 #include "node/worker/worker_share.h"
 #include "runtime/condition.h"
@@ -24,6 +27,15 @@
 #include "signature/keys.h"
 
 namespace bellwether::node {
+
+// What a worker needs to know of a plan that its shares run in other processes.
+struct PlanFacts {
+  account::Shape shape;
+  std::vector<Duration> graceful_stops;  // one for each workflow
+};
+
+// Of the bytes of a bundle (dispatch/codec/bundle_codec.h). What is wrong with them otherwise.
+Result<PlanFacts> facts_of(std::string_view bundle);
 
 struct WorkerSettings {
   std::vector<int> cpus;                                  // that this process may use; not empty

@@ -2,17 +2,9 @@
 
 #include <cstring>
 
+#include "base/hex.h"
+
 namespace bellwether::http1 {
-namespace {
-
-int hex_value(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
-  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
-  return -1;
-}
-
-}  // namespace
 
 ChunkedDecoder::Step ChunkedDecoder::decode(char* data, std::size_t size) {
   std::size_t at = 0;
@@ -55,7 +47,7 @@ ChunkedDecoder::Step ChunkedDecoder::decode(char* data, std::size_t size) {
 Parse ChunkedDecoder::size_line(char c) {
   if (++line_ > kLineMax) return Parse::kTooLarge;
   if (state_ == State::kSize) {
-    if (const int digit = hex_value(c); digit >= 0) {
+    if (const int digit = hex_digit(c); digit >= 0) {
       if (++digits_ > 15) return Parse::kTooLarge;
       left_ = (left_ << 4) | static_cast<uint64_t>(digit);
       return Parse::kMore;

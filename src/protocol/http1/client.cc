@@ -1,9 +1,9 @@
 #include "protocol/http1/client.h"
 
 #include <algorithm>
-#include <cstdio>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "protocol/http1/client_reader.h"
 #include "protocol/http1/client_redirect.h"
 
@@ -146,12 +146,11 @@ std::string_view Client::bytes_to_send(const Session& session, const Request& re
   if (!cookies && !digest && !request.whole.empty()) return request.whole;
   scratch_.assign(request.head);
   if (digest) {
-    std::array<char, 40> nonce{};
-    std::snprintf(nonce.data(), nonce.size(), "%016llx%016llx", static_cast<unsigned long long>(runtime_.prng().next()),
-                  static_cast<unsigned long long>(runtime_.prng().next()));
+    std::string nonce = hex(runtime_.prng().next());
+    nonce += hex(runtime_.prng().next());
     scratch_ += "Authorization: ";
     append_digest(session.digest->challenge,
-                  {request.digest->name, request.digest->password, request.method, request.target, nonce.data(),
+                  {request.digest->name, request.digest->password, request.method, request.target, nonce,
                    ++session.digest->count},
                   scratch_);
     scratch_ += "\r\n";

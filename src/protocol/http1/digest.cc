@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 
 namespace bellwether::http1 {
 namespace {
@@ -142,21 +143,10 @@ std::string hash(bool sha256, std::initializer_list<std::string_view> parts) {
     text += ':';
   }
   text.pop_back();
-  std::array<unsigned char, EVP_MAX_MD_SIZE> bytes{};
-  unsigned size = 0;
-  EVP_Digest(text.data(), text.size(), bytes.data(), &size, sha256 ? EVP_sha256() : EVP_md5(), nullptr);
-  std::string out;
-  for (unsigned i = 0; i < size; ++i) {
-    out += "0123456789abcdef"[bytes[i] >> 4];
-    out += "0123456789abcdef"[bytes[i] & 15];
-  }
-  return out;
-}
-
-std::string eight_digits(uint32_t number) {
-  std::string out(8, '0');
-  for (std::size_t i = 8; i-- > 0; number >>= 4) out[i] = "0123456789abcdef"[number & 15];
-  return out;
+  if (sha256) return sha256_hex(text);
+  std::array<char, 16> bytes{};
+  EVP_Digest(text.data(), text.size(), reinterpret_cast<unsigned char*>(bytes.data()), nullptr, EVP_md5(), nullptr);
+  return hex(std::string_view(bytes.data(), bytes.size()));
 }
 
 void append_quoted(std::string_view name, std::string_view value, std::string& out) {
@@ -187,7 +177,7 @@ std::optional<DigestChallenge> digest_challenge(const ResponseHead& head) {
 
 void append_digest(const DigestChallenge& challenge, const DigestAnswer& answer, std::string& out) {
   const bool sha = challenge.sha256;
-  const std::string count = eight_digits(answer.count);
+  const std::string count = hex(answer.count, 8);
   std::string secret = hash(sha, {answer.user, challenge.realm, answer.password});
   if (challenge.session) secret = hash(sha, {secret, challenge.nonce, answer.client_nonce});
   const std::string what = hash(sha, {answer.method, answer.target});

@@ -1,6 +1,6 @@
-#include "protocol/http1/proxy.h"
-
 #include <gtest/gtest.h>
+
+#include "protocol/http1/client_origin.h"
 
 namespace bellwether::http1 {
 namespace {

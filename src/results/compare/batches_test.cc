@@ -1,6 +1,6 @@
-#include "results/compare/batches.h"
-
 #include <gtest/gtest.h>
+
+#include "results/compare/compare.h"
 
 namespace bellwether::results {
 namespace {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/hex.h"
 #include "base/units.h"
 #include "script/lua/host.h"
 #include "script/lua/json.h"
@@ -149,7 +150,6 @@ int no_seed(lua_State* state) { return luaL_error(state, "the seed is that of th
 
 // Version 4 of RFC 9562.
 int uuid(lua_State* state) {
-  constexpr char kHex[] = "0123456789abcdef";
   Prng& prng = prng_of(host_of(state));
   uint64_t bits[2] = {prng.next(), prng.next()};
   bits[0] = (bits[0] & ~uint64_t{0xf000}) | 0x4000;
@@ -158,7 +158,7 @@ int uuid(lua_State* state) {
   int at = 0;
   for (int digit = 0; digit < 32; ++digit) {
     if (digit == 8 || digit == 12 || digit == 16 || digit == 20) text[at++] = '-';
-    text[at++] = kHex[(bits[digit / 16] >> (60 - 4 * (digit % 16))) & 15U];
+    text[at++] = kHexDigits[(bits[digit / 16] >> (60 - 4 * (digit % 16))) & 15U];
   }
   lua_pushlstring(state, text, sizeof text);
   return 1;

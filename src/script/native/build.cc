@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <openssl/sha.h>
 #include <spawn.h>
 #include <sstream>
 #include <sys/stat.h>
@@ -16,6 +15,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "script/native/compiler_words.h"
 #include "script/native/headers.h"
 
@@ -30,15 +30,6 @@ constexpr std::size_t kOutputMost = 4u << 20;
 constexpr std::array<std::string_view, 3> kCompilers{"clang++-16", "clang++", "g++"};
 constexpr std::array<const char*, 8> kFlags{
     "-std=c++20", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-Wall", "-fdiagnostics-color=never", "-MMD"};
-
-std::string hex_sha256(std::string_view text) {
-  unsigned char digest[SHA256_DIGEST_LENGTH];
-  SHA256(reinterpret_cast<const unsigned char*>(text.data()), text.size(), digest);
-  std::string out;
-  constexpr char kHex[] = "0123456789abcdef";
-  for (const unsigned char byte : digest) out += {kHex[byte >> 4U], kHex[byte & 15U]};
-  return out;
-}
 
 Result<std::string> read_file(const std::string& path) {
   std::error_code is_folder;
@@ -100,7 +91,7 @@ bool is_as_noted(const std::string& notes) {
   for (std::string line; std::getline(lines, line); any = true) {
     if (line.size() < 66) return false;
     const auto text = read_file(line.substr(65));
-    if (!text || hex_sha256(*text) != line.substr(0, 64)) return false;
+    if (!text || sha256_hex(*text) != line.substr(0, 64)) return false;
   }
   return any;
 }
@@ -169,7 +160,7 @@ Result<bool> run(const std::vector<std::string>& command, const std::string& sai
 Result<std::string> put_headers(const std::string& cache) {
   std::string all;
   for (const Header& header : kHeaders) all += header.text;
-  const std::string folder = cache + "/include-" + hex_sha256(all).substr(0, 16);
+  const std::string folder = cache + "/include-" + sha256_hex(all).substr(0, 16);
   BW_RETURN_IF_ERROR(make_folder(folder + "/bellwether"));
   for (const Header& header : kHeaders) {
     const std::string path = folder + "/bellwether/" + std::string(header.name);
@@ -212,7 +203,7 @@ Result<std::string> build(const BuildOptions& options) {
   std::string key = identity_of(compiler) + "\n" + include + "\n" + options.file + "\n";
   key += fs::current_path(wrong).string();
   for (const char* flag : kFlags) (key += '\n') += flag;
-  const std::string kept = options.cache + "/" + hex_sha256(key);
+  const std::string kept = options.cache + "/" + sha256_hex(key);
   const std::string artifact = kept + ".bw";
   const auto notes = read_file(kept + ".from");
   if (notes && ::access(artifact.c_str(), R_OK) == 0 && is_as_noted(*notes)) return artifact;
@@ -241,7 +232,7 @@ Result<std::string> build(const BuildOptions& options) {
   if (made_from) {
     for (const std::string& path : dependencies_in(*made_from)) {
       const auto text = read_file(path);
-      if (text) from += hex_sha256(*text) + " " + path + "\n";
+      if (text) from += sha256_hex(*text) + " " + path + "\n";
     }
   }
   if (::rename(work.file("program.bw").c_str(), artifact.c_str()) != 0) {

@@ -2,16 +2,78 @@
 // resource that the work acts upon.
 #pragma once
 
+#include <compare>
 #include <cstdint>
+#include <map>
 #include <vector>
 
 #include "election/elector_events.h"
+#include "election/epoch.h"
 #include "election/fence_guard.h"
-#include "sim/group/group_checker.h"
-#include "sim/group/group_member.h"
+#include "sim/harness/faulty_world.h"
+#include "sim/local_clock.h"
 #include "sim/timeline.h"
 
 namespace bellwether::sim {
+
+// What every simulated member has, whatever kernel it runs: the clock it lives by, its process, and the work that it
+// guards while it leads. Its times are local; those of the world are named so.
+struct GroupMember {
+  uint32_t index = 0;
+  LocalClock clock;
+
+  uint32_t life = 0;  // grows with each start
+  bool up = false;
+  bool paused = false;
+  bool suspended = false;  // paused with the whole machine
+  uint64_t wake_number = 0;
+
+  // The guarded work: see group_work.h.
+  bool working = false;
+  bool hung = false;  // the work moves no more, and stops only when it is killed
+  uint64_t work_number = 0;
+  election::Term work_term;
+  Instant term_ends;  // as the work is told
+  Instant stop_by;    // no act of the work comes later
+};
+
+// What must hold wherever somebody is elected, however that is done and whatever breaks. Each rule is named by the
+// invariant it stands for. Members go by their ids.
+template <class Id>
+std::vector<uint64_t> values(const std::vector<Id>& ids) {
+  std::vector<uint64_t> all;
+  for (const Id id : ids) all.push_back(id.value());
+  return all;
+}
+
+class GroupChecker {
+ public:
+  explicit GroupChecker(FaultyWorld& world) : world_(world) {}
+
+  // I5: a member votes once a term. What two processes of one id say is not compared: one of them is not listened to,
+  // and I1 and I6 hold for what is counted.
+  void voted(uint64_t voter, uint32_t process, election::Term term, uint64_t candidate);
+  // I1: one leader a term. I3: the terms of leaders grow. I6: by a majority of the declared members, while they change
+  // of those before and of those to be; no electorates: nobody votes here.
+  void elected(uint64_t who, election::Term term, const std::vector<std::vector<uint64_t>>& electorates);
+  // I4: the resource accepted an act.
+  void accepted(election::Term term);
+
+  uint32_t terms() const { return terms_; }
+
+ private:
+  struct Cast {
+    election::Term term;
+    uint64_t voter;
+    uint32_t process;
+    auto operator<=>(const Cast&) const = default;
+  };
+  FaultyWorld& world_;
+  std::map<Cast, uint64_t> votes_;  // for whom
+  election::Term highest_elected_;
+  election::Term highest_accepted_;
+  uint32_t terms_ = 0;
+};
 
 // The well-known ways to guard work wrong.
 struct WorkMistakes {

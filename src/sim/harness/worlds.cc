@@ -1,8 +1,8 @@
 #include "sim/harness/worlds.h"
 
 #include <algorithm>
-#include <cstdio>
 
+#include "base/hex.h"
 #include "base/units.h"
 
 namespace bellwether::sim {
@@ -97,10 +97,8 @@ SimOutcome SimReport::judge(const WorldRow& world, std::size_t mistake, uint64_t
 
 SimOutcome SimReport::run_one(const WorldRow& world, const SimRequest& request, std::size_t mistake) const {
   const Run run = world.live({*request.seed, mistake, true});
-  char fingerprint[20];
-  std::snprintf(fingerprint, sizeof fingerprint, "%016llx", static_cast<unsigned long long>(run.fingerprint));
   print_(run.trace + "seed " + std::to_string(*request.seed) + ": " + told(run.counts, run.events) + " in " +
-         format_duration(run.lived) + ", fingerprint " + fingerprint + "\n" +
+         format_duration(run.lived) + ", fingerprint " + hex(run.fingerprint) + "\n" +
          (run.violation.empty() ? "everything held\n" : "VIOLATED: " + run.violation + "\n"));
   return judge(world, mistake, run.violation.empty() ? 0 : 1);
 }

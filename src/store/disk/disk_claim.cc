@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/hex.h"
 #include "base/wall_text.h"
-#include "store/disk/sha256.h"
 
 namespace bellwether::store {
 namespace {

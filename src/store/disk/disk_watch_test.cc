@@ -1,5 +1,3 @@
-#include "store/disk/disk_watch.h"
-
 #include <cstdio>
 #include <gtest/gtest.h>
 #include <poll.h>
@@ -8,6 +6,7 @@
 #include <unistd.h>
 
 #include "runtime/temporary_testing.h"
+#include "store/disk/disk_register.h"
 
 namespace bellwether::store {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "store/disk/sha256.h"
+#include "base/hex.h"
 
 namespace bellwether::store {
 namespace {
@@ -39,7 +39,6 @@ std::optional<std::string> key_of_file_name(std::string_view name) {
 }
 
 std::string percent_encoded(std::string_view bytes) {
-  static constexpr std::string_view kDigits = "0123456789abcdef";
   std::string text;
   for (const char c : bytes) {
     if (c > ' ' && c < 0x7f && c != '%') {
@@ -47,7 +46,7 @@ std::string percent_encoded(std::string_view bytes) {
       continue;
     }
     const auto byte = static_cast<unsigned char>(c);
-    text += {'%', kDigits[byte >> 4], kDigits[byte & 15]};
+    text += {'%', kHexDigits[byte >> 4], kHexDigits[byte & 15]};
   }
   return text;
 }

@@ -1,9 +1,9 @@
 #include "store/disk/key_ledger.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/percent.h"
 #include "store/disk/key_file.h"
-#include "store/disk/sha256.h"
 
 namespace bellwether::store {
 namespace {

@@ -6,11 +6,41 @@
 #include <memory>
 #include <string>
 
-#include "store/file/lease_file.h"
+#include "base/result.h"
+#include "base/time.h"
+#include "store/disk/disk_register.h"
+#include "store/disk/process_proof.h"
 #include "store/lease_store.h"
 #include "store/store_url.h"
 
 namespace bellwether::store {
+
+// What a lease file means: {"leader_id", "leader_epoch", "last_heartbeat", "ttl_ms"}, shared with programs that write
+// these four fields, take no lock and believe each other's clocks. So the file may be torn, emptied, replaced, removed,
+// or begin again at epoch 1 at any time, and may be on a disk that several machines share.
+//
+// Whether a lease has run out is not read from its heartbeat: observers measure how long it has not changed. Only a
+// heartbeat from the future is noticed, since it shows that clocks disagree by more than the programs beside us bear.
+struct LeaseFileRulesOptions {
+  Duration skew = Duration::seconds(5);  // how far the clocks of hosts that share the file may be apart
+  bool one_machine = true;               // no other machine sees the file
+  bool accept_epoch_loss = false;
+};
+
+// Who asks, and what the system shows at that moment.
+struct LeaseFileView {
+  runtime::ProcessIdentity self;
+  runtime::ProcessSight holder;  // of the process that claim_in_question() names
+};
+
+// The claim that counts: the one in the file, or the last one that we know of; nullptr when there is none.
+const DiskClaim* claim_in_question(const Found& found);
+Result<election::Observation> understand_lease_file(const RegisterFiles& files, const Found& found,
+                                                    const LeaseFileRulesOptions& options, const LeaseFileView& view);
+// kInvalid when the heartbeat of a lease is later than `now` and the skew allow.
+Status check_clock(const RegisterFiles& files, const Found& found, Duration skew, WallTime now);
+// As it goes into the file. A released lease is one that has run out, for programs that know nothing else.
+DiskClaim as_written(DiskClaim claim);
 
 struct LeaseFileOptions {
   LeaseFileRulesOptions rules;

@@ -1,8 +1,7 @@
-#include "store/file/lease_file.h"
-
 #include <gmock/gmock.h>
 
 #include "store/disk/claims_testing.h"
+#include "store/file/lease_file_store.h"
 
 namespace bellwether::store {
 namespace {

@@ -1,8 +1,7 @@
-#include "store/host/host_claim.h"
-
 #include <gmock/gmock.h>
 
 #include "store/disk/claims_testing.h"
+#include "store/host/host_store.h"
 
 namespace bellwether::store {
 namespace {

@@ -7,13 +7,48 @@
 #include <string>
 #include <string_view>
 
+#include "base/result.h"
+#include "base/time.h"
+#include "store/disk/disk_register.h"
+#include "store/disk/process_proof.h"
 #include "store/environment.h"
-#include "store/host/host_claim.h"
 #include "store/host/instance_id.h"
 #include "store/lease_store.h"
 #include "store/store_url.h"
 
 namespace bellwether::store {
+
+// What the lock file of a key means. Two sets of rules:
+//
+//   default   A claim is dead only on proof (process_proof.h), or when it has not changed for its lease as its
+//   observers
+//             measure it. A lock file that was emptied, removed or garbled under a living holder takes nothing from it:
+//             our ledger still names it.
+//   nip-le    The rules of NIP-LE, for use beside other programs that follow them: what is absent, empty or cannot be
+//             read is free, and so is a claim whose process id belongs to nobody, that was not renewed for two refresh
+//             intervals by the wall clock, or that lies as far in the future.
+struct HostRulesOptions {
+  bool nip_le = false;
+  Duration refresh = Duration::seconds(5);
+  std::string own_id;       // nip-le: a claim with this instance id is ours, whoever wrote it
+  bool one_machine = true;  // no other machine sees the folder
+  bool accept_epoch_loss = false;
+
+  Duration stale_after() const { return refresh * 2; }
+};
+
+// Who asks, and what the system shows at that moment.
+struct HostView {
+  runtime::ProcessIdentity self;
+  runtime::ProcessSight holder;  // of the process id that process_in_question() names
+  WallTime now;
+};
+
+// The process that stands behind what was found; pid 0 when there is none.
+runtime::ProcessIdentity process_in_question(const Found& found, bool nip_le);
+Proof judge_nip_le(const DiskClaim& claim, const HostRulesOptions& options, const HostView& view);
+Result<election::Observation> understand_host(const RegisterFiles& files, const Found& found,
+                                              const HostRulesOptions& options, const HostView& view);
 
 struct HostStoreOptions {
   HostRulesOptions rules;

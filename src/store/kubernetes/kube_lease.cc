@@ -5,8 +5,8 @@
 
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/hex.h"
 #include "base/wall_text.h"
-#include "store/disk/sha256.h"
 
 namespace bellwether::store {
 namespace {

@@ -3,19 +3,65 @@
 #include <algorithm>
 #include <limits>
 #include <optional>
+#include <string>
 #include <utility>
 
+#include "store/kubernetes/kube_api.h"
 #include "store/kubernetes/kube_lease.h"
-#include "store/kubernetes/kube_watch.h"
+#include "store/web/web_watch.h"
 
 namespace bellwether::store {
 namespace {
+
+// Hears of changes of one Lease: renewals too, since from then on a lease counts anew.
+class KubeWatch final : private WebWatch::Source {
+ public:
+  // `seen`: the Lease as it was seen last, which is no news. All must outlive this.
+  KubeWatch(runtime::Runtime& runtime, KubeApi& api, const std::string& name, const std::optional<KubeLease>& seen)
+      : api_(api), name_(name), seen_(seen), watch_(runtime, *this) {}
+
+  runtime::task<bool> changed(runtime::Cancellation* cancel) { return watch_.changed(cancel); }
+  const std::string& refused() const { return watch_.refused(); }
+
+ private:
+  runtime::task<Status> listen(LineSink& sink, Instant begin_by, Instant deadline) override;
+  WebWatch::Word hear(std::string_view line) override;
+
+  KubeApi& api_;
+  const std::string& name_;
+  const std::optional<KubeLease>& seen_;
+  bool forgotten_ = false;  // the server does not remember what came after the version seen last
+  WebWatch watch_;
+};
+
+using runtime::task;
+
+// From the version that was seen last on, so that nothing is missed; else from the present state on, which the server
+// tells first.
+task<Status> KubeWatch::listen(LineSink& sink, Instant begin_by, Instant deadline) {
+  std::string from;
+  if (seen_ && !std::exchange(forgotten_, false)) from = seen_->version.substr(seen_->version.rfind('.') + 1);
+  const Status ended = co_await api_.watch(name_, std::move(from), sink, begin_by, deadline);
+  if (!ended && ended.error().code == Errc::kNotFound) forgotten_ = true;
+  co_return ended;
+}
+
+WebWatch::Word KubeWatch::hear(std::string_view line) {
+  const auto event = parse_kube_event(line);
+  if (!event) return WebWatch::Word::kEnd;
+  if (event->over) {
+    // The server ends the response itself. Something may have happened that it cannot tell any more.
+    forgotten_ = true;
+    return WebWatch::Word::kChanged;
+  }
+  const bool news = event->name == name_ && (!seen_ || event->version != seen_->version);
+  return news ? WebWatch::Word::kChanged : WebWatch::Word::kNothing;
+}
 
 using election::Epoch;
 using election::Observation;
 using election::WriteOutcome;
 using election::WriteRequest;
-using runtime::task;
 
 constexpr int kConflict = 409;
 constexpr int kAbsent = 404;

@@ -1,6 +1,7 @@
 #include "store/postgres/postgres_sql.h"
 
 #include "base/bytes.h"
+#include "base/hex.h"
 
 namespace bellwether::store {
 namespace {
@@ -42,8 +43,6 @@ std::string text(const PgRow& row, Column column) { return row[column].value_or(
 uint64_t number(const PgRow& row, Column column) { return parse_u64(text(row, column)).value_or(0); }
 WallTime wall(const PgRow& row, Column column) { return {static_cast<int64_t>(number(row, column)) * 1'000'000}; }
 
-int hex(char c) { return c <= '9' ? c - '0' : ascii_lower(c) - 'a' + 10; }
-
 }  // namespace
 
 const std::string_view kPgCreate =
@@ -80,20 +79,12 @@ const std::string_view kPgList =
     " s left join bellwether_leases m on m.key = '' join bellwether_leases r on r.key <> '' and r.key >= $1::bytea and "
     "($2::bytea = '' or r.key < $2::bytea) order by r.key limit $3::bigint";
 
-std::string pg_bytes(std::string_view bytes) {
-  constexpr std::string_view kDigits = "0123456789abcdef";
-  std::string out = "\\x";
-  for (const char c : bytes) {
-    out.push_back(kDigits[static_cast<unsigned char>(c) >> 4]);
-    out.push_back(kDigits[static_cast<unsigned char>(c) & 15]);
-  }
-  return out;
-}
+std::string pg_bytes(std::string_view bytes) { return "\\x" + hex(bytes); }
 
 std::string bytes_of_pg(std::string_view text) {
   std::string out;
   for (std::size_t i = 2; i + 1 < text.size(); i += 2) {
-    out.push_back(static_cast<char>(hex(text[i]) << 4 | hex(text[i + 1])));
+    out.push_back(static_cast<char>(hex_digit(text[i]) << 4 | hex_digit(text[i + 1])));
   }
   return out;
 }

@@ -1,24 +1,143 @@
 #include "store/redis/redis_store.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/bytes.h"
+#include "base/result.h"
+#include "election/lease_record.h"
 #include "election/token.h"
+#include "runtime/event.h"
+#include "runtime/until.h"
 #include "store/credentials.h"
 #include "store/dial.h"
-#include "store/redis/redis_observe.h"
+#include "store/doubt.h"
+#include "store/redis/redis_link.h"
+#include "store/redis/redis_reply.h"
 #include "store/redis/redis_scripts.h"
-#include "store/redis/redis_watch.h"
 
 namespace bellwether::store {
+
+// Hears of changes: a second connection that listens to the channels on which the script of an act announces them. What
+// foreign programs change is not announced. One thread.
+class RedisWatch {
+ public:
+  // One key's ear. Lives in whoever waits, and is taken off before it ends.
+  struct Listener {
+    std::string channel;
+    std::string own_stamp;   // an announcement of our own act, which is no news
+    bool may_have = false;   // something was announced, or perhaps missed, since this was cleared
+    runtime::Event changed;  // set with may_have
+    void announce();
+  };
+
+  RedisWatch(runtime::Runtime& runtime, RedisLogin login);
+  RedisWatch(const RedisWatch&) = delete;
+  RedisWatch& operator=(const RedisWatch&) = delete;
+
+  void add(Listener& listener);
+  void remove(Listener& listener);
+
+ private:
+  static runtime::task<void> keep(RedisWatch* self);
+  static void pushed(void* self, const RedisReply& reply);
+  void hear(const RedisReply& reply);
+
+  runtime::Runtime& runtime_;
+  RedisLink link_;
+  std::map<std::string, std::vector<Listener*>> listeners_;  // by channel
+  bool keeping_ = false;
+  bool heard_ = false;    // since the last sign of life that was asked for
+  runtime::Scope scope_;  // last: its coroutines use everything above
+};
+
 namespace {
 
+constexpr Duration kTryAgainAfter = Duration::seconds(2);
+constexpr Duration kSignOfLifeEvery = Duration::seconds(10);
+
+using runtime::task;
+
+// What a script's reply means.
+using election::Epoch;
 using election::Observation;
+
+// Places in the reply.
+struct Part {
+  enum : unsigned char { kVersion, kPlain, kLeft, kForeign, kMarker, kServerNow, kHash, kParts };
+};
+
+uint64_t number(const std::string& text) { return parse_u64(text).value_or(0); }
+
+WallTime wall(const std::string& millis) { return {static_cast<int64_t>(number(millis)) * 1'000'000}; }
+
+// The marker is "server:born", as the script writes it.
+ServerLife life_of(const std::string& server, uint64_t now, const std::string& marker) {
+  const auto colon = marker.rfind(':');
+  if (colon == std::string::npos) return {server, now, {}, 0};
+  return {server, now, marker.substr(0, colon), number(marker.substr(colon + 1))};
+}
+
+void read_record(const std::vector<RedisReply>& fields, election::LeaseRecord& record) {
+  const auto field = [&](RedisField name) -> const std::string& { return fields[static_cast<std::size_t>(name)].text; };
+  record.holder = field(RedisField::kHolder);
+  record.token = field(RedisField::kToken);
+  record.epoch = Epoch(number(field(RedisField::kEpoch)));
+  record.renewal = number(field(RedisField::kRenewal));
+  record.lease = Duration::millis(static_cast<int64_t>(number(field(RedisField::kLease))));
+  record.region = field(RedisField::kRegion);
+  record.heir = field(RedisField::kHeir);
+  record.cause = field(RedisField::kCause);
+  record.acquired_at = wall(field(RedisField::kAcquired));
+  record.renewed_at = wall(field(RedisField::kRenewed));
+}
+
+void show_foreign(const RedisReply& state, Observation& seen) {
+  seen.present = true;
+  seen.foreign = true;
+  const std::string& value = state.items[Part::kPlain].text;
+  seen.record = {.holder = value.empty() ? "(another program)" : value, .token = value, .epoch = seen.record.epoch};
+  const int64_t left = state.items[Part::kLeft].integer;
+  if (left > 0) {
+    seen.record.lease = Duration::millis(left);
+    seen.left = seen.record.lease;
+  } else {
+    seen.evidence = "a lock of another program that never expires: only that program, or DEL, gives it back";
+  }
+}
+
+// The state that a script replied with, as seen through a connection to `server`. kProtocol when it is not what our
+// scripts reply.
+Result<Observation> observe_redis(const RedisReply& state, const std::string& server) {
+  if (state.type != RedisReply::Type::kArray || state.items.size() != Part::kParts ||
+      state.items[Part::kHash].items.size() != kRedisFields) {
+    return fail(Errc::kProtocol, "Redis replied to a script what this script never replies");
+  }
+  Observation seen;
+  seen.version = state.items[Part::kVersion].text;
+  const std::vector<RedisReply>& fields = state.items[Part::kHash].items;
+  const ServerLife life = life_of(server, number(state.items[Part::kServerNow].text), state.items[Part::kMarker].text);
+  seen.present = fields[static_cast<std::size_t>(RedisField::kStamp)].type == RedisReply::Type::kText;
+  if (seen.present) {
+    read_record(fields, seen.record);
+    judge_record(life, fields[static_cast<std::size_t>(RedisField::kServer)].text, "Redis", seen);
+  } else {
+    judge_absence(life, "Redis", seen);
+  }
+  if (state.items[Part::kForeign].integer == 1) {
+    show_foreign(state, seen);
+  } else if (seen.record.held() && state.items[Part::kLeft].integer > 0) {
+    seen.left = Duration::millis(state.items[Part::kLeft].integer);
+  }
+  return seen;
+}
+
 using election::WriteOutcome;
 using election::WriteRequest;
-using runtime::task;
 
 constexpr std::string_view kRecord = ":bellwether";
 constexpr std::string_view kTaggedRecord = ":bellwether-lease";
@@ -35,6 +154,74 @@ bool has_tag(std::string_view key) {
 }
 
 }  // namespace
+
+void RedisWatch::Listener::announce() {
+  may_have = true;
+  changed.set();
+}
+
+RedisWatch::RedisWatch(runtime::Runtime& runtime, RedisLogin login)
+    : runtime_(runtime), link_(runtime, std::move(login)) {
+  link_.on_push(&RedisWatch::pushed, this);
+}
+
+void RedisWatch::add(Listener& listener) {
+  std::vector<Listener*>& same = listeners_[listener.channel];
+  same.push_back(&listener);
+  if (!std::exchange(keeping_, true)) {
+    scope_.spawn(keep(this));
+  } else if (link_.is_open()) {
+    // A connection that is lost meanwhile is subscribed anew by keep().
+    static_cast<void>(link_.tell({"SUBSCRIBE", listener.channel}));
+  }
+}
+
+void RedisWatch::remove(Listener& listener) {
+  const auto found = listeners_.find(listener.channel);
+  if (found == listeners_.end()) return;
+  std::erase(found->second, &listener);
+  if (!found->second.empty()) return;
+  listeners_.erase(found);
+  if (link_.is_open()) static_cast<void>(link_.tell({"UNSUBSCRIBE", listener.channel}));
+}
+
+// Keeps a connection that is subscribed to all channels, and notices when it has died without a word.
+task<void> RedisWatch::keep(RedisWatch* self) {
+  while (true) {
+    const Instant deadline = self->runtime_.read_clock() + kSignOfLifeEvery;
+    const Status ready = co_await self->link_.ready(deadline, nullptr);
+    if (!ready) {
+      co_await self->runtime_.sleep(kTryAgainAfter);
+      continue;
+    }
+    std::vector<std::string> command{"SUBSCRIBE"};
+    for (const auto& [channel, listeners] : self->listeners_) command.push_back(channel);
+    if (command.size() > 1) static_cast<void>(self->link_.tell(command));
+    while (self->link_.is_open()) {
+      self->heard_ = false;
+      static_cast<void>(self->link_.tell({"PING"}));
+      co_await self->runtime_.sleep(kSignOfLifeEvery);
+      if (self->heard_ || !self->link_.is_open()) continue;
+      self->link_.close({Errc::kTimeout, self->link_.where() + ": nothing was heard for too long"});
+    }
+  }
+}
+
+void RedisWatch::pushed(void* self, const RedisReply& reply) { static_cast<RedisWatch*>(self)->hear(reply); }
+
+// ["subscribe", channel, count], ["message", channel, stamp], ["pong", ""], or nil when the connection was lost.
+void RedisWatch::hear(const RedisReply& reply) {
+  heard_ = true;
+  if (reply.type != RedisReply::Type::kArray || reply.items.size() != 3) return;
+  const std::string& what = reply.items[0].text;
+  if (what != "subscribe" && what != "message") return;
+  const auto found = listeners_.find(reply.items[1].text);
+  if (found == listeners_.end()) return;
+  for (Listener* listener : found->second) {
+    // What happened before the subscription stood was not announced to us.
+    if (what == "subscribe" || reply.items[2].text != listener->own_stamp) listener->announce();
+  }
+}
 
 std::string redis_record_name(const std::string& key) {
   return has_tag(key) ? key + std::string(kTaggedRecord) : "{" + key + "}" + std::string(kRecord);

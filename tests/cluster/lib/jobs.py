@@ -78,7 +78,8 @@ class Cluster(nodes.Cluster):
         """Starts them, and waits until one manager leads and each knows all workers as ready; gives (leader, term)."""
         self.start(*names)
         settled = self.settled()
-        for manager in filter(self.running.get, self.voters):  # each has its own picture of them, and any may own the next job
+        # Each has its own picture of them, and any may own the next job.
+        for manager in filter(self.running.get, self.voters):
             self.all_free(manager=manager)
         return settled
 

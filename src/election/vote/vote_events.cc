@@ -1,4 +1,4 @@
-#include "election/vote/reputation.h"
+#include "election/vote/vote_events.h"
 
 #include <array>
 #include <cmath>
