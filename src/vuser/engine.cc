@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "plan/feeder.h"
 #include "runtime/scope.h"
 #include "vuser/engine_state.h"
@@ -63,16 +64,24 @@ std::optional<uint16_t> token_of(const plan::Step& step) {
 }  // namespace
 
 Status Engine::prepare() {
+  uint32_t taken = 0;  // engines by the workflows before this one: those with few users do not all meet on the first
   for (std::size_t i = 0; i < plan_.workflows.size(); ++i) {
     const auto& mine = share_.workflows;
     if (!mine.empty() && std::find(mine.begin(), mine.end(), i) == mine.end()) continue;
     const plan::Workflow& workflow = plan_.workflows[i];
+    // A part without a user would drop all of its arrivals.
+    const uint32_t parts = std::clamp(plan::facts_of(workflow.executor).vus_most, 1U, share_.parts);
+    const uint32_t part = (share_.part + share_.parts - taken) % share_.parts;
+    taken = (taken + parts) % share_.parts;
+    if (part >= parts) continue;
     auto run = std::make_unique<WorkflowRun>(i, workflow, &killed_, &stopped_, sink_);
+    run->part = part;
+    run->parts = parts;
     if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) run->wanted = told->vus;
     for (const plan::Step& step : workflow.steps) {
       BW_TRY(auto prepared, PreparedStep::prepare(step, plan_.steps[step.id].measured, client_.origins(), readers_));
       run->steps.push_back(std::move(prepared));
-      if (run->steps.back().is_call()) run->steps.back().deal(share_.part, share_.parts);
+      if (run->steps.back().is_call()) run->steps.back().deal(part, parts);
       if (const auto token = token_of(step)) tokens_.want(*token);
       BW_RETURN_IF_ERROR(prepare_code(*run, step));
       run->may_leave_out |= step.on_error == plan::OnError::kSkip;
@@ -224,19 +233,13 @@ task<void> Engine::run_workflow(std::size_t index, Instant start, Instant from) 
   if (run.workflow.timeout) runtime_.timers().arm(run.timeout, start + *run.workflow.timeout);
   const bool time_came = co_await runtime_.sleep_until(run.from, &run.waiting);
   if (!time_came) co_return;
-  if (const auto* vus = std::get_if<plan::ConstantVus>(&run.workflow.executor)) {
-    co_await constant_vus(run, *vus);
-  } else if (const auto* ramping = std::get_if<plan::RampingVus>(&run.workflow.executor)) {
-    co_await ramping_vus(run, *ramping);
-  } else if (const auto* counted = std::get_if<plan::Iterations>(&run.workflow.executor)) {
-    co_await iterations(run, *counted);
-  } else if (const auto* rate = std::get_if<plan::ArrivalRate>(&run.workflow.executor)) {
-    co_await arrivals(run, *rate);
-  } else if (const auto* told = std::get_if<plan::ExternallyControlled>(&run.workflow.executor)) {
-    co_await externally_controlled(run, *told);
-  } else if (share_.part == 0) {
-    co_await once(run);
-  }
+  co_await std::visit(Overloaded{[&](const plan::ConstantVus& how) { return constant_vus(run, how); },
+                                 [&](const plan::RampingVus& how) { return ramping_vus(run, how); },
+                                 [&](const plan::Iterations& how) { return iterations(run, how); },
+                                 [&](const plan::ArrivalRate& how) { return arrivals(run, how); },
+                                 [&](const plan::ExternallyControlled& how) { return externally_controlled(run, how); },
+                                 [&](const plan::Once&) { return once(run); }},
+                      run.workflow.executor);
   run.overtime.disarm();
   run.timeout.disarm();
   run.handing_over.disarm();
@@ -262,7 +265,7 @@ void Engine::take_rows(WorkflowRun& run, Vu& vu) {
   for (const plan::Feed& feed : run.workflow.feeds) {
     const uint64_t random = feed.pick == plan::Feed::Pick::kRandom ? runtime_.prng().below(feed.feeder->rows()) : 0;
     const std::string_view row =
-        feed.feeder->row(plan::row_of(feed, run.rows_taken, share_.part, share_.parts, vu.number, random));
+        feed.feeder->row(plan::row_of(feed, run.rows_taken, run.part, run.parts, vu.number, random));
     for (const plan::RowField& field : feed.fields) {
       if (!feed.feeder->read(row, field, vu.values.begin(field.slot))) vu.values.forget(field.slot);
     }

@@ -42,8 +42,9 @@ class WindowSink {
   virtual void timed_out(uint16_t workflow) = 0;
 };
 
-// What an engine runs of a plan: part `part` of `parts` of each workflow, or of those that are named. Its windows have
-// the shape of the whole plan either way.
+// What an engine runs of a plan: its part of each workflow, or of those that are named, when `parts` engines share
+// them. A workflow has at most as many parts as it has users; one with fewer users is left out by the other engines.
+// Windows have the shape of the whole plan either way.
 struct EngineShare {
   uint32_t part = 0;
   uint32_t parts = 1;

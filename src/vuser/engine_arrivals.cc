@@ -20,11 +20,11 @@ constexpr Duration kLate = Duration::millis(10);
 
 task<void> Engine::arrivals(WorkflowRun& run, const plan::ArrivalRate& executor) {
   if (!begins(run, plan::length_of(executor.stages))) co_return;
-  run.schedule.emplace(executor.stages, share_.part, share_.parts);
+  run.schedule.emplace(executor.stages, run.part, run.parts);
   run.first = run.arrived = run.waiting_from = run.counted_to = run.schedule->due_before(run.from - run.start);
   run.wait_max = executor.users.wait_max;
-  const plan::Share most = plan::share_of(executor.users.most, share_.part, share_.parts);
-  const plan::Share first = plan::share_of(executor.users.preallocated, share_.part, share_.parts);
+  const plan::Share most = plan::share_of(executor.users.most, run.part, run.parts);
+  const plan::Share first = plan::share_of(executor.users.preallocated, run.part, run.parts);
   std::vector<task<void>> users;
   const auto hire = [&] {
     const uint32_t number = most.first + static_cast<uint32_t>(run.vus.size()) + 1;

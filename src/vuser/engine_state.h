@@ -9,8 +9,8 @@
 
 #include "plan/collection.h"
 #include "runtime/event.h"
-#include "vuser/change.h"
 #include "vuser/engine.h"
+#include "vuser/tokens.h"
 
 namespace bellwether::vuser {
 
@@ -73,6 +73,8 @@ struct Engine::WorkflowRun {
 
   std::size_t index;
   const plan::Workflow& workflow;
+  uint32_t part = 0;  // of the workflow, which has at most as many as it has users
+  uint32_t parts = 1;
   WindowSink& sink;
   Instant start;
   Instant from;  // when this engine begins with it: at `start`, or later in the place of another one

@@ -36,7 +36,7 @@ task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& execu
 // What was not begun in time is dropped: nobody will do it. What a person stopped is not.
 task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   if (!begins(run, executor.max_duration)) co_return;
-  const plan::Share share = plan::share_of(executor.vus, share_.part, share_.parts);
+  const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
   // Of each user its own number; of all together one that they share.
   std::vector<uint64_t> left(executor.shared ? 1 : share.count, executor.iterations);
   if (executor.shared) left[0] = plan::iterations_of(executor.iterations, executor.vus, share);
@@ -48,7 +48,7 @@ task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor
 // This part's of `vus` users, to their ends. `left`: of the iterations that each may begin, or all together; none: as
 // many as there is time for.
 task<void> Engine::live_users(WorkflowRun& run, uint32_t vus, const plan::Delay* pacing, std::span<uint64_t> left) {
-  const plan::Share share = plan::share_of(vus, share_.part, share_.parts);
+  const plan::Share share = plan::share_of(vus, run.part, run.parts);
   run.vus.reserve(share.count);
   std::vector<task<void>> loops;
   loops.reserve(share.count);
@@ -136,7 +136,7 @@ Instant Engine::next_by_pace(WorkflowRun& run, const Vu& vu, const plan::Delay& 
 // --- a number of users that follows a course -------------------------------------------------------------------------
 
 task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executor) {
-  plan::VuRamp ramp(executor.start_vus, executor.stages, share_.part, share_.parts);
+  plan::VuRamp ramp(executor.start_vus, executor.stages, run.part, run.parts);
   if (!begins(run, ramp.length())) co_return;
   run.vus.resize(ramp.most());
   run.resting = ramp.most();
@@ -169,14 +169,14 @@ task<void> Engine::ramping_vus(WorkflowRun& run, const plan::RampingVus& executo
 
 task<void> Engine::externally_controlled(WorkflowRun& run, const plan::ExternallyControlled& executor) {
   if (!begins(run, plan::facts_of(executor).length)) co_return;
-  const uint32_t most = plan::dealt_to(executor.vus_most, share_.part, share_.parts);
+  const uint32_t most = plan::dealt_to(executor.vus_most, run.part, run.parts);
   run.vus.resize(most);
   run.resting = most;
   std::vector<task<void>> loops;
   loops.reserve(most);
   uint32_t level = 0;
   for (uint32_t steps = 0; !stopped_.cancelled() && runtime_.now() < run.last();) {
-    const uint32_t wanted = plan::dealt_to(run.wanted, share_.part, share_.parts);
+    const uint32_t wanted = plan::dealt_to(run.wanted, run.part, run.parts);
     if (wanted == level) {
       co_await runtime_.sleep_until(run.last(), run.change.now());
       continue;
@@ -204,7 +204,7 @@ void Engine::want(WorkflowRun& run, uint32_t index, const plan::Delay* pacing,
   }
   --run.resting;
   // User n belongs to part (n - 1) mod parts, so that every part follows the number of all of them.
-  const uint32_t number = plan::number_dealt(index, share_.part, share_.parts);
+  const uint32_t number = plan::number_dealt(index, run.part, run.parts);
   vu = std::make_unique<Vu>(number, run.workflow.slot_count, &run.cancel);
   vu->leaving = std::make_unique<Leaving>(&run.cancel);
   vu->cancel = &vu->leaving->cancel;

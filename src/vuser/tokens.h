@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/result.h"
@@ -16,10 +17,26 @@
 #include "protocol/http1/client.h"
 #include "runtime/cancellation.h"
 #include "runtime/runtime.h"
-#include "vuser/change.h"
 #include "vuser/request_maker.h"
 
 namespace bellwether::vuser {
+
+// What may change at any moment, for those who wait for that among other things. Who waits sleeps with now(), which is
+// cancelled with the next change, and is for that one wait only.
+class Change {
+ public:
+  explicit Change(runtime::Cancellation* parent)
+      : parent_(parent), now_(std::make_unique<runtime::Cancellation>(parent)) {}
+  runtime::Cancellation* now() const { return now_.get(); }
+  void tell() {
+    const auto before = std::exchange(now_, std::make_unique<runtime::Cancellation>(parent_));
+    before->cancel();
+  }
+
+ private:
+  runtime::Cancellation* parent_;  // the end of all waiting
+  std::unique_ptr<runtime::Cancellation> now_;
+};
 
 // What a server of tokens said.
 struct TokenAnswer {

@@ -237,5 +237,32 @@ TEST(Parts, whose_time_is_over_end_at_once) {
   }
 }
 
+// --- fewer users than engines ----------------------------------------------------------------------------------------
+
+TEST(Parts, of_a_workflow_are_at_most_as_many_as_its_users) {
+  Ground ground(1,
+                "workflows:\n"
+                "  a: {executor: constant-arrival-rate, rate: 100/s, duration: 5s, vus: 2, steps: {one: {http: "
+                "{get: \"http://10.0.0.1/a\"}}}}\n"
+                "  b: {vus: 1, duration: 5s, pacing: 1s, steps: {one: {http: {get: \"http://10.0.0.1/b\"}}}}\n"
+                "  c: {executor: shared-iterations, vus: 3, iterations: 30, steps: {one: {http: "
+                "{get: \"http://10.0.0.1/c\"}}}}\n");
+  for (uint32_t part = 0; part < 8; ++part) ground.pieces.push_back({.share = {.part = part, .parts = 8}});
+  ground.live(Duration::seconds(10));
+  const auto requests = ground.by_target();
+  EXPECT_EQ(requests.at("/a").size(), 500u);
+  EXPECT_EQ(requests.at("/b").size(), 5u);
+  EXPECT_EQ(requests.at("/c").size(), 30u);
+  uint64_t dropped = 0;
+  std::vector<int64_t> users;
+  for (const Piece& piece : ground.pieces) {
+    dropped += piece.counted.dropped;
+    users.push_back(piece.users);
+  }
+  EXPECT_EQ(dropped, 0u);
+  // Each on an engine of its own, as long as there are any.
+  EXPECT_EQ(users, (std::vector<int64_t>{1, 1, 1, 1, 1, 1, 0, 0}));
+}
+
 }  // namespace
 }  // namespace bellwether::sim
