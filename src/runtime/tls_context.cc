@@ -4,19 +4,13 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 
+#include "base/freed.h"
 #include "runtime/tls.h"
 #include "runtime/tls_error.h"
 
 namespace bellwether::runtime {
 namespace {
 
-template <auto kFree>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
 using X509Ptr = std::unique_ptr<X509, Freed<X509_free>>;
 using KeyPtr = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 

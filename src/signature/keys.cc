@@ -7,21 +7,15 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/freed.h"
 #include "base/hex.h"
 
 namespace bellwether::signature {
 namespace {
 
-template <auto kFree>
-struct FreedBy {
-  template <class T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
-using Key = std::unique_ptr<EVP_PKEY, FreedBy<EVP_PKEY_free>>;
-using Memory = std::unique_ptr<BIO, FreedBy<BIO_free_all>>;
-using Context = std::unique_ptr<EVP_MD_CTX, FreedBy<EVP_MD_CTX_free>>;
+using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
+using Memory = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+using Context = std::unique_ptr<EVP_MD_CTX, Freed<EVP_MD_CTX_free>>;
 
 constexpr std::string_view kPrivate = "PRIVATE KEY-----";
 constexpr const char* kHowToMake = "make one with: openssl genpkey -algorithm ed25519 -out ";

@@ -19,47 +19,28 @@
 
 #include "base/base64.h"
 #include "base/bytes.h"
+#include "base/freed.h"
 #include "base/printable.h"
 #include "base/result.h"
 
 namespace bellwether::local_cluster {
 namespace {
 
-// A certificate authority for one cluster: a key and certificates as texts (PEM), made with OpenSSL's library.
+// What a node has to show, as texts (PEM).
 struct IssuedTexts {
   std::string certificate;
   std::string key;
 };
 
-class Authority {
- public:
-  // With a new key (P-256), good for ten years. kIo: OpenSSL could not, and why.
-  static Result<Authority> make(const std::string& name);
-  ~Authority();
-  Authority(Authority&& other) noexcept;
-  Authority& operator=(Authority&& other) noexcept;
-
-  // Of the authority itself.
-  const std::string& certificate() const;
-  // `alternatives` in OpenSSL's notation: "DNS:m1,IP:127.0.0.1,URI:…". Good for as long as the authority.
-  Result<IssuedTexts> issue(const std::string& name, const std::string& alternatives) const;
-
- private:
-  struct Parts;
-  explicit Authority(std::unique_ptr<Parts> parts);
-  std::unique_ptr<Parts> parts_;
-};
-
-template <auto kFree>
-struct Freed {
-  template <class T>
-  void operator()(T* object) const {
-    kFree(object);
-  }
-};
 using Certificate = std::unique_ptr<X509, Freed<X509_free>>;
 using Key = std::unique_ptr<EVP_PKEY, Freed<EVP_PKEY_free>>;
 using Memory = std::unique_ptr<BIO, Freed<BIO_free_all>>;
+
+// Of one cluster.
+struct Authority {
+  Key key;
+  Certificate certificate;
+};
 
 constexpr long kTenYears = 10L * 365 * 86400;
 constexpr long kDay = 86400;  // clocks differ
@@ -130,37 +111,23 @@ Result<std::string> pem_of(EVP_PKEY* key) {
   return as_pem([&](BIO* to) { return PEM_write_bio_PKCS8PrivateKey(to, key, nullptr, nullptr, 0, nullptr, nullptr); });
 }
 
-struct Authority::Parts {
-  Key key;
-  Certificate certificate;
-  std::string text;
-};
-
-Authority::Authority(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
-Authority::~Authority() = default;
-Authority::Authority(Authority&& other) noexcept = default;
-Authority& Authority::operator=(Authority&& other) noexcept = default;
-
-Result<Authority> Authority::make(const std::string& name) {
-  auto parts = std::make_unique<Parts>();
-  parts->key.reset(EVP_EC_gen("P-256"));
-  if (parts->key == nullptr) return failed("a key");
-  BW_TRY(parts->certificate, make_certificate(name, parts->key.get(), nullptr, parts->key.get(), {}));
-  BW_TRY(parts->text, pem_of(parts->certificate.get()));
-  return Authority(std::move(parts));
+// With a new key (P-256), good for ten years. kIo: OpenSSL could not, and why.
+Result<Authority> make_authority(const std::string& name) {
+  Authority made{Key(EVP_EC_gen("P-256")), nullptr};
+  if (made.key == nullptr) return failed("a key");
+  BW_TRY(made.certificate, make_certificate(name, made.key.get(), nullptr, made.key.get(), {}));
+  return made;
 }
 
-const std::string& Authority::certificate() const { return parts_->text; }
-
-Result<IssuedTexts> Authority::issue(const std::string& name, const std::string& alternatives) const {
+// `alternatives` in OpenSSL's notation: "DNS:m1,IP:127.0.0.1,URI:…". Good for as long as the authority.
+Result<IssuedTexts> issue(const Authority& by, const std::string& name, const std::string& alternatives) {
   const Key key(EVP_EC_gen("P-256"));
   if (key == nullptr) return failed("a key");
-  BW_TRY(const auto certificate,
-         make_certificate(name, key.get(), parts_->certificate.get(), parts_->key.get(), alternatives));
-  auto text = pem_of(certificate.get());
-  auto secret = pem_of(key.get());
-  if (!text || !secret) return tl::unexpected((text ? secret : text).error());
-  return IssuedTexts{std::move(*text), std::move(*secret)};
+  BW_TRY(const auto certificate, make_certificate(name, key.get(), by.certificate.get(), by.key.get(), alternatives));
+  IssuedTexts out;
+  BW_TRY(out.certificate, pem_of(certificate.get()));
+  BW_TRY(out.key, pem_of(key.get()));
+  return out;
 }
 
 namespace fs = std::filesystem;
@@ -293,18 +260,19 @@ Status Folder::furnish(const Layout& layout) const {
   Status done = write_file(path_ + "/secret", secret);
   if (!done) return done;
   if (layout.shape.tls) {
-    BW_TRY(auto authority, Authority::make("bellwether local cluster"));
-    done = write_file(path_ + "/ca.pem", authority.certificate());
-    const auto issue = [&](const std::string& name, const std::string& names) -> Status {
-      BW_TRY(const auto issued, authority.issue(name, names));
+    BW_TRY(const auto authority, make_authority("bellwether local cluster"));
+    BW_TRY(const auto certificate, pem_of(authority.certificate.get()));
+    done = write_file(path_ + "/ca.pem", certificate);
+    const auto certify = [&](const std::string& name, const std::string& names) -> Status {
+      BW_TRY(const auto issued, issue(authority, name, names));
       Status written = write_file(path_ + "/" + name + ".pem", issued.certificate);
       if (written) written = write_file(path_ + "/" + name + "-key.pem", issued.key);
       return written;
     };
     for (const LocalNode& node : layout.nodes) {
-      if (done) done = issue(node.name, certificate_names(node));
+      if (done) done = certify(node.name, certificate_names(node));
     }
-    if (done) done = issue(kClientName, client_certificate_names());
+    if (done) done = certify(kClientName, client_certificate_names());
   }
   for (const LocalNode& node : layout.nodes) {
     if (done) done = write_file(settings_of(node.name), local_cluster::settings_of(layout, node, path_));

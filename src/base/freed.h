@@ -1,0 +1,14 @@
+// Gives back what a C library made: std::unique_ptr<BIO, Freed<BIO_free_all>>.
+#pragma once
+
+namespace bellwether {
+
+template <auto kFree>
+struct Freed {
+  template <class T>
+  void operator()(T* object) const {
+    kFree(object);
+  }
+};
+
+}  // namespace bellwether
