@@ -1,4 +1,3 @@
-#include "aggregate/metric_series.h"
 
 #include <gtest/gtest.h>
 #include <map>

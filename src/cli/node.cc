@@ -20,7 +20,6 @@
 #include "node/roles/context_role.h"
 #include "node/roles/key_role.h"
 #include "node/roles/manager_role.h"
-#include "node/roles/register_role.h"
 #include "node/roles/worker_role.h"
 #include "node/share/child_share.h"
 #include "runtime/epoll_runtime.h"

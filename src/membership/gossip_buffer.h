@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "membership/packet.h"
-#include "membership/update.h"
 
 namespace bellwether::membership {
 

@@ -25,8 +25,8 @@
 #include "membership/gossip_buffer.h"
 #include "membership/member_table.h"
 #include "membership/membership_events.h"
+#include "membership/packet.h"
 #include "membership/profile.h"
-#include "membership/update.h"
 
 namespace bellwether::membership {
 

@@ -13,7 +13,7 @@
 
 #include "base/time.h"
 #include "membership/member_table.h"
-#include "membership/update.h"
+#include "membership/packet.h"
 
 namespace bellwether::membership {
 

@@ -82,9 +82,7 @@ Digest digest_of_share(const SplitHead& head, uint8_t index, Bytes value) {
 }
 
 Result<Commitment> Commitment::make(const SplitHead& head, const Digest& of_secret, std::vector<Digest> of_shares) {
-  if (const Status possible = check_split(head.secret_bytes, head.rule); !possible) {
-    return tl::unexpected(possible.error());
-  }
+  BW_RETURN_IF_ERROR(check_split(head.secret_bytes, head.rule));
   if (of_shares.size() != head.rule.shares) {
     return fail(Errc::kInvalid, "a commitment has a digest for each of its " + std::to_string(head.rule.shares) +
                                     " key shares, this one has " + std::to_string(of_shares.size()));

@@ -1,6 +1,4 @@
 // Looks at the memory itself, at the moment in which it is given back.
-#include "secret/secret_bytes.h"
-
 #include <algorithm>
 #include <cstdlib>
 #include <gtest/gtest.h>
@@ -13,6 +11,7 @@
 
 #include "secret/collector.h"
 #include "secret/key_codec.h"
+#include "secret/key_share.h"
 #include "secret/secret_testing.h"
 
 namespace {

@@ -25,7 +25,7 @@
 #include "election/term_of_office.h"
 #include "runtime/scope.h"
 #include "secret/collector.h"
-#include "secret/secret_bytes.h"
+#include "secret/key_share.h"
 #include "wire/crypto.h"
 
 struct evp_pkey_st;

@@ -13,7 +13,7 @@
 #include "node/cluster/node_page.h"
 #include "node/cluster/node_supplies.h"
 #include "runtime/runtime.h"
-#include "secret/secret_bytes.h"
+#include "secret/key_share.h"
 
 namespace bellwether::node {
 

@@ -9,13 +9,32 @@
 #include "cluster/register/copies.h"
 #include "cluster/register/copy_keeper.h"
 #include "cluster/register/etcd_job_view.h"
+#include "cluster/register/job_keeper.h"
 #include "cluster/register/job_store.h"
 #include "node/cluster/node_role.h"
 #include "node/manager/manager_service.h"
-#include "node/roles/register_role.h"
 #include "runtime/condition.h"
 
 namespace bellwether::node {
+
+// Of a manager or gate that keeps the registers of jobs, unless an etcd has them (cluster/register/job_keeper.h).
+class RegisterRole final : public NodeRole, public registers::NoteListener {
+ public:
+  runtime::task<Status> prepare(const NodeTools& tools) override;
+  runtime::task<void> run(runtime::Cancellation* cancel) override { return keeper_->run(cancel); }
+  void describe(QuorumView& view) const override;
+
+  // After prepare().
+  registers::Lines& lines() { return *lines_; }
+  const jobs::JobKeeper& keeper() const { return *keeper_; }
+
+ private:
+  void on_note(bool warning, const std::string& text) override { log_->note(warning, text); }
+
+  NodeLog* log_ = nullptr;
+  std::unique_ptr<registers::Lines> lines_;
+  std::unique_ptr<jobs::JobKeeper> keeper_;
+};
 
 class ManagerRole final : public NodeRole,
                           public Surroundings,

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "node/roles/manager_role.h"
-#include "node/roles/register_role.h"
 #include "node/roles/worker_role.h"
 #include "sim/cluster/node_place.h"
 #include "sim/datacenter/datacenter_stage.h"

@@ -1,4 +1,4 @@
-#include "secret/secret_bytes.h"
+#include "secret/key_share.h"
 
 #include <algorithm>
 #include <string.h>  // explicit_bzero, which compilers do not leave out
