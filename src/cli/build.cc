@@ -54,9 +54,7 @@ Status run_build(BuildArguments arguments) {
   auto bytes = read_whole_file(*built, signature::kProgramBytesMax);
   if (!bytes) return tl::unexpected(bytes.error());
   const std::string out = arguments.out.empty() ? artifact_beside(arguments.build.file) : arguments.out;
-  if (const auto described = script::native::describe(*bytes, out); !described) {
-    return tl::unexpected(described.error());
-  }
+  BW_RETURN_IF_ERROR(script::native::describe(*bytes, out));
   if (key) *bytes = signature::sign(*bytes, {BELLWETHER_ABI_VERSION, std::string(kProductVersion)}, *key);
   if (bytes->size() > signature::kProgramBytesMax) {
     return fail(Errc::kTooLarge, "'" + out + "' would be larger than " +

@@ -135,9 +135,7 @@ Result<std::optional<std::string>> Parcels::add(Instant now, const void* connect
 
 Result<ParcelSlip> Parcels::keep(Instant now, const void* connection, std::string body) {
   if (body.size() > wire::kMostBytesInPieces) return fail(Errc::kTooLarge, "an answer above the limit of a parcel");
-  if (const Status room = make_room(now, waiting_, connection, body.size()); !room) {
-    return tl::unexpected(room.error());
-  }
+  BW_RETURN_IF_ERROR(make_room(now, waiting_, connection, body.size()));
   const ParcelSlip slip{++next_, body.size()};
   bytes_ += body.size();
   waiting_.emplace(Key{connection, slip.id}, Parcel{std::move(body), slip.size, 0, now + kKept});

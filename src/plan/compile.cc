@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "base/overloaded.h"
 #include "plan/compile_step.h"
 #include "plan/context.h"
 #include "plan/dag.h"
@@ -275,17 +276,20 @@ void name_steps(const scenario::Workflow& source, uint16_t workflow, Plan& plan)
 void compile_step(const scenario::Step& source, Scope& scope, std::size_t index, Compiling& compiling, Plan& plan,
                   Step& out) {
   TemplateMaker templates(scope, {index}, compiling.reading, compiling.plan_bytes);
-  if (const auto* http = std::get_if<scenario::Http>(&source.work)) {
-    out.work = compile_http(*http, templates, compiling);
-  } else if (const auto* pairs = std::get_if<std::vector<scenario::Pair>>(&source.work)) {
-    SetAction action;
-    for (const scenario::Pair& pair : *pairs) {
-      action.assignments.push_back({scope.slot_of(index, pair.name.text), templates.make(pair.value, Place::kText)});
-    }
-    out.work = std::move(action);
-  } else if (const auto* code = std::get_if<scenario::Code>(&source.work)) {
-    out.work = compile_code(*code, scope, index, templates, compiling, plan);
-  }
+  std::visit(Overloaded{[&](const scenario::Http& http) { out.work = compile_http(http, templates, compiling); },
+                        [&](const std::vector<scenario::Pair>& pairs) {
+                          SetAction action;
+                          for (const scenario::Pair& pair : pairs) {
+                            action.assignments.push_back(
+                                {scope.slot_of(index, pair.name.text), templates.make(pair.value, Place::kText)});
+                          }
+                          out.work = std::move(action);
+                        },
+                        [&](const scenario::Code& code) {
+                          out.work = compile_code(code, scope, index, templates, compiling, plan);
+                        },
+                        [](std::monostate) {}},  // was reported
+             source.work);
   out.checks = compile_checks(source, out.id, plan.checks, compiling.reading);
   for (const scenario::Extraction& extraction : source.extracts) {
     const SlotId slot = scope.slot_of(index, extraction.name.text);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <fnmatch.h>
 
+#include "base/overloaded.h"
 #include "plan/body_files.h"
 #include "plan/compile_step.h"
 
@@ -107,22 +108,25 @@ std::shared_ptr<const BodyFiles> make_files(const scenario::FilesBody& files, Te
 }  // namespace
 
 void add_body(const scenario::Body& body, TemplateMaker& templates, Compiling& compiling, HttpCall& call) {
-  if (const auto* text = std::get_if<scenario::TextBody>(&body)) {
-    call.body = templates.make(text->text, Place::kText);
-  } else if (const auto* json = std::get_if<scenario::JsonBody>(&body)) {
-    call.body = templates.make_json(json->value);
-    add_content_type("application/json", call);
-  } else if (const auto* form = std::get_if<scenario::FormBody>(&body)) {
-    call.body = make_form(*form, templates);
-    add_content_type("application/x-www-form-urlencoded", call);
-  } else if (const auto* file = std::get_if<scenario::FileBody>(&body)) {
-    auto content = read_file(file->path, kBodyFileBytesMax, compiling);
-    if (!content) return;
-    const scenario::Text whole{std::move(*content), file->path.mark};
-    call.body = file->is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
-  } else if (const auto* files = std::get_if<scenario::FilesBody>(&body)) {
-    call.files = make_files(*files, templates, compiling);
-  }
+  std::visit(
+      Overloaded{[](std::monostate) {},
+                 [&](const scenario::TextBody& text) { call.body = templates.make(text.text, Place::kText); },
+                 [&](const scenario::JsonBody& json) {
+                   call.body = templates.make_json(json.value);
+                   add_content_type("application/json", call);
+                 },
+                 [&](const scenario::FormBody& form) {
+                   call.body = make_form(form, templates);
+                   add_content_type("application/x-www-form-urlencoded", call);
+                 },
+                 [&](const scenario::FileBody& file) {
+                   auto content = read_file(file.path, kBodyFileBytesMax, compiling);
+                   if (!content) return;
+                   const scenario::Text whole{std::move(*content), file.path.mark};
+                   call.body = file.is_template ? templates.make(whole, Place::kText) : templates.make_raw(whole);
+                 },
+                 [&](const scenario::FilesBody& files) { call.files = make_files(files, templates, compiling); }},
+      body);
 }
 
 }  // namespace bellwether::plan

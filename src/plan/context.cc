@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "base/overloaded.h"
 #include "plan/template.h"
 
 namespace bellwether::plan {
@@ -78,14 +79,15 @@ void put(HttpCall& call, Values& values) {
 }
 
 void put(Step& step, Values& values) {
-  if (auto* call = std::get_if<HttpCall>(&step.work)) {
-    put(*call, values);
-  } else if (auto* code = std::get_if<CodeCall>(&step.work)) {
-    put(code->base, values);
-    for (auto& argument : code->arguments) put(argument.value, values);
-  } else {
-    for (auto& assignment : std::get<SetAction>(step.work).assignments) put(assignment.value, values);
-  }
+  std::visit(Overloaded{[&](HttpCall& call) { put(call, values); },
+                        [&](CodeCall& code) {
+                          put(code.base, values);
+                          for (auto& argument : code.arguments) put(argument.value, values);
+                        },
+                        [&](SetAction& action) {
+                          for (auto& assignment : action.assignments) put(assignment.value, values);
+                        }},
+             step.work);
 }
 
 }  // namespace

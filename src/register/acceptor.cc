@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "base/probe.h"
 #include "register/content.h"
 
@@ -70,15 +71,11 @@ void JobAcceptor::asked(Instant now, const Asked& asked, AcceptorEffects& out) {
     place->second.record.key = ask.key;
   }
   Slot& slot = place->second;
-  if (std::holds_alternative<Prepare>(ask.body)) {
-    prepare(now, slot, asked.from, ask, out);
-  } else if (const auto* writing = std::get_if<Accept>(&ask.body)) {
-    accept(now, slot, *writing, asked.from, ask, out);
-  } else if (std::holds_alternative<Confirm>(ask.body)) {
-    confirm(now, slot, asked.from, ask, out);
-  } else {
-    release(now, slot, ask.claim, std::get<Release>(ask.body).write, out);
-  }
+  std::visit(Overloaded{[&](const Prepare&) { prepare(now, slot, asked.from, ask, out); },
+                        [&](const Accept& writing) { accept(now, slot, writing, asked.from, ask, out); },
+                        [&](const Confirm&) { confirm(now, slot, asked.from, ask, out); },
+                        [&](const Release& leaving) { release(now, slot, ask.claim, leaving.write, out); }},
+             ask.body);
 }
 
 void JobAcceptor::prepare(Instant now, Slot& slot, MemberId from, const Ask& ask, AcceptorEffects& out) {

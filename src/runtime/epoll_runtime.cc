@@ -102,14 +102,10 @@ Result<std::unique_ptr<EpollRuntime>> EpollRuntime::create(Options options) {
   }
   if (options.seed == 0) options.seed = seed_from_system();
   std::unique_ptr<EpollRuntime> runtime(new EpollRuntime(options, epoll_fd, event_fd));
-  if (auto watched = runtime->watch(event_fd, runtime->mailbox_.get(), EPOLLIN | EPOLLET); !watched) {
-    return tl::unexpected(watched.error());
-  }
+  BW_RETURN_IF_ERROR(runtime->watch(event_fd, runtime->mailbox_.get(), EPOLLIN | EPOLLET));
   BW_TRY(runtime->boot_clock_, BootClock::create(runtime->boot_timers()));
   const int timer_fd = runtime->boot_clock_->descriptor();
-  if (auto watched = runtime->watch(timer_fd, runtime->boot_clock_.get(), EPOLLIN | EPOLLET); !watched) {
-    return tl::unexpected(watched.error());
-  }
+  BW_RETURN_IF_ERROR(runtime->watch(timer_fd, runtime->boot_clock_.get(), EPOLLIN | EPOLLET));
   return runtime;
 }
 

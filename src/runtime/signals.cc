@@ -31,9 +31,7 @@ Result<std::unique_ptr<Signals>> Signals::collect(EpollRuntime& runtime, std::in
   const int fd = ::signalfd(-1, &set, SFD_NONBLOCK | SFD_CLOEXEC);
   if (fd < 0) return fail_errno(errno, "collecting signals");
   std::unique_ptr<Signals> collected(new Signals(runtime, fd));
-  if (auto watched = runtime.watch(fd, collected->source_.get(), EPOLLIN | EPOLLET); !watched) {
-    return tl::unexpected(watched.error());
-  }
+  BW_RETURN_IF_ERROR(runtime.watch(fd, collected->source_.get(), EPOLLIN | EPOLLET));
   return collected;
 }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "base/overloaded.h"
+
 namespace bellwether::scenario {
 namespace {
 
@@ -175,34 +177,44 @@ void apply_overrides(const Overrides& overrides, Scenario& scenario, Diagnostics
   bool took_duration = false;
   bool took_rate = false;
   for (Workflow& workflow : scenario.workflows) {
-    if (auto* closed = std::get_if<ConstantVus>(&workflow.executor)) {
-      took_vus = took_duration = true;
-      closed->vus = overrides.vus.value_or(closed->vus);
-      closed->duration = overrides.duration.value_or(closed->duration);
-    } else if (auto* course = std::get_if<RampingVus>(&workflow.executor)) {
+    const auto use = [&](auto& users) {
+      took_vus = true;
+      users.preallocated = overrides.vus.value_or(users.preallocated);
+      users.most = overrides.vus.value_or(users.most);
+    };
+    const auto shape = [&](auto& stages) {
       took_duration = true;
-      if (overrides.duration) fit_into(*overrides.duration, course->stages);
-    } else if (auto* rising = std::get_if<RampingArrivalRate>(&workflow.executor)) {
-      took_vus = took_duration = true;
-      rising->users.preallocated = overrides.vus.value_or(rising->users.preallocated);
-      rising->users.most = overrides.vus.value_or(rising->users.most);
-      if (overrides.duration) fit_into(*overrides.duration, rising->stages);
-    } else if (auto* counted = std::get_if<Iterations>(&workflow.executor)) {
-      took_vus = took_duration = true;
-      counted->vus = overrides.vus.value_or(counted->vus);
-      if (overrides.duration) counted->max_duration = overrides.duration;
-    } else if (auto* told = std::get_if<ExternallyControlled>(&workflow.executor)) {
-      took_vus = took_duration = true;
-      told->vus = overrides.vus.value_or(told->vus);
-      told->vus_most = std::max(told->vus_most, told->vus);
-      if (overrides.duration) told->duration = overrides.duration;
-    } else if (auto* open = std::get_if<ConstantArrivalRate>(&workflow.executor)) {
-      took_vus = took_duration = took_rate = true;
-      open->users.preallocated = overrides.vus.value_or(open->users.preallocated);
-      open->users.most = overrides.vus.value_or(open->users.most);
-      open->duration = overrides.duration.value_or(open->duration);
-      open->rate_per_s = overrides.rate_per_s.value_or(open->rate_per_s);
-    }
+      if (overrides.duration) fit_into(*overrides.duration, stages);
+    };
+    std::visit(Overloaded{[](const Once&) {},
+                          [&](ConstantVus& closed) {
+                            took_vus = took_duration = true;
+                            closed.vus = overrides.vus.value_or(closed.vus);
+                            closed.duration = overrides.duration.value_or(closed.duration);
+                          },
+                          [&](RampingVus& course) { shape(course.stages); },
+                          [&](Iterations& counted) {
+                            took_vus = took_duration = true;
+                            counted.vus = overrides.vus.value_or(counted.vus);
+                            if (overrides.duration) counted.max_duration = overrides.duration;
+                          },
+                          [&](ConstantArrivalRate& open) {
+                            use(open.users);
+                            took_duration = took_rate = true;
+                            open.duration = overrides.duration.value_or(open.duration);
+                            open.rate_per_s = overrides.rate_per_s.value_or(open.rate_per_s);
+                          },
+                          [&](RampingArrivalRate& rising) {
+                            use(rising.users);
+                            shape(rising.stages);
+                          },
+                          [&](ExternallyControlled& told) {
+                            took_vus = took_duration = true;
+                            told.vus = overrides.vus.value_or(told.vus);
+                            told.vus_most = std::max(told.vus_most, told.vus);
+                            if (overrides.duration) told.duration = overrides.duration;
+                          }},
+               workflow.executor);
   }
   const auto refuse = [&](bool given, bool taken, const std::string& flag, std::string need) {
     if (!given || taken) return;

@@ -1,6 +1,7 @@
 // What people are told of a node that elects by scores: counted and kept beside the kernel's steps.
 #include <algorithm>
 
+#include "base/overloaded.h"
 #include "cluster/vote/vote_driver.h"
 
 namespace bellwether::cluster {
@@ -30,19 +31,20 @@ void VoteDriver::observe(Instant now, const vote::Event& event, const vote::Effe
     watch_.election_began(now, watched_, kernel_.ballot_trigger());
   };
   for (const vote::Effect& effect : effects) {
-    if (const auto* message = std::get_if<vote::Send>(&effect)) {
-      watch_.sent(now, at, message->message, message->to);
-    } else if (const auto* all = std::get_if<vote::Broadcast>(&effect)) {
-      watch_.sent(now, at, all->message, vote::kNobody);
-    } else if (const auto* complete = std::get_if<vote::ElectionComplete>(&effect)) {
-      // It may have begun in this very step, or been followed by the next one.
-      const bool is_last = complete->term == kernel_.ballot_term();
-      if (is_last) begin();
-      const auto participation = is_last && kernel_.ballot() != nullptr
-                                     ? std::optional(participation_in(*kernel_.ballot(), kernel_.config().members))
-                                     : std::nullopt;
-      watch_.election_ended(now, complete->term, complete->winner != vote::kNobody, participation);
-    }
+    std::visit(Overloaded{[&](const vote::Send& one) { watch_.sent(now, at, one.message, one.to); },
+                          [&](const vote::Broadcast& all) { watch_.sent(now, at, all.message, vote::kNobody); },
+                          [&](const vote::ElectionComplete& complete) {
+                            // It may have begun in this very step, or been followed by the next one.
+                            const bool is_last = complete.term == kernel_.ballot_term();
+                            if (is_last) begin();
+                            const auto participation =
+                                is_last && kernel_.ballot() != nullptr
+                                    ? std::optional(participation_in(*kernel_.ballot(), kernel_.config().members))
+                                    : std::nullopt;
+                            watch_.election_ended(now, complete.term, complete.winner != vote::kNobody, participation);
+                          },
+                          [](const auto&) {}},  // nothing that is counted
+               effect);
   }
   begin();
   refused_ = kernel_.refusals();

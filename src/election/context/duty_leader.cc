@@ -75,18 +75,21 @@ void DutyLeader::go_on(Moment now, Effects& out) {
 }
 
 void DutyLeader::go_through_phase(Moment now, Effects& out) {
-  if (auto* taking = std::get_if<Taking>(&phase_)) {
-    if (taking->ticket != 0 || now.clock < taking->again_at) return;
-    taking->ticket = ++last_ticket_;
-    out.push_back(TakeRegister{taking->ticket, config_.settings.coordination_timeout});
-  } else if (const auto* starting = std::get_if<Starting>(&phase_)) {
-    if (now.clock < starting->at) return;
-    const bool paused = health_.total_nodes > 0 && health_.overall < config_.settings.cluster_health_threshold;
-    phase_ = Generating{paused};
-    if (!std::exchange(generating_, true)) out.push_back(GenerationStarted{config_.self});
-  } else if (auto* stopping = std::get_if<Stopping>(&phase_)) {
-    go_through_stopping(now, *stopping, out);
-  }
+  std::visit(Overloaded{[&](Taking& taking) {
+                          if (taking.ticket != 0 || now.clock < taking.again_at) return;
+                          taking.ticket = ++last_ticket_;
+                          out.push_back(TakeRegister{taking.ticket, config_.settings.coordination_timeout});
+                        },
+                        [&](const Starting& starting) {
+                          if (now.clock < starting.at) return;
+                          const bool paused =
+                              health_.total_nodes > 0 && health_.overall < config_.settings.cluster_health_threshold;
+                          phase_ = Generating{paused};
+                          if (!std::exchange(generating_, true)) out.push_back(GenerationStarted{config_.self});
+                        },
+                        [&](Stopping& stopping) { go_through_stopping(now, stopping, out); },
+                        []<OneOf<NotLeading, Idle, Generating, HandingOver> Waiting>(const Waiting&) {}},
+             phase_);
 }
 
 void DutyLeader::on_elected(Moment now, Epoch epoch, Effects& out) {
@@ -184,13 +187,13 @@ void DutyLeader::complain(Severity severity, std::string text, Effects& out) con
 
 Instant DutyLeader::wake() const {
   Instant wake = std::min(failover_.wake(), check_at_);
-  if (const auto* taking = std::get_if<Taking>(&phase_); taking != nullptr && taking->ticket == 0) {
-    wake = std::min(wake, taking->again_at);
-  } else if (const auto* starting = std::get_if<Starting>(&phase_)) {
-    wake = std::min(wake, starting->at);
-  } else if (const auto* stopping = std::get_if<Stopping>(&phase_)) {
-    wake = std::min(wake, stopping->until);
-  }
+  const Instant of_phase = std::visit(
+      Overloaded{
+          [](const Taking& taking) { return taking.ticket == 0 ? taking.again_at : Instant::never(); },
+          [](const Starting& starting) { return starting.at; }, [](const Stopping& stopping) { return stopping.until; },
+          []<OneOf<NotLeading, Idle, Generating, HandingOver> Waiting>(const Waiting&) { return Instant::never(); }},
+      phase_);
+  wake = std::min(wake, of_phase);
   if (changed_ && !writing_ && duty() != Duty::kNotLeading) wake = std::min(wake, write_at_);
   for (const auto& [id, job] : jobs_) wake = std::min(wake, job.fetch_at);
   return wake;

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 #include "runtime/boot_clock.h"
 #include "runtime/thread.h"
 #include "store/open_store.h"
@@ -180,14 +181,11 @@ void Engine::deliver() {
 
 void Engine::call(const Call& one) {
   try {
-    if (listener_ == nullptr) {
-      // Nobody to tell; what follows is the same.
-    } else if (const auto* won = std::get_if<Won>(&one)) {
-      listener_->on_elected(won->term);
-    } else if (const auto* over = std::get_if<Over>(&one)) {
-      listener_->on_deposed(over->epoch, over->reason);
-    } else {
-      listener_->on_leader_changed(std::get<Leader>(one));
+    if (listener_ != nullptr) {
+      std::visit(Overloaded{[this](const Won& won) { listener_->on_elected(won.term); },
+                            [this](const Over& over) { listener_->on_deposed(over.epoch, over.reason); },
+                            [this](const Leader& leader) { listener_->on_leader_changed(leader); }},
+                 one);
     }
   } catch (...) {
     failed_callbacks_.fetch_add(1);

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/hex.h"
+#include "base/overloaded.h"
 #include "runtime/thread.h"
 
 namespace bellwether::client::detail {
@@ -172,28 +173,26 @@ void Engine::attend() {
 }
 
 void Engine::carry_out(const Wish& wish) {
-  if (const auto* question = std::get_if<std::shared_ptr<Question>>(&wish)) {
-    scope_->spawn(answer(this, *question));
-  } else if (const auto* begin = std::get_if<Begin>(&wish)) {
-    followings_.insert(begin->following);
-    scope_->spawn(keep_following(this, begin->following));
-  } else {
-    std::get<End>(wish).following->stop();
-  }
+  std::visit(Overloaded{[&](const std::shared_ptr<Question>& question) { scope_->spawn(answer(this, question)); },
+                        [&](const Begin& begin) {
+                          followings_.insert(begin.following);
+                          scope_->spawn(keep_following(this, begin.following));
+                        },
+                        [](const End& end) { end.following->stop(); }},
+             wish);
 }
 
 void Engine::turn_down(const Wish& wish) {
-  if (const auto* question = std::get_if<std::shared_ptr<Question>>(&wish)) {
-    {
-      const std::lock_guard lock(mutex_);
-      (*question)->answer.emplace(closed());
-    }
-    changed_.notify_all();
-  } else if (const auto* begin = std::get_if<Begin>(&wish)) {
-    begin->following->end(let_be());
-  } else {
-    std::get<End>(wish).following->stop();
-  }
+  std::visit(Overloaded{[&](const std::shared_ptr<Question>& question) {
+                          {
+                            const std::lock_guard lock(mutex_);
+                            question->answer.emplace(closed());
+                          }
+                          changed_.notify_all();
+                        },
+                        [](const Begin& begin) { begin.following->end(let_be()); },
+                        [](const End& end) { end.following->stop(); }},
+             wish);
 }
 
 void Engine::stop_all() {

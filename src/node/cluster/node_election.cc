@@ -230,9 +230,7 @@ Result<std::string> NodeElection::transfer(const std::string& to) {
     return fail(Errc::kRefused, "'" + config_.name + "' does not lead" +
                                     (leader_.empty() ? ", and nobody is known to" : ": ask '" + leader_ + "'"));
   }
-  if (const Status begun = leadership_->hand_over("an operator moves the leadership", to); !begun) {
-    return tl::unexpected(begun.error());
-  }
+  BW_RETURN_IF_ERROR(leadership_->hand_over("an operator moves the leadership", to));
   return "'" + config_.name + "' hands over to " + (to.empty() ? "the fittest" : "'" + to + "'");
 }
 

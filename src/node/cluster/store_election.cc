@@ -14,7 +14,6 @@ namespace bellwether::node {
 namespace {
 
 // How many leases a vacancy lasts before order counts for nothing any more.
-
 constexpr int64_t kUnfitWaits = 3;
 constexpr int64_t kLowerWaits = 2;
 

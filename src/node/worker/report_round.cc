@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/overloaded.h"
 #include "cluster/message_types.h"
 #include "dispatch/codec/letters_codec.h"
 
@@ -79,15 +80,18 @@ void ReportRound::heard(const std::string& manager, const Result<std::string>& a
   if (!answer) return;  // the links have told of it
   const auto response = dispatch::decode_response(*answer);
   std::string complaint;
-  if (!response) {
+  if (response) {
+    std::visit(Overloaded{[&](const dispatch::Refusal& refusal) { complaint = refusal.why; },
+                          [&](const dispatch::Noted& noted) {
+                            Line& line = lines_[manager];
+                            line.answered = runtime_.now();
+                            line.pacer.heard(line.answered, noted.pressure);
+                            host_.on_report_noted(manager);
+                          },
+                          [](const auto&) {}},  // no manager answers a report with anything else
+               *response);
+  } else {
     complaint = response.error().message;
-  } else if (const auto* refusal = std::get_if<dispatch::Refusal>(&*response)) {
-    complaint = refusal->why;
-  } else if (const auto* noted = std::get_if<dispatch::Noted>(&*response)) {
-    Line& line = lines_[manager];
-    line.answered = runtime_.now();
-    line.pacer.heard(line.answered, noted->pressure);
-    host_.on_report_noted(manager);
   }
   std::string& last = lines_[manager].complaint;
   if (!complaint.empty() && complaint != last) {

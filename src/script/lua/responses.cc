@@ -3,6 +3,7 @@
 #include <lua.hpp>
 #include <string>
 
+#include "base/overloaded.h"
 #include "metrics/error_kind.h"
 #include "plan/json_path.h"
 #include "script/lua/host.h"
@@ -70,26 +71,20 @@ int index(lua_State* state) {
 bool push_found(lua_State* state, const HeldResponse& response, const plan::JsonPath& path) {
   vuser::CodeRun& run = *response.strand->run;
   const vuser::JsonReader::Value value = run.json(path);
-  if (const auto* text = std::get_if<std::string_view>(&value)) {
-    lua_pushlstring(state, text->data(), text->size());
-  } else if (const auto* number = std::get_if<double>(&value)) {
-    lua_pushnumber(state, *number);
-  } else if (const auto* flag = std::get_if<bool>(&value)) {
-    lua_pushboolean(state, *flag ? 1 : 0);
-  } else if (std::holds_alternative<vuser::JsonReader::Compound>(value)) {
-    std::string text_of_it;
-    if (!run.json_text(path, text_of_it)) {
-      lua_pushnil(state);
-      return true;
-    }
-    const Status made = push_json(state, text_of_it);
-    if (made) return true;
-    lua_pushlstring(state, made.error().message.data(), made.error().message.size());
-    return false;
-  } else {
-    lua_pushnil(state);
-  }
-  return true;
+  using Reader = vuser::JsonReader;
+  const auto push_compound = [&](Reader::Compound) {
+    std::string text;
+    if (!run.json_text(path, text)) return lua_pushnil(state), true;
+    const Status made = push_json(state, text);
+    if (!made) lua_pushlstring(state, made.error().message.data(), made.error().message.size());
+    return made.has_value();
+  };
+  return std::visit(
+      Overloaded{[&](std::string_view text) { return lua_pushlstring(state, text.data(), text.size()), true; },
+                 [&](double number) { return lua_pushnumber(state, number), true; },
+                 [&](bool flag) { return lua_pushboolean(state, flag ? 1 : 0), true; }, push_compound,
+                 [&]<OneOf<std::monostate, Reader::Null> Nothing>(Nothing) { return lua_pushnil(state), true; }},
+      value);
 }
 
 int json(lua_State* state) {

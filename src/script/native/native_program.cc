@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "base/bytes.h"
+#include "base/overloaded.h"
 #include "plan/json_path.h"
 #include "script/native/declarations.h"
 #include "script/native/library.h"
@@ -216,19 +217,19 @@ class NativeProgram final : public vuser::Program {
   static void json(bellwether_run* run, const void* path, bellwether_value* out) {
     *out = {};
     const auto value = strand_of(run).run->json(*static_cast<const plan::JsonPath*>(path));
-    if (const auto* text = std::get_if<std::string_view>(&value)) {
-      out->kind = BELLWETHER_TEXT;
-      out->text = to_abi(*text);
-    } else if (const auto* number = std::get_if<double>(&value)) {
-      out->kind = BELLWETHER_NUMBER;
-      out->number = *number;
-    } else if (const auto* truth = std::get_if<bool>(&value)) {
-      out->kind = *truth ? BELLWETHER_TRUE : BELLWETHER_FALSE;
-    } else if (std::holds_alternative<vuser::JsonReader::Null>(value)) {
-      out->kind = BELLWETHER_NULL;
-    } else if (std::holds_alternative<vuser::JsonReader::Compound>(value)) {
-      out->kind = BELLWETHER_COMPOUND;
-    }
+    std::visit(Overloaded{[](std::monostate) {},
+                          [out](std::string_view text) {
+                            out->kind = BELLWETHER_TEXT;
+                            out->text = to_abi(text);
+                          },
+                          [out](double number) {
+                            out->kind = BELLWETHER_NUMBER;
+                            out->number = number;
+                          },
+                          [out](bool truth) { out->kind = truth ? BELLWETHER_TRUE : BELLWETHER_FALSE; },
+                          [out](vuser::JsonReader::Null) { out->kind = BELLWETHER_NULL; },
+                          [out](vuser::JsonReader::Compound) { out->kind = BELLWETHER_COMPOUND; }},
+               value);
   }
 
   static int check(bellwether_run* run, uint32_t index, int holds) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/overloaded.h"
 
 namespace bellwether::sim {
 namespace {
@@ -214,15 +215,22 @@ void MemberWorld::carry_out(std::size_t index) {
   };
   for (membership::Effect& effect : effects_) {
     if (watcher_) watcher_->saw(index, effect, now_);
-    if (auto* datagram = std::get_if<membership::SendDatagram>(&effect)) {
-      out(Kind::kDatagram, {index, node.process, index_of(datagram->to), 0, std::move(datagram->bytes)});
-    } else if (auto* request = std::get_if<membership::SendStream>(&effect)) {
-      push(now_ + kStreamTimeout, index, Kind::kFailed, item({.exchange = request->exchange, .bytes = {}}));
-      out(Kind::kAsked, {index, node.process, index_of(request->to), request->exchange, std::move(request->bytes)});
-    } else if (auto* reply = std::get_if<membership::ReplyStream>(&effect)) {
-      out(Kind::kAnswered, {index, node.process, static_cast<std::size_t>(reply->request >> 32),
-                            reply->request & 0xffffffff, std::move(reply->bytes)});
-    }
+    std::visit(
+        Overloaded{[&](membership::SendDatagram& datagram) {
+                     out(Kind::kDatagram, {index, node.process, index_of(datagram.to), 0, std::move(datagram.bytes)});
+                   },
+                   [&](membership::SendStream& request) {
+                     push(now_ + kStreamTimeout, index, Kind::kFailed,
+                          item({.exchange = request.exchange, .bytes = {}}));
+                     out(Kind::kAsked,
+                         {index, node.process, index_of(request.to), request.exchange, std::move(request.bytes)});
+                   },
+                   [&](membership::ReplyStream& reply) {
+                     out(Kind::kAnswered, {index, node.process, static_cast<std::size_t>(reply.request >> 32),
+                                           reply.request & 0xffffffff, std::move(reply.bytes)});
+                   },
+                   [](const auto&) {}},  // what a watcher may want to see
+        effect);
   }
 }
 

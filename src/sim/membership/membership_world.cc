@@ -5,6 +5,7 @@
 #include <map>
 #include <vector>
 
+#include "base/overloaded.h"
 #include "membership/packet.h"
 #include "sim/membership/anomaly_grid.h"
 #include "sim/membership/detection.h"
@@ -67,21 +68,24 @@ struct MembershipWorld final : FaultyWorld, Watcher, Tamperer {
 
   // --- what must always hold
   void saw(std::size_t node, const membership::Effect& effect, Instant) override {
-    if (const auto* event = std::get_if<membership::MemberEvent>(&effect)) {
-      if (tracing()) {
-        say("  " + world_.name(node) + ": " + event->name + " " + to_string(event->change) + " (" +
-            to_string(event->cause) + ", incarnation " + std::to_string(event->incarnation) + ")");
-      }
-      judge(node, *event);
-    } else if (const auto* raised = std::get_if<membership::IncarnationRaised>(&effect)) {
-      issued(world_.name(node), raised->incarnation);
-      memories_[node].incarnation = raised->incarnation;
-    } else if (std::holds_alternative<membership::Refused>(effect)) {
-      say("  " + world_.name(node) + " is refused, its name is taken");
-      ended_.push_back(node);
-    } else if (std::holds_alternative<membership::LeftGroup>(effect)) {
-      ended_.push_back(node);
-    }
+    std::visit(Overloaded{[&](const membership::MemberEvent& event) {
+                            if (tracing()) {
+                              say("  " + world_.name(node) + ": " + event.name + " " + to_string(event.change) + " (" +
+                                  to_string(event.cause) + ", incarnation " + std::to_string(event.incarnation) + ")");
+                            }
+                            judge(node, event);
+                          },
+                          [&](const membership::IncarnationRaised& raised) {
+                            issued(world_.name(node), raised.incarnation);
+                            memories_[node].incarnation = raised.incarnation;
+                          },
+                          [&](const membership::Refused&) {
+                            say("  " + world_.name(node) + " is refused, its name is taken");
+                            ended_.push_back(node);
+                          },
+                          [&](const membership::LeftGroup&) { ended_.push_back(node); },
+                          [](const auto&) {}},  // what is judged by what others see of it
+               effect);
   }
   // A process under this name begins with this incarnation, or has raised it.
   void issued(const std::string& name, uint32_t incarnation) {

@@ -279,8 +279,7 @@ task<Result<WriteOutcome>> act_now(State state, WriteRequest request, Instant de
     co_return fail(Errc::kInvalid, "epoch " + std::to_string(request.record.epoch.value()) + " of '" + state->key +
                                        "' was given out before");
   }
-  if (const auto may = state->rules.may_write(state->files, *found, request); !may)
-    co_return tl::unexpected(may.error());
+  BW_CO_RETURN_IF_ERROR(state->rules.may_write(state->files, *found, request));
   const DiskClaim claim = next_claim(*state, *found, seen, request);
   BW_CO_RETURN_IF_ERROR(can_be_read_back(claim));
   if (state->runtime.now() >= deadline) {

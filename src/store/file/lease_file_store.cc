@@ -158,9 +158,7 @@ const DiskClaim* claim_in_question(const Found& found) {
 
 Result<Observation> understand_lease_file(const RegisterFiles& files, const Found& found,
                                           const LeaseFileRulesOptions& options, const LeaseFileView& view) {
-  if (const auto kept = check_ledger(files, found, options.accept_epoch_loss); !kept) {
-    return tl::unexpected(kept.error());
-  }
+  BW_RETURN_IF_ERROR(check_ledger(files, found, options.accept_epoch_loss));
   Observation seen;
   seen.version = version_of(ClaimForm::kLeaseFile, found);
   const Epoch highest = highest_epoch(found);

@@ -189,9 +189,7 @@ Proof judge_nip_le(const DiskClaim& claim, const HostRulesOptions& options, cons
 
 Result<Observation> understand_host(const RegisterFiles& files, const Found& found, const HostRulesOptions& options,
                                     const HostView& view) {
-  if (const auto kept = check_ledger(files, found, options.accept_epoch_loss); !kept) {
-    return tl::unexpected(kept.error());
-  }
+  BW_RETURN_IF_ERROR(check_ledger(files, found, options.accept_epoch_loss));
   Observation seen;
   seen.version = version_of(ClaimForm::kLockFile, found);
   const Epoch highest = highest_epoch(found);
