@@ -8,8 +8,6 @@
 
 namespace bellwether::dispatch {
 
-using namespace job_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
-
 namespace {
 
 constexpr int64_t kSecondNs = 1'000'000'000;
@@ -76,21 +74,21 @@ void Job::kept(Instant now, uint64_t revision, JobEffects& out) {
   std::vector<Held> due(std::make_move_iterator(held_.begin()), std::make_move_iterator(later));
   held_.erase(held_.begin(), later);
   for (Held& one : due) {
-    if (const auto* offer = std::get_if<Offer>(&one.effect)) {
+    if (const auto* offer = std::get_if<job_effect::Offer>(&one.effect)) {
       ShareSheet* share = find_share(offer->share);
       if (share == nullptr || share->state != ShareState::kOffered) continue;
       share_since_[offer->share] = now;
     }
-    if (const auto* taking = std::get_if<TakeOver>(&one.effect)) {
+    if (const auto* taking = std::get_if<job_effect::TakeOver>(&one.effect)) {
       const ShareSheet* const share = find(taking->share);
       if (share == nullptr || !is_spare(*share)) continue;
     }
-    if (const auto* stopping = std::get_if<Stop>(&one.effect)) {
+    if (const auto* stopping = std::get_if<job_effect::Stop>(&one.effect)) {
       const ShareSheet* share = find(stopping->share);
       if (share == nullptr || !is_live(*share)) continue;
       share_since_[stopping->share] = now;
     }
-    if (std::holds_alternative<Over>(one.effect)) over_ = true;
+    if (std::holds_alternative<job_effect::Over>(one.effect)) over_ = true;
     out.push_back(std::move(one.effect));
   }
 }
@@ -146,7 +144,7 @@ void Job::concluded(Instant now, JobEffects& out) {
   // Whatever became of the teardown.
   if (sheet_.stop && (to == JobState::kCancelled || to == JobState::kTimedOut)) why = sheet_.stop->why;
   become(to, to == JobState::kCompleted ? std::string() : why, out);
-  held_.push_back({sheet_.revision + 1, Over{}});
+  held_.push_back({sheet_.revision + 1, job_effect::Over{}});
   flush(out);
 }
 
@@ -203,7 +201,8 @@ void Job::adopted(Instant now, JobEffects& out) {
       become(share.workflow, WorkflowState::kRunning, {}, out);
     if (share.state == ShareState::kReady && !is_stopped(share.workflow)) begin_share(now, share, out);
     const bool told = is_spare(share) && find(share.follows)->until != 0;
-    if (told && !taking_over_.contains(share.id)) out.push_back(TakeOver{share.id, clock_of(share.workflow)});
+    if (told && !taking_over_.contains(share.id))
+      out.push_back(job_effect::TakeOver{share.id, clock_of(share.workflow)});
   }
   if (zero_ && sheet_.state == JobState::kDispatching) become(JobState::kRunning, {}, out);
 }
@@ -310,7 +309,7 @@ void Job::conclude(Instant now, JobEffects& out) {
   sheet_.elapsed = elapsed;
   if (sheet_.state == JobState::kRunning) become(JobState::kCompleting, {}, out);
   changed_ = true;
-  out.push_back(Conclude{});
+  out.push_back(job_effect::Conclude{});
 }
 
 JobState Job::outcome() const {
@@ -332,7 +331,7 @@ void Job::become(JobState to, std::string why, JobEffects& out) {
   sheet_.state = to;
   sheet_.why = cut(std::move(why));
   changed_ = true;
-  out.push_back(Moved{"job", to_string(from), to_string(to), sheet_.why});
+  out.push_back(job_effect::Moved{"job", to_string(from), to_string(to), sheet_.why});
 }
 
 void Job::become(uint16_t workflow, WorkflowState to, std::string why, JobEffects& out) {
@@ -343,17 +342,17 @@ void Job::become(uint16_t workflow, WorkflowState to, std::string why, JobEffect
   one.state = to;
   one.why = cut(std::move(why));
   changed_ = true;
-  out.push_back(Moved{spec_[workflow].name, to_string(from), to_string(to), one.why});
+  out.push_back(job_effect::Moved{spec_[workflow].name, to_string(from), to_string(to), one.why});
 }
 
 void Job::flush(JobEffects& out) {
   if (std::exchange(changed_, false)) {
     ++sheet_.revision;
     for (const ShareId share : std::exchange(to_take_over_, {})) {
-      held_.push_back({sheet_.revision, TakeOver{share, clock_of(find(share)->workflow)}});
+      held_.push_back({sheet_.revision, job_effect::TakeOver{share, clock_of(find(share)->workflow)}});
     }
     for (JobEffect& effect : std::exchange(to_hold_, {})) held_.push_back({sheet_.revision, std::move(effect)});
-    out.push_back(Keep{sheet_.revision});
+    out.push_back(job_effect::Keep{sheet_.revision});
   }
 }
 

@@ -241,7 +241,7 @@ class Job {
   uint32_t deaths(uint16_t workflow, uint32_t part) const;
   bool is_past(Instant now, uint16_t workflow) const;
 
-  // --- job_layers.cc: what is handed from one layer to the next
+  // --- job_place.cc, too: what is handed from one layer to the next
   void hear_notes(Instant now, const std::vector<std::string>& notes);
   void hear_findings(Instant now, const ShareSheet& share, const std::vector<plan::Finding>& findings);
   void hear_values(Instant now, const ShareSheet& share, const std::vector<plan::Provided>& provided, JobEffects& out);
@@ -259,7 +259,7 @@ class Job {
   void begin_share(Instant now, ShareSheet& share, JobEffects& out);
   std::vector<uint32_t> gaps(uint16_t workflow) const;
 
-  // --- job_losses.cc: what was not measured
+  // --- job_shares.cc, too: what was not measured
   static std::string how_lost(const ShareSheet& share);
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
@@ -267,7 +267,7 @@ class Job {
   void follow_account(Instant now);
   uint32_t succeeded(const ShareSheet& share) const;
 
-  // --- job_teardown.cc: who tidies up after what was stopped, or has failed
+  // --- job_time.cc: who tidies up after what was stopped, or has failed
   static std::string by_whom(const JobStop& stop);
   // False: it was told before.
   bool take_stop(Instant now, const JobStop& stop);
@@ -310,7 +310,7 @@ class Job {
   Instant moment(uint64_t second) const { return *zero_ + Duration::seconds(static_cast<int64_t>(second)); }
   Instant next_move() const;
 
-  // --- job_time.cc: shares that run for longer than they may, and the timeout of all
+  // --- job_time.cc, too: shares that run for longer than they may, and the timeout of all
   Duration time_of(const ShareSheet& share) const;  // that its worker gives it, with what was granted
   Instant overdue_at(const ShareSheet& share) const;
   void look_for_overdue(Instant now);

@@ -20,8 +20,6 @@
 
 namespace bellwether::dispatch {
 
-using namespace job_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
-
 namespace {
 
 std::string words_of(const ShareSheet& share, const std::string& workflow) {
@@ -78,7 +76,7 @@ void Job::empty_workers(Instant now, JobEffects& out) {
     if (place(now, share.workflow, parts_of(share.parts), true, id)) continue;
     BW_PROBE("dispatch: nobody has room for what a worker runs that leaves");
     not_moved_.insert(id);
-    out.push_back(Stop{id, StopHow::kAtOnce, "its worker leaves, and nobody has room for it"});
+    out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "its worker leaves, and nobody has room for it"});
   }
 }
 
@@ -160,7 +158,7 @@ void Job::move_on(Instant now, JobEffects& out) {
     if (from.until == 0) {
       if (all([this](ShareId one) { return find(one)->state == ShareState::kReady; })) settle_move(now, from, out);
     } else if (all([this](ShareId one) { return taking_over_.contains(one); })) {
-      if (handing_over_.insert(id).second) out.push_back(HandOver{id});
+      if (handing_over_.insert(id).second) out.push_back(job_effect::HandOver{id});
     } else if (moment(from.until) <= now + rules_.hand_over_least) {
       BW_PROBE("dispatch: not all were ready in time to take over");
       call_off(now, from, "not all that were to go on with it have said so in time", out);
@@ -207,7 +205,7 @@ void Job::promote(Instant now, ShareSheet& follower, JobEffects& out) {
   follower.streams = true;
   follower.from = from.until;
   set(now, follower, ShareState::kRunning);
-  out.push_back(OpenStream{follower.id});
+  out.push_back(job_effect::OpenStream{follower.id});
   if (follower.worker != from.worker || follower.life != from.life) {
     add_event(now, "share_moved",
               "worker '" + follower.worker + "' goes on from second " + std::to_string(from.until) + " with " +
@@ -235,7 +233,7 @@ void Job::call_off(Instant now, ShareSheet& from, const std::string& why, JobEff
   }
   for (const ShareId id : followers_of(from.id)) {
     ShareSheet& follower = *find_share(id);
-    out.push_back(Stop{id, StopHow::kAtOnce, "the share that it was to follow goes on"});
+    out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "the share that it was to follow goes on"});
     if (late && taking_over_.contains(id)) {
       add_event(now, "extra_load",
                 "worker '" + follower.worker + "' has begun with " + words_of(follower, spec_[from.workflow].name) +
@@ -261,7 +259,7 @@ void Job::release_followers(Instant now, const ShareSheet& from, JobEffects& out
       promote(now, follower, out);
     } else {
       // It may begin or not: others do, from now on.
-      out.push_back(Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
+      out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
       set(now, follower, ShareState::kGone);
     }
   }

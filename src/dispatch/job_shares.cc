@@ -8,8 +8,11 @@
 #include "dispatch/job.h"
 
 namespace bellwether::dispatch {
+namespace {
 
-using namespace job_effect;  // NOLINT(google-build-using-namespace): the words of this kernel
+Duration seconds_of(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
+
+}  // namespace
 
 namespace {
 
@@ -123,7 +126,7 @@ void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string
     add_event(now, "share_refused", "worker '" + share->worker + "': " + why);
   }
   // One that did not answer may have it all the same.
-  out.push_back(Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
+  out.push_back(job_effect::Stop{id, StopHow::kAtOnce, "it is given to somebody else"});
   lose(now, *share, why, out);
   if (answer == OfferAnswer::kBroken && !spare) fail_workflow(now, workflow, WorkflowState::kFailed, why, out);
   advance(now, out);
@@ -133,7 +136,7 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   if (is_spare(share) || now < runs_elsewhere_until(share)) return;
   if (is_past(now, share.workflow)) {
     BW_PROBE("dispatch: a share is ready when its workflow is over");
-    out.push_back(Stop{share.id, StopHow::kAtOnce, "its workflow is over"});
+    out.push_back(job_effect::Stop{share.id, StopHow::kAtOnce, "its workflow is over"});
     set(now, share, ShareState::kGone);
     return;
   }
@@ -161,7 +164,7 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
     if (one.state == WorkflowState::kRetrying) become(share.workflow, WorkflowState::kAssigned, {}, out);
     if (gaps(share.workflow).empty()) become(share.workflow, WorkflowState::kRunning, {}, out);
   }
-  out.push_back(Begin{share.id, clock, resumes && !once});
+  out.push_back(job_effect::Begin{share.id, clock, resumes && !once});
 }
 
 void Job::not_begun(Instant now, ShareId id, const std::string& why, JobEffects& out) {
@@ -208,7 +211,7 @@ void Job::finish(Instant now, ShareSheet& share, JobEffects& out) {
   const bool was_stopped = share.state == ShareState::kStopping;
   const ShareEnd end = *share.end;
   set(now, share, ShareState::kEnded);
-  if (share.streams) out.push_back(CloseStream{share.id});
+  if (share.streams) out.push_back(job_effect::CloseStream{share.id});
   const std::string whose = "worker '" + share.worker + "', workflow '" + spec_[workflow].name + "'";
   // Who was told to stop by an owner that did not live to write that down has left, too.
   const bool unasked =
@@ -292,10 +295,10 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
       if (sight->phase == SharePhase::kReady) set(now, share, ShareState::kReady);
       if (sight->phase == SharePhase::kRunning && share.streams) set(now, share, ShareState::kRunning);
     }
-    if (share.state == ShareState::kOffered) out.push_back(Offer{share.id});
+    if (share.state == ShareState::kOffered) out.push_back(job_effect::Offer{share.id});
     if (is_stopped(share.workflow) && sight->phase != SharePhase::kEnded) {
       set(now, share, ShareState::kStopping);
-      out.push_back(Stop{share.id, sheet_.stop->how, sheet_.stop->why});
+      out.push_back(job_effect::Stop{share.id, sheet_.stop->how, sheet_.stop->why});
     }
   }
   asking_.erase(worker);
@@ -336,7 +339,7 @@ void Job::evicted(Instant now, ShareId id, const std::string& why, JobEffects& o
   add_event(now, "share_evicted",
             "worker '" + share->worker + "', workflow '" + spec_[share->workflow].name + "': " + why);
   // At once: a later owner that does not know why it ended gives it to others as well.
-  out.push_back(Stop{id, StopHow::kAtOnce, why});
+  out.push_back(job_effect::Stop{id, StopHow::kAtOnce, why});
   lose(now, *share, why, out);
   advance(now, out);
 }
@@ -353,12 +356,12 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
     const Duration counted = seconds(share.from + applied_[share.id]);
     const Duration last = std::max(share.lost_from, std::min(elapsed(now), counted + Duration::seconds(1)));
     if (last > counted) add_loss(share.workflow, how_lost(share), share.parts.count, counted, last);
-    out.push_back(CloseStream{share.id});
+    out.push_back(job_effect::CloseStream{share.id});
     return set(now, share, ShareState::kGone);
   }
   if (share.streams && share.state != ShareState::kEnded) {
     share.lost_from = seconds(share.from + applied_[share.id]);
-    out.push_back(CloseStream{share.id});
+    out.push_back(job_effect::CloseStream{share.id});
   }
   set(now, share, ShareState::kGone);
   if (is_final(one.state) && share.streams && share.end) {
@@ -384,13 +387,94 @@ void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::st
     if (share.workflow != workflow || !is_live(share)) continue;
     if (!share.streams) {
       // Nothing of it has begun, so there is no result to wait for.
-      out.push_back(Stop{share.id, StopHow::kAtOnce, why});
+      out.push_back(job_effect::Stop{share.id, StopHow::kAtOnce, why});
       set(now, share, ShareState::kGone);
     } else {
-      to_hold_.push_back(Stop{share.id, how, why});
+      to_hold_.push_back(job_effect::Stop{share.id, how, why});
       set(now, share, ShareState::kStopping);
     }
   }
+}
+
+// What was not measured, because whoever was to run it was lost: written down while the run goes on.
+
+std::string Job::how_lost(const ShareSheet& share) {
+  const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
+  return "worker '" + share.worker + (left ? "' left" : "' was lost");
+}
+
+// A workflow that ends before its time, while the run goes on, is missing from then on.
+void Job::lose_rest(Instant now, uint16_t workflow, const std::string& how) {
+  const WorkflowSheet& one = sheet_.workflows[workflow];
+  if (!one.begun || one.parts == 0 || is_past(now, workflow) || spec_[workflow].length == Duration::zero()) return;
+  add_loss(workflow, how, one.parts, elapsed(now), clock_of(workflow) + spec_[workflow].length - *zero_);
+}
+
+// What nobody measured of these parts from when their last share was lost until now; from the workflow's begin where no
+// share of theirs is known to have begun. What runs once begins whenever somebody runs it.
+void Job::write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+  const bool once = spec_[workflow].length == Duration::zero();
+  const Duration begin = Duration::seconds(static_cast<int64_t>(sheet_.workflows[workflow].base_second));
+  std::map<Duration, std::pair<uint32_t, std::string>> lost;  // since when: how many parts, of whom
+  for (const uint32_t part : parts) {
+    const ShareSheet* last = nullptr;
+    for (const ShareSheet& share : sheet_.shares) {
+      const bool given_up = share.state == ShareState::kGone || share.handed_over;
+      const bool holds = share.workflow == workflow && given_up && share.streams && part >= share.parts.first &&
+                         part < share.parts.first + share.parts.count;
+      if (holds && (last == nullptr || share.lost_from >= last->lost_from)) last = &share;
+    }
+    if (last == nullptr && once) continue;
+    auto& [count, who] = lost[last == nullptr ? begin : last->lost_from];
+    ++count;
+    who = last == nullptr ? "nobody had begun with it" : how_lost(*last);
+  }
+  for (const auto& [since, what] : lost) add_loss(workflow, what.second, what.first, since, std::max(since, until));
+}
+
+void Job::add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to) {
+  changed_ = true;
+  plan::Loss loss{from, to, static_cast<double>(parts) / std::max(sheet_.workflows[workflow].parts, 1U),
+                  how + ", workflow '" + spec_[workflow].name + "'"};
+  if (sheet_.losses.size() < kMostLosses) {
+    sheet_.losses.push_back(std::move(loss));
+    return;
+  }
+  plan::Loss& last = sheet_.losses.back();
+  last = {std::min(last.from, loss.from), std::max(last.to, loss.to), std::max(last.share, loss.share),
+          "several losses, more than are listed one by one"};
+}
+
+// The account is a copy, and may be older than the sheet. What it lacks of shares that have ended, their workers still
+// have: they are asked, as those that run are. What it lacks of those that are gone is lost with them.
+void Job::follow_account(Instant now) {
+  for (ShareSheet& share : sheet_.shares) {
+    const uint64_t counted = applied_[share.id];
+    if (!share.streams || has_all_of(share)) continue;
+    const Duration until = seconds_of(share.from + counted);
+    if (share.state == ShareState::kEnded) {
+      BW_PROBE("dispatch: a share has ended whose last seconds_of the account lacks");
+      set(now, share, ShareState::kStopping);
+    } else if (share.state == ShareState::kGone && until < share.lost_from) {
+      BW_PROBE("dispatch: a share is gone whose last seconds_of the account lacks");
+      // Of parts that nobody has gone on with, the loss is not written yet.
+      const uint32_t written = is_final(sheet_.workflows[share.workflow].state) ? share.parts.count : succeeded(share);
+      if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);
+      share.lost_from = until;
+    }
+  }
+}
+
+// How many of its parts another share has gone on with.
+uint32_t Job::succeeded(const ShareSheet& share) const {
+  uint32_t count = 0;
+  for (const uint32_t part : parts_of(share.parts)) {
+    count += std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& other) {
+      return other.workflow == share.workflow && other.id.value() > share.id.value() && other.streams &&
+             part >= other.parts.first && part < other.parts.first + other.parts.count;
+    });
+  }
+  return count;
 }
 
 }  // namespace bellwether::dispatch

@@ -283,7 +283,7 @@ class WorkerDesk {
   };
   static std::string named(ShareId share, const std::string& job);
 
-  // --- worker_desk.cc, worker_desk_begin.cc: what it is asked. Nothing: it will be answered later.
+  // --- worker_desk.cc: what it is asked. Nothing: it will be answered later.
   using Answered = std::optional<Response>;
   Answered ask(const Offer& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const BundleLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
@@ -332,7 +332,7 @@ class WorkerDesk {
   Instant ends_by(const Share& share) const;
   Instant leaves_by(const Job& job) const;
 
-  // --- worker_desk_time.cc: shares that run for longer than they may
+  // --- worker_desk_life.cc, too: shares that run for longer than they may
   static void set_time(Share& share, Instant ends, Duration ask_before);
   static Instant next_of_time(const Share& share);
   void watch_time(const ShareKey& key, Share& share, DeskEffects& out);

@@ -6,7 +6,7 @@
 //
 //   poll + op            the contender comes to look, and sees that last renewal only now
 //   + lease x (1 + drift)  it has to have seen the record unchanged for so long (lease_timing.h)
-//   + poll / 16          it comes back when the key may be free, a little apart from the others (elector_claim.cc)
+//   + poll / 16          it comes back when the key may be free, a little apart from the others (elector.cc)
 //   + 2 op               it looks once more, and takes
 //
 // `poll` is the longest wait between two looks (each is drawn from [1 - jitter, 1] of it), `op` the time of one

@@ -134,7 +134,7 @@ class Elector {
   void on_acted(Instant now, const Result<WriteOutcome>& outcome, Effects& out);
   void on_resign(Instant now, const Resign& wish, Effects& out);
 
-  // elector_claim.cc: watching, standing, taking
+  // elector.cc: watching, standing, taking
   void look(Effects& out);
   void observe(Instant now, const Observation& seen, Effects& out);
   void consider(Instant now, Effects& out);

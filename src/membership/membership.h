@@ -185,7 +185,7 @@ class Membership {
   Duration stretched(Duration span) const { return Duration::from_seconds_f(span.seconds_f() * stretch()); }
   Duration jittered(Duration span);
 
-  // membership_probe.cc: watching others
+  // membership_sync.cc: watching others
   void probe_next(Effects& out);
   void probe(NodeIndex target, Effects& out);
   std::optional<NodeIndex> next_target();
@@ -199,7 +199,7 @@ class Membership {
   void probe_islands(Effects& out);
   std::optional<NodeIndex> random_peer();
 
-  // membership_packets.cc: datagrams
+  // membership.cc, too: datagrams
   void on_datagram(const DatagramArrived& arrived, Effects& out);
   void on_ping(const PacketHead& head, const Endpoint& from, Effects& out);
   void on_ack(const PacketHead& head, const Endpoint& from, Effects& out);
@@ -237,7 +237,7 @@ class Membership {
   void find_address_conflict(NodeIndex node, Effects& out) const;
   void correct(NodeIndex node, const Endpoint& who, Effects& out);
 
-  // membership_sync.cc: comparing views over streams
+  // membership_sync.cc, too: comparing views over streams
   void on_stream_asked(const StreamAsked& asked, Effects& out);
   void on_stream_answered(const StreamAnswered& answered, Effects& out);
   void ask(StreamKind kind, const Endpoint& to, std::string bytes, Effects& out);

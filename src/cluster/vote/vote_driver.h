@@ -126,7 +126,7 @@ class VoteDriver final : public Leadership, private Service, private KeyKeeper::
   runtime::task<void> keep_measuring(runtime::Cancellation* cancel);
   runtime::task<void> ask_someone(runtime::Cancellation* cancel);
   runtime::task<void> keep_experience();
-  // vote_driver_trust.cc
+  // Whom it believes.
   vote::Claim claim();
   runtime::task<void> load_book();
   static runtime::task<void> keep_book(VoteDriver* self);

@@ -152,7 +152,7 @@ class DutyLeader {
   bool can_work() const;
   void complain(Severity severity, std::string text, Effects& out) const;
 
-  // duty_register.cc: the register, and what waits for it
+  // duty_leader.cc, too: the register, and what waits for it
   void on_taken(Moment now, const RegisterTaken& taken, Effects& out);
   void on_written(Moment now, uint64_t ticket, Effects& out);
   void on_register_failed(Moment now, const RegisterFailed& failed, Effects& out);
@@ -162,7 +162,7 @@ class DutyLeader {
   void drop_work(const std::string& why, Effects& out);
   void on_payload_kept(const PayloadKept& kept, Effects& out);
 
-  // duty_jobs.cc: jobs
+  // duty_health.cc: jobs
   void begin_jobs(Moment now, Effects& out);
   void on_fetched(Moment now, const PayloadFetched& fetched, Effects& out);
   void on_job_ended(Moment now, const JobEnded& ended, Effects& out);
@@ -171,7 +171,7 @@ class DutyLeader {
   void stop_jobs(bool kill, Effects& out);
   void go_through_stopping(Moment now, Stopping& stopping, Effects& out);
 
-  // duty_health.cc: health, transfers, and what is shown
+  // duty_health.cc, too: health, transfers, and what is shown
   void on_health(Moment now, const HealthReport& report, Effects& out);
   NodeId healthiest_other() const;
   void hand_over(Moment now, Effects& out);

@@ -131,7 +131,7 @@ class QuorumElector {
   bool electable() const;
   void deliver(Instant now, Peer& from, const Message& message, Effects& out);
 
-  // quorum_lives.cc: starting, and telling lives apart
+  // quorum_lead.cc: starting, and telling lives apart
   void greet(MemberId to, uint64_t challenge, Effects& out) const;
   void greet_all(Instant now, Effects& out);
   void on_greeting(Peer& from, const Message& message, const Greeting& greeting, Effects& out);
@@ -152,7 +152,7 @@ class QuorumElector {
   void send_when_durable(uint64_t version, MemberId to, Body body, Effects& out);
   void note(bool warning, std::string text, Effects& out) const;
 
-  // quorum_vote.cc: as a voter and a follower
+  // quorum_campaign.cc: as a voter and a follower
   Refusal refusal(Instant now, const Candidacy& candidate, Duration& again_after) const;
   void on_pre_vote(Instant now, Peer& from, const Message& message, const PreVote& ask, Effects& out);
   void on_vote(Instant now, Peer& from, const Message& message, const Vote& ask, Effects& out);
@@ -162,7 +162,7 @@ class QuorumElector {
   void on_leader_dead(Instant now, const LeaderDead& dead, Effects& out);
   void withdraw_promise(Instant now, std::string why, Effects& out);
 
-  // quorum_campaign.cc: standing
+  // quorum_campaign.cc, too: standing
   bool may_stand() const;
   bool fit() const;
   Duration turn() const;
@@ -178,7 +178,7 @@ class QuorumElector {
   bool quorum_granted() const;
   bool cannot_win() const;
 
-  // quorum_lead.cc: leading
+  // quorum_lead.cc, too: leading
   void beat(Instant now, Effects& out);
   void on_heartbeat_answer(Instant now, Peer& from, const Message& message, const HeartbeatAnswer& answer,
                            Effects& out);
@@ -194,7 +194,7 @@ class QuorumElector {
   void resign(Effects& out);
   void follow(Instant now);
 
-  // quorum_members.cc: who votes
+  // quorum_elector.cc, too: who votes
   void use(Configuration members);
   Peer* find(MemberId id);
   Peer& add_peer(MemberId id);

@@ -165,7 +165,7 @@ class VoteElector {
   void note(bool warning, std::string text, Effects& out) const;
   void follow_only(Instant now, const std::string& why, Effects& out);
 
-  // vote_discovery.cc: looking for an admin, and what makes an election
+  // vote_election.cc: looking for an admin, and what makes an election
   void discover(Instant now, std::string why, Effects& out);
   void ask_around(Instant now, Effects& out);
   void on_request(NodeId from, Effects& out);
@@ -178,7 +178,7 @@ class VoteElector {
   Instant window_end(Trigger why) const;
   void split_brain(Instant now, NodeId other, Effects& out);
 
-  // vote_election.cc: elections
+  // vote_election.cc, too: elections
   bool may_take_part(Instant now) const;
   // What is taken off the score of that node for how it has conducted itself.
   double penalty_of(const Peer& peer) const { return config_.reputation_weight * (1 - peer.known.standing); }

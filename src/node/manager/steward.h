@@ -3,10 +3,7 @@
 //
 //   steward.cc          its life: taken, written, concluded, lost
 //   steward_workers.cc  what is said to workers, and what they say
-//   steward_moves.cc    the same, of shares that are handed over
-//   steward_account.cc  what was measured: told, copied, watched
-//   steward_context.cc  what workflows leave for others
-//   steward_live.cc     counters and windows for screens
+//   steward_account.cc  what was measured: told, copied, watched; what workflows leave for others
 //
 // One thread, that of its runtime.
 #pragma once
@@ -199,7 +196,7 @@ class Steward final : private jobs::JobHandle::Listener {
   dispatch::Refusal moved() const;
   static dispatch::Refusal too_many_watch();
 
-  // --- steward_live.cc
+  // --- steward_account.cc: counters and windows for screens
   dispatch::LiveNews live_view(Instant now, const dispatch::WatchLive& letter) const;
   bool has_live_news(const dispatch::WatchLive& letter) const;
   Instant next_live_deadline() const;

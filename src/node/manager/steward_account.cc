@@ -6,6 +6,7 @@
 #include "account/totals_codec.h"
 #include "aggregate/thresholds.h"
 #include "base/units.h"
+#include "dispatch/codec/context_codec.h"
 #include "node/manager/ask.h"
 #include "node/manager/steward.h"
 
@@ -236,6 +237,111 @@ void Steward::answer_watchers(Instant now, bool all) {
     }
     at = watchers_.erase(at);
   }
+}
+
+// The live channel: counters that workers tell for screens, and the windows of them for those who watch.
+
+void Steward::live(const std::string& worker, Instant collected, uint64_t number,
+                   const dispatch::LiveLetter::Share& told) {
+  if (job_ == nullptr || !owned_ || job_->over()) return;
+  const dispatch::ShareSheet* share = job_->find(told.share);
+  if (share == nullptr || share->worker != worker || !share->streams || !dispatch::is_live(*share) || share->end)
+    return;
+  if (!live_.heard(parts_.runtime.now(), collected, number, told) || live_told_) return;
+  live_told_ = std::any_of(watchers_.begin(), watchers_.end(),
+                           [](const Watcher& one) { return one.live_at != Instant::never(); });
+  if (live_told_) poke();
+}
+
+dispatch::LiveNews Steward::live_view(Instant now, const dispatch::WatchLive& letter) const {
+  dispatch::LiveNews out = live_.news(now, letter.life == account_life_ ? letter.change : 0);
+  out.life = account_life_;
+  out.final = job_->over();
+  return out;
+}
+
+bool Steward::has_live_news(const dispatch::WatchLive& letter) const {
+  return job_->over() || live_.change() > (letter.life == account_life_ ? letter.change : 0);
+}
+
+void Steward::watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter) {
+  const Instant at = now();
+  live_.advance(at);
+  if (has_live_news(letter) || letter.wait <= Duration::zero()) {
+    return respond(parts_.switchboard, connection, id, live_view(at, letter));
+  }
+  if (watchers_.size() + live_watchers_.size() >= settings_.watchers_most) {
+    return respond(parts_.switchboard, connection, id, too_many_watch());
+  }
+  live_watchers_.push_back({&connection, id, letter, at + std::min(letter.wait, kWatchMost)});
+  poke();
+}
+
+Instant Steward::next_live_deadline() const {
+  Instant next = live_watchers_.empty() ? Instant::never() : live_.next_close();
+  for (const LiveWatcher& one : live_watchers_) next = std::min(next, one.until);
+  return next;
+}
+
+void Steward::answer_live_watchers(Instant now, bool all) {
+  if (live_watchers_.empty()) return;
+  live_.advance(now);
+  for (auto at = live_watchers_.begin(); at != live_watchers_.end();) {
+    if (all) {
+      respond(parts_.switchboard, *at->connection, at->id, moved());
+    } else if (has_live_news(at->letter) || at->until <= now) {
+      respond(parts_.switchboard, *at->connection, at->id, live_view(now, at->letter));
+    } else {
+      ++at;
+      continue;
+    }
+    at = live_watchers_.erase(at);
+  }
+}
+
+// Values between workflows: kept by a quorum before anybody begins with them, and read by whoever takes the job over.
+
+namespace {
+
+constexpr Duration kPutLimit = Duration::seconds(5);
+constexpr Duration kContextAgain = Duration::millis(200);
+
+}  // namespace
+
+// One at a time, always the newest.
+task<void> Steward::keep_context(Steward* self) {
+  runtime::Cancellation* cancel = self->scope_.cancellation();
+  uint64_t kept = 0;
+  while (self->owned_ && !cancel->cancelled() && kept < self->job_->context().version) {
+    const uint64_t version = self->job_->context().version;
+    const copies::CopyKey key{self->id_, kContextCopy};
+    const Status put = co_await self->parts_.copies.put(key, {self->handle_->fence(), version},
+                                                        dispatch::encode_context(self->job_->context()),
+                                                        self->now() + kPutLimit, cancel);
+    if (cancel->cancelled() || !self->owned_) break;
+    if (!put) {
+      self->say("context",
+                "job '" + self->id_ + "': values between workflows could not be kept: " + put.error().message, true);
+      co_await self->parts_.runtime.sleep(kContextAgain, cancel);
+      continue;
+    }
+    kept = version;
+    dispatch::JobEffects out;
+    self->job_->context_kept(self->before(), version, out);
+    self->after(out);
+  }
+  self->keeping_context_ = false;
+}
+
+task<Result<dispatch::JobContext>> Steward::read_context(Instant deadline) {
+  const auto& all = plan_->workflows;
+  if (std::all_of(all.begin(), all.end(), [](const plan::Workflow& one) { return one.provides.empty(); })) {
+    co_return dispatch::JobContext{};
+  }
+  BW_CO_TRY(auto copy,
+            co_await parts_.copies.get({id_, kContextCopy}, handle_->fence(), deadline, scope_.cancellation()));
+  if (!copy) co_return dispatch::JobContext{};
+  co_return dispatch::decode_context(copy->bytes);
 }
 
 }  // namespace bellwether::node

@@ -1,11 +1,14 @@
 #include "protocol/http1/client.h"
 
 #include <algorithm>
+#include <memory>
+#include <string>
 
 #include "base/bytes.h"
 #include "base/hex.h"
 #include "protocol/http1/client_reader.h"
 #include "protocol/http1/client_redirect.h"
+#include "runtime/tls.h"
 
 namespace bellwether::http1 {
 
@@ -274,6 +277,188 @@ void Client::keep(Session& session, const Request& request, Response& response, 
     connection->stream->try_read(probe);
   }
   session.put_idle(std::move(connection));
+}
+
+// Opening a connection: name, address, TCP, TLS.
+
+using runtime::IpAddress;
+namespace {
+
+ErrorKind connect_error(Errc code) {
+  switch (code) {
+    case Errc::kRefused: return ErrorKind::kConnectRefused;
+    case Errc::kTimeout: return ErrorKind::kConnectTimeout;
+    case Errc::kUnreachable: return ErrorKind::kUnreachable;
+    case Errc::kExhausted: return ErrorKind::kExhausted;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    default: return ErrorKind::kConnectReset;
+  }
+}
+
+ErrorKind tls_error(Errc code) {
+  switch (code) {
+    case Errc::kTimeout: return ErrorKind::kTlsTimeout;
+    case Errc::kCancelled: return ErrorKind::kInterrupted;
+    default: return ErrorKind::kTls;
+  }
+}
+
+// The addresses to try, in this order. Connections take turns among those of the first family; the others are for when
+// none of those answers. Empty: response.error says why.
+task<std::vector<IpAddress>> addresses_to_try(runtime::Runtime& runtime, Origin& origin, Response& response,
+                                              Instant deadline, runtime::Cancellation* cancel) {
+  if (origin.literal) co_return std::vector<IpAddress>{origin.address};
+  runtime::Cancellation until_deadline(cancel);
+  runtime::Timer timer([](void* c) { static_cast<runtime::Cancellation*>(c)->cancel(); }, &until_deadline);
+  runtime.timers().arm(timer, deadline);
+  auto found = co_await runtime.resolve(origin.next_hop(), &until_deadline);
+  if (!found || found->empty()) {
+    const bool stopped = !found && found.error().code == Errc::kCancelled;
+    const bool asked_to = cancel != nullptr && cancel->cancelled();
+    response.error = !stopped ? ErrorKind::kDns : (asked_to ? ErrorKind::kInterrupted : ErrorKind::kTimeout);
+    co_return std::vector<IpAddress>{};
+  }
+  const bool v4 = found->front().is_v4();
+  const auto others = std::find_if(found->begin(), found->end(), [v4](IpAddress a) { return a.is_v4() != v4; });
+  std::rotate(found->begin(), found->begin() + origin.next_address++ % (others - found->begin()), others);
+  co_return std::move(*found);
+}
+
+}  // namespace
+
+task<std::unique_ptr<Connection>> Client::open(Origin& origin, const CallLimits& limits, Response& response,
+                                               Instant deadline, runtime::Cancellation* cancel) {
+  Instant began = runtime_.read_clock();
+  auto left = [&](Duration limit) { return std::min(limit, deadline - runtime_.now()); };
+  const std::vector<IpAddress> addresses = co_await addresses_to_try(runtime_, origin, response, deadline, cancel);
+  if (!origin.literal) response.dns += runtime_.read_clock() - began;
+  if (addresses.empty()) co_return nullptr;
+
+  began = runtime_.now();
+  auto connection = std::make_unique<Connection>();
+  connection->origin = &origin;
+  for (const IpAddress address : addresses) {
+    runtime::ConnectOptions options;
+    options.timeout = left(limits.connect_timeout);
+    auto stream = co_await runtime_.connect({address, origin.next_hop_port()}, options, cancel);
+    if (stream) {
+      connection->stream = std::move(*stream);
+      break;
+    }
+    response.error = connect_error(stream.error().code);
+    if (response.error != ErrorKind::kConnectRefused && response.error != ErrorKind::kUnreachable) break;
+  }
+  const bool tunnel = connection->stream != nullptr && origin.tls && origin.proxy.has_value();
+  if (tunnel) {
+    const Instant until = std::min(began + limits.connect_timeout, deadline);
+    const bool opened = co_await open_tunnel(*connection, origin, until, response, cancel);
+    if (!opened) connection->stream = nullptr;
+  }
+  response.connect += runtime_.read_clock() - began;
+  if (connection->stream == nullptr) co_return nullptr;
+  ++response.connections;
+  if (!origin.tls) co_return connection;
+
+  began = runtime_.now();
+  const Duration limit = left(limits.tls_timeout);
+  auto secured = co_await runtime::tls_connect(runtime_, std::move(connection->stream), origin.tls_context, origin.host,
+                                               limit, cancel);
+  response.tls += runtime_.read_clock() - began;
+  if (!secured) {
+    response.error = tls_error(secured.error().code);
+    co_return nullptr;
+  }
+  connection->stream = std::move(*secured);
+  co_return connection;
+}
+
+// A way through a proxy to a server that speaks TLS: CONNECT (RFC 9110, section 9.3.6).
+
+namespace {
+
+// A proxy has less to say than a server.
+constexpr std::size_t kHeadMost = 16 << 10;
+// Interim responses that are passed over.
+constexpr int kInterimMost = 8;
+
+// Ends a wait by interrupting the stream, in time or when asked to.
+struct Watch {
+  Watch(runtime::Runtime& runtime, runtime::Stream& stream_, Instant deadline, runtime::Cancellation* cancel)
+      : stream(stream_),
+        timer([](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kTimeout); }, &stream_),
+        on_cancel(
+            cancel, [](void* s) { static_cast<runtime::Stream*>(s)->interrupt(Errc::kCancelled); }, &stream_) {
+    runtime.timers().arm(timer, deadline);
+  }
+  runtime::Stream& stream;
+  runtime::Timer timer;
+  runtime::CancelCallback on_cancel;
+};
+
+ErrorKind interrupted(Errc why) {
+  return why == Errc::kCancelled ? ErrorKind::kInterrupted : ErrorKind::kConnectTimeout;
+}
+
+task<ErrorKind> send_all(runtime::Stream& stream, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const Io io = stream.try_write(as_bytes(bytes));
+    if (io.kind == Io::Kind::kError) co_return ErrorKind::kProxy;
+    bytes.remove_prefix(io.count);
+    if (bytes.empty()) break;
+    const Errc waited = co_await stream.writable();
+    if (waited != Errc::kOk) co_return interrupted(waited);
+  }
+  co_return ErrorKind::kNone;
+}
+
+// Nothing may follow the head: the server says nothing before we do.
+task<ErrorKind> read_answer(runtime::Stream& stream, int& status) {
+  std::string bytes(kHeadMost, '\0');
+  std::size_t filled = 0;
+  std::size_t scanned = 0;
+  for (int interim = 0; interim <= kInterimMost;) {
+    const auto head = std::make_unique<ResponseHead>();
+    std::size_t consumed = 0;
+    const char* reason = "";
+    // As after HEAD, there is no body, whatever the fields say.
+    const Parse parsed =
+        parse_response_head(std::string_view(bytes).substr(0, filled), true, scanned, *head, consumed, reason);
+    if (parsed == Parse::kDone && head->status < 200) {
+      bytes.erase(0, consumed);
+      bytes.resize(kHeadMost);
+      filled -= consumed;
+      scanned = 0;
+      ++interim;
+      continue;
+    }
+    if (parsed == Parse::kDone) {
+      status = head->status;
+      const bool opened = status < 300 && consumed == filled;
+      co_return opened ? ErrorKind::kNone : ErrorKind::kProxy;
+    }
+    if (parsed != Parse::kMore || filled == bytes.size()) co_return ErrorKind::kProxy;
+    const Errc waited = co_await stream.readable();
+    if (waited != Errc::kOk) co_return interrupted(waited);
+    const Io io = stream.try_read({reinterpret_cast<std::byte*>(bytes.data()) + filled, bytes.size() - filled});
+    if (io.kind == Io::Kind::kEnd || io.kind == Io::Kind::kError) co_return ErrorKind::kProxy;
+    if (io.kind == Io::Kind::kDone) filled += io.count;
+  }
+  co_return ErrorKind::kProxy;
+}
+
+}  // namespace
+
+task<bool> Client::open_tunnel(Connection& connection, Origin& origin, Instant deadline, Response& response,
+                               runtime::Cancellation* cancel) {
+  runtime::Stream& stream = *connection.stream;
+  const Watch watch(runtime_, stream, deadline, cancel);
+  const std::string asked = connect_head(origin.host, origin.port, *origin.proxy);
+  ErrorKind error = co_await send_all(stream, asked);
+  if (error == ErrorKind::kNone) error = co_await read_answer(stream, response.proxy_status);
+  if (error == ErrorKind::kNone) co_return true;
+  response.error = error;
+  response.detail = "the proxy opened no tunnel";
+  co_return false;
 }
 
 }  // namespace bellwether::http1
