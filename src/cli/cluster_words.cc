@@ -15,7 +15,7 @@
 namespace bellwether::cli {
 namespace {
 
-// What `bellwether cluster votes` says beside the last ballot (ballot_words.h): heartbeats, promises, messages.
+// What `bellwether cluster votes` says beside the last ballot: heartbeats, promises, messages.
 std::string vote_status_text(const node::VotesAnswer& votes) {
   std::string text;
   const std::string who = printable(votes.answered_by);

@@ -183,10 +183,6 @@ int show_config(const NodeArguments& given) {
   return read.config ? kExitOk : kExitUsage;
 }
 
-}  // namespace
-
-namespace {
-
 CLI::App* add_node_verb(CLI::App& app, const std::shared_ptr<NodeArguments>& given, const char* name, const char* help,
                         int& exit_code) {
   CLI::App* command = new_verb(app, name, help);

@@ -10,12 +10,6 @@
 namespace bellwether::dispatch {
 namespace {
 
-Duration seconds_of(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
-
-}  // namespace
-
-namespace {
-
 Duration seconds(uint64_t count) { return Duration::seconds(static_cast<int64_t>(count)); }
 
 bool is_failure(ShareOutcome outcome) {
@@ -451,12 +445,12 @@ void Job::follow_account(Instant now) {
   for (ShareSheet& share : sheet_.shares) {
     const uint64_t counted = applied_[share.id];
     if (!share.streams || has_all_of(share)) continue;
-    const Duration until = seconds_of(share.from + counted);
+    const Duration until = seconds(share.from + counted);
     if (share.state == ShareState::kEnded) {
-      BW_PROBE("dispatch: a share has ended whose last seconds_of the account lacks");
+      BW_PROBE("dispatch: a share has ended whose last seconds the account lacks");
       set(now, share, ShareState::kStopping);
     } else if (share.state == ShareState::kGone && until < share.lost_from) {
-      BW_PROBE("dispatch: a share is gone whose last seconds_of the account lacks");
+      BW_PROBE("dispatch: a share is gone whose last seconds the account lacks");
       // Of parts that nobody has gone on with, the loss is not written yet.
       const uint32_t written = is_final(sheet_.workflows[share.workflow].state) ? share.parts.count : succeeded(share);
       if (written > 0) add_loss(share.workflow, how_lost(share), written, until, share.lost_from);

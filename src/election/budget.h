@@ -1,8 +1,9 @@
 // How long a key is without a holder, from the configuration alone. Every number comes with the arithmetic that gives
 // it, so that a promise made to somebody can be checked before anything runs.
 //
-// A key whose holder crashed. Contenders trust only their own clock (claim_rule.h): they wait from the moment at which
-// they saw the record change last. In the worst case the holder renews right after a contender has looked, and dies:
+// A key whose holder crashed. Contenders trust only their own clock (ClaimRule in elector.h): they wait from the moment
+// at which they saw the record change last. In the worst case the holder renews right after a contender has looked, and
+// dies:
 //
 //   poll + op            the contender comes to look, and sees that last renewal only now
 //   + lease x (1 + drift)  it has to have seen the record unchanged for so long (lease_timing.h)

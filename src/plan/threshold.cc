@@ -23,7 +23,7 @@ using Problem = scenario::Diagnostics::Problem;
 
 using Checked = tl::expected<void, Problem>;
 
-tl::unexpected<Problem> wrong_selector(Problem problem) { return tl::unexpected<Problem>(std::move(problem)); }
+tl::unexpected<Problem> wrong(Problem problem) { return tl::unexpected<Problem>(std::move(problem)); }
 
 // "step:a.b,check:status is 200". A comma that no tag follows belongs to the value before it.
 std::vector<Tag> split_tags(std::string_view text) {
@@ -88,9 +88,9 @@ class TagResolver {
     if (metric.scope != MetricScope::kWorkflow) names.emplace_back("step");
     names.emplace_back("workflow");
     if (metric.scope != MetricScope::kWorkflow) names.insert(names.end(), keys.begin(), keys.end());
-    return wrong_selector({.message = "metric " + in_quotes(metric.name) + " has no tag " + in_quotes(tag.key),
-                           .expected = scenario::one_of(names),
-                           .hint = scenario::did_you_mean(tag.key, names)});
+    return wrong({.message = "metric " + in_quotes(metric.name) + " has no tag " + in_quotes(tag.key),
+                  .expected = scenario::one_of(names),
+                  .hint = scenario::did_you_mean(tag.key, names)});
   }
 
   Checked resolve_workflow(const std::string& name, Threshold& out) const {
@@ -108,7 +108,7 @@ class TagResolver {
                                   [&](const CustomMetric& one) { return one.name == metric.name; });
     if (own == plan_.metrics.end()) return plan_.steps[step].measured;
     const auto index = static_cast<std::size_t>(own - plan_.metrics.begin());
-    // Where something is wrong_selector with the steps, what they record is not known.
+    // Where something is wrong with the steps, what they record is not known.
     return !checks_known_ || std::any_of(plan_.series.begin(), plan_.series.end(),
                                          [&](const Series& one) { return one.metric == index && one.step == step; });
   }
@@ -126,8 +126,8 @@ class TagResolver {
     }
     if (matching.empty()) return unknown("step", name, names);
     if (matching.size() > 1) {
-      return wrong_selector({.message = "several workflows have a step " + in_quotes(name),
-                             .hint = "write {step:" + plan_.steps[matching.front()].name + "}"});
+      return wrong({.message = "several workflows have a step " + in_quotes(name),
+                    .hint = "write {step:" + plan_.steps[matching.front()].name + "}"});
     }
     out.step = matching.front();
     return {};
@@ -151,8 +151,8 @@ class TagResolver {
     }
     if (matching.size() > 1) {
       const std::string& step = plan_.steps[plan_.checks[matching.front()].step].name;
-      return wrong_selector({.message = "several steps have a check " + in_quotes(name),
-                             .hint = "add a step: {check:" + name + ",step:" + step + "}"});
+      return wrong({.message = "several steps have a check " + in_quotes(name),
+                    .hint = "add a step: {check:" + name + ",step:" + step + "}"});
     }
     out.check = matching.front();
     return {};
@@ -160,9 +160,9 @@ class TagResolver {
 
   static tl::unexpected<Problem> unknown(std::string_view kind, const std::string& name,
                                          const std::vector<std::string_view>& names) {
-    return wrong_selector({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
-                           .expected = scenario::one_of(names),
-                           .hint = scenario::did_you_mean(name, names)});
+    return wrong({.message = "unknown " + std::string(kind) + " " + in_quotes(name) + " in a threshold",
+                  .expected = scenario::one_of(names),
+                  .hint = scenario::did_you_mean(name, names)});
   }
 
   const Plan& plan_;
@@ -180,24 +180,18 @@ tl::expected<Metric, Problem> resolve_selector(std::string_view text, const Plan
     std::vector<std::string_view> names;
     for (const Metric& each : metrics()) names.push_back(each.name);
     for (const CustomMetric& each : plan.metrics) names.push_back(each.name);
-    return wrong_selector({.message = "unknown metric " + in_quotes(name),
-                           .expected = scenario::one_of(names),
-                           .hint = scenario::did_you_mean(name, names)});
+    return wrong({.message = "unknown metric " + in_quotes(name),
+                  .expected = scenario::one_of(names),
+                  .hint = scenario::did_you_mean(name, names)});
   }
   if (brace == text.size()) return *metric;
   std::string_view tags = text.substr(brace + 1);
-  if (!tags.ends_with('}')) return wrong_selector({.message = "'}' is missing at the end of " + in_quotes(text)});
+  if (!tags.ends_with('}')) return wrong({.message = "'}' is missing at the end of " + in_quotes(text)});
   tags.remove_suffix(1);
   const Checked resolved = TagResolver(plan, checks_known).resolve(*metric, split_tags(tags), out);
-  if (!resolved) return wrong_selector(resolved.error());
+  if (!resolved) return wrong(resolved.error());
   return *metric;
 }
-
-}  // namespace
-
-namespace {
-
-tl::unexpected<Problem> wrong(Problem problem) { return tl::unexpected<Problem>(std::move(problem)); }
 
 std::string_view aggregations_of(MetricKind kind) {
   switch (kind) {

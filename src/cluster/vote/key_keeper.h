@@ -2,7 +2,7 @@
 // promised to follow; elected itself, it collects those of the others and puts the key together (secret/collector.h).
 //
 // A key share leaves a node for one term only, when this node's promise in that term is durable, and only sealed to a
-// key that the admin has drawn for the term and signed (key_box.h, vote_seal.h). So it needs nothing of the links: who
+// key that the admin has drawn for the term and signed (BoxKey, vote_seal.h). So it needs nothing of the links: who
 // has the secret of the cluster, or takes an admin's place on the network, learns nothing. Key shares that are not what
 // was split are refused by the name of who has signed them. One thread, that of its runtime.
 #pragma once
