@@ -100,7 +100,11 @@ class Job {
   Outcome<Result> result();
   // When this is well, it is recorded by a quorum that the job is to end.
   Outcome<Done> cancel(const Cancellation& cancellation);
-  // The same without waiting, for callbacks too. Listener::on_not_cancelled() tells when nobody has recorded it.
+  // Gives a workflow with the executor externally-controlled so many virtual users; with no name, the only such one.
+  // When this is well, it is recorded by a quorum.
+  Outcome<Done> scale(const std::string& workflow, uint32_t vus);
+  // The same as cancel() without waiting, for callbacks too. Listener::on_not_cancelled() tells when nobody has
+  // recorded it.
   void ask_to_cancel(const Cancellation& cancellation);
   uint64_t failed_callbacks() const;  // how many have thrown; for callbacks too
 
@@ -130,6 +134,7 @@ class Client {
 
   Outcome<Status> status(const std::string& job);
   Outcome<Done> cancel(const std::string& job, const Cancellation& cancellation);
+  Outcome<Done> scale(const std::string& job, const std::string& workflow, uint32_t vus);
   Outcome<JobList> jobs();
   Outcome<std::vector<Worker>> workers();
   // As the manager that answers sees them. Any manager serves any worker of its cluster: a datacenter is judged by all

@@ -14,7 +14,7 @@ Status AccountBook::open(StreamId stream, uint64_t from, uint64_t applied) {
   if (streams_.size() >= settings_.streams_most) {
     return fail(Errc::kExhausted, "more than " + std::to_string(settings_.streams_most) + " streams of statistics");
   }
-  streams_.emplace(stream, Stream{from, applied, false});
+  streams_.emplace(stream, Stream{from, applied, false, {}});
   return {};
 }
 
@@ -40,6 +40,13 @@ Result<AccountBook::Verdict> AccountBook::apply(Instant now, StreamId stream, ui
                                      " come again as " + std::to_string(first) + " to " + std::to_string(last));
   }
   of.applied = last;
+  of.iterated.last = of.iterated.under_way = 0;
+  for (const metrics::WorkflowWindow& workflow : window.workflows) {
+    of.iterated.last += workflow.iterations + workflow.interrupted;
+    of.iterated.under_way += static_cast<uint64_t>(std::max<int64_t>(workflow.vus_active, 0));
+  }
+  of.iterated.ended += of.iterated.last;
+  of.iterated.last = (of.iterated.last + last - first) / (last - first + 1);
   const uint64_t second = of.from + first - 1;
   if (second < closed_upto_) {
     BW_PROBE("account: a closed second is amended");
@@ -104,6 +111,11 @@ uint64_t AccountBook::applied(StreamId stream) const {
   return found == streams_.end() ? 0 : found->second.applied;
 }
 
+plan::Iterated AccountBook::iterated(StreamId stream) const {
+  const auto found = streams_.find(stream);
+  return found == streams_.end() ? plan::Iterated() : found->second.iterated;
+}
+
 std::map<StreamId, uint64_t> AccountBook::applied() const {
   std::map<StreamId, uint64_t> out;
   for (const auto& [id, stream] : streams_) out[id] = stream.applied;
@@ -113,7 +125,9 @@ std::map<StreamId, uint64_t> AccountBook::applied() const {
 AccountBook::State AccountBook::save() const {
   check(ready_.empty(), "what is closed has been taken before a book is saved");
   State state;
-  for (const auto& [id, stream] : streams_) state.streams.push_back({id, stream.from, stream.applied, stream.ended});
+  for (const auto& [id, stream] : streams_) {
+    state.streams.push_back({id, stream.from, stream.applied, stream.ended, false, stream.iterated});
+  }
   for (const auto& [second, open] : open_) state.open.push_back(&open.window);
   state.closed_upto = closed_upto_;
   return state;
@@ -125,6 +139,7 @@ Status AccountBook::restore(Instant now, const std::vector<StreamState>& streams
   for (const StreamState& one : streams) {
     BW_RETURN_IF_ERROR(this->open(one.id, one.from, one.applied));
     if (one.ended) end(one.id);
+    streams_.at(one.id).iterated = one.iterated;
   }
   closed_upto_ = closed_upto;
   for (metrics::Window& window : open) {

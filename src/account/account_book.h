@@ -19,6 +19,7 @@
 #include "base/result.h"
 #include "base/strong_id.h"
 #include "base/time.h"
+#include "plan/loss.h"
 
 namespace bellwether::account {
 
@@ -64,6 +65,7 @@ class AccountBook {
   Instant next_deadline() const;
 
   uint64_t applied(StreamId stream) const;  // 0 for one that is not known
+  plan::Iterated iterated(StreamId stream) const;
   std::map<StreamId, uint64_t> applied() const;
   bool has_ended(StreamId stream) const;
   std::size_t open_seconds() const { return open_.size(); }
@@ -79,6 +81,7 @@ class AccountBook {
     uint64_t applied = 0;
     bool ended = false;
     bool closed = false;  // says who keeps the book: nothing more of it is counted
+    plan::Iterated iterated;
   };
   struct State {
     std::vector<StreamState> streams;
@@ -95,6 +98,7 @@ class AccountBook {
     uint64_t from = 0;
     uint64_t applied = 0;
     bool ended = false;
+    plan::Iterated iterated;
   };
   struct Open {
     metrics::Window window;

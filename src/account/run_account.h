@@ -65,6 +65,7 @@ class RunAccount {
   Result<Heard> hear(Instant now, StreamId stream, uint64_t first, uint64_t last, std::string_view window);
   uint64_t applied(StreamId stream) const { return book_.applied(stream); }
   std::map<StreamId, uint64_t> applied() const { return book_.applied(); }
+  plan::Iterated iterated(StreamId stream) const { return book_.iterated(stream); }
   // Requests that were told by streams that were closed.
   uint64_t excess() const { return excess_; }
   // What it holds of seconds that are not in the totals yet.

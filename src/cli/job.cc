@@ -26,6 +26,8 @@ struct JobArguments {
   std::vector<std::string> sets;
   std::vector<std::string> outs;
   std::vector<std::string> workflows;
+  std::string workflow;
+  uint32_t vus = 0;
   std::string why;
   std::string timeout;
   std::string sign_key;
@@ -166,6 +168,18 @@ int cancel(const JobArguments& given) {
   return kExitOk;
 }
 
+int scale(const JobArguments& given) {
+  const auto client = open_client(given.cluster, "job");
+  if (!client) return kExitUsage;
+  const auto done = client->scale(given.job, given.workflow, given.vus);
+  if (!done) return refused(done.error().message);
+  const std::string vus = std::to_string(given.vus);
+  const std::string text = given.json ? "{\n  \"job\": \"" + given.job + "\",\n  \"vus\": " + vus + "\n}\n"
+                                      : "job " + given.job + ": " + vus + " virtual users\n";
+  std::fputs(text.c_str(), stdout);
+  return kExitOk;
+}
+
 int list_jobs(const JobArguments& given) {
   const auto client = open_client(given.cluster, "job");
   return client ? show(given, client->jobs()) : kExitUsage;
@@ -234,6 +248,12 @@ void add_job(CLI::App& app, int& exit_code) {
   cancelling->add_flag("--json", given->json, "As JSON");
   cancelling->callback([given, &exit_code] { exit_code = cancel(*given); });
 
+  CLI::App* scaling = verb(job, given, "vus", "Give a workflow with the executor externally-controlled N users", true);
+  scaling->add_option("N", given->vus, "So many, from 0 to its max_vus")->required();
+  scaling->add_option("--workflow", given->workflow, "Of this workflow (default: the only such one)");
+  scaling->add_flag("--json", given->json, "As JSON");
+  scaling->callback([given, &exit_code] { exit_code = scale(*given); });
+
   CLI::App* listing = verb(job, given, "list", "All jobs that the managers know, the newest first", false);
   listing->add_flag("--json", given->json, "As JSON");
   listing->callback([given, &exit_code] { exit_code = list_jobs(*given); });
@@ -253,6 +273,7 @@ void add_job(CLI::App& app, int& exit_code) {
       "  bellwether job submit scenario.yaml --cluster-config client.yaml --managers 10.0.0.1,10.0.0.2\n"
       "  bellwether job watch 5f0c2a9e11d04b7a --cluster-config client.yaml\n"
       "  bellwether job status 5f0c2a9e11d04b7a --steps --cluster-config client.yaml\n"
+      "  bellwether job vus 5f0c2a9e11d04b7a 200 --cluster-config client.yaml\n"
       "  bellwether job cancel 5f0c2a9e11d04b7a --why 'wrong target' --cluster-config client.yaml\n"
       "  bellwether job results 5f0c2a9e11d04b7a --out json=result.json --cluster-config client.yaml\n\n"
       "Exit codes: 0 done, 1 the cluster says no or does not answer, 104 wrong command line, settings or scenario;\n"

@@ -23,7 +23,9 @@ std::string cut(std::string text) {
 
 Job::Job(JobSpec spec, JobRules rules, JobSheet sheet, Prng prng)
     : spec_(std::move(spec)), rules_(rules), sheet_(std::move(sheet)), prng_(prng) {
-  if (sheet_.workflows.empty()) sheet_.workflows.resize(spec_.size());
+  if (sheet_.workflows.empty()) {
+    for (const WorkflowSpec& one : spec_) sheet_.workflows.push_back({.vus = one.told_vus.value_or(0)});
+  }
   check(sheet_.workflows.size() == spec_.size(), "a job has the workflows of its plan");
 }
 
@@ -102,7 +104,7 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
   }
   std::string names;
   for (const uint16_t w : workflows) names += (names.empty() ? "'" : ", '") + spec_[w].name + "'";
-  if (!names.empty()) add_event(now, "workflow_stopping", names + ": " + stop.why + by_whom(stop));
+  if (!names.empty()) add_event(now, "workflow_stopping", names + ": " + stop.why + by_whom(stop.by));
   for (uint16_t w = 0; w < spec_.size(); ++w) {
     if (!workflows.empty() && !workflows.contains(w)) continue;
     const WorkflowState state = sheet_.workflows[w].state;
@@ -118,6 +120,48 @@ void Job::stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workf
   }
   changed_ = true;
   advance(now, out);
+}
+
+Result<uint16_t> Job::told_workflow(const std::string& name) const {
+  std::vector<uint16_t> told;
+  std::string names;
+  for (uint16_t w = 0; w < spec_.size(); ++w) {
+    if (!spec_[w].told_vus) continue;
+    if (spec_[w].name == name) return w;
+    told.push_back(w);
+    names += (names.empty() ? "" : ", ") + spec_[w].name;
+  }
+  if (told.empty()) {
+    return fail(Errc::kNotFound,
+                "no workflow of this job is controlled from outside (executor: externally-controlled)");
+  }
+  if (!name.empty()) {
+    return fail(Errc::kNotFound, "no workflow '" + name + "' is controlled from outside; there is: " + names);
+  }
+  if (told.size() == 1) return told.front();
+  return fail(Errc::kInvalid, "several workflows are controlled from outside; name one: " + names);
+}
+
+Status Job::scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out) {
+  BW_TRY(const auto w, told_workflow(workflow));
+  WorkflowSheet& one = sheet_.workflows[w];
+  const std::string whose = "workflow '" + spec_[w].name + "'";
+  if (vus > spec_[w].vus) {
+    return fail(Errc::kInvalid, whose + " may have at most " + std::to_string(spec_[w].vus) +
+                                    " virtual users ('max_vus'), not " + std::to_string(vus));
+  }
+  if (is_final(one.state)) return fail(Errc::kClosed, whose + " has ended: it is " + std::string(to_string(one.state)));
+  if (one.vus == vus) return {};
+  add_event(now, "scaled",
+            whose + ": " + std::to_string(one.vus) + " to " + std::to_string(vus) + " virtual users" + by_whom(by));
+  one.vus = vus;
+  changed_ = true;
+  for (const ShareSheet& share : sheet_.shares) {
+    const bool listens = share.state == ShareState::kReady || share.state == ShareState::kRunning;
+    if (share.workflow == w && listens) to_hold_.push_back(job_effect::Scale{share.id});
+  }
+  advance(now, out);
+  return {};
 }
 
 void Job::pool(Instant now, std::vector<WorkerSight> workers, JobEffects& out) {
@@ -250,13 +294,15 @@ void Job::judge(Instant now, uint16_t workflow, JobEffects& out) {
   const Duration planned = clock_of(workflow) + spec_[workflow].length - *zero_;
   if (!left.empty()) {
     const Duration until = spec_[workflow].length > Duration::zero() ? std::min(elapsed(now), planned) : elapsed(now);
-    write_losses(workflow, left, until);
+    lose_gaps(workflow, left, until);
   }
-  const bool some = std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
-    return share.workflow == workflow && share.state == ShareState::kEnded && share.end &&
-           (share.end->outcome == ShareOutcome::kCompleted || share.end->outcome == ShareOutcome::kStopped ||
-            share.end->outcome == ShareOutcome::kAborted || share.end->outcome == ShareOutcome::kTimedOut);
-  });
+  const bool all_begun = spec_[workflow].counted && left.empty();
+  const bool some =
+      all_begun || std::any_of(sheet_.shares.begin(), sheet_.shares.end(), [&](const ShareSheet& share) {
+        return share.workflow == workflow && share.state == ShareState::kEnded && share.end &&
+               (share.end->outcome == ShareOutcome::kCompleted || share.end->outcome == ShareOutcome::kStopped ||
+                share.end->outcome == ShareOutcome::kAborted || share.end->outcome == ShareOutcome::kTimedOut);
+      });
   const bool stopped = is_stopped(workflow);
   if (stopped && sheet_.stop->cause == JobStop::Cause::kCancelled) {
     become(workflow, WorkflowState::kCancelled, sheet_.stop->why, out);

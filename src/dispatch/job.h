@@ -83,6 +83,10 @@ struct HandOver {
 struct OpenStream {
   ShareId share;
 };
+// Its workflow has another number of users: tell it, again and again until it knows the one of the sheet.
+struct Scale {
+  ShareId share;
+};
 struct Stop {
   ShareId share;
   StopHow how = StopHow::kAtOnce;
@@ -108,9 +112,10 @@ struct Moved {
   std::string why;
 };
 }  // namespace job_effect
-using JobEffect = std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::TakeOver,
-                               job_effect::HandOver, job_effect::OpenStream, job_effect::Stop, job_effect::CloseStream,
-                               job_effect::Conclude, job_effect::KeepContext, job_effect::Over, job_effect::Moved>;
+using JobEffect =
+    std::variant<job_effect::Keep, job_effect::Offer, job_effect::Begin, job_effect::TakeOver, job_effect::HandOver,
+                 job_effect::OpenStream, job_effect::Scale, job_effect::Stop, job_effect::CloseStream,
+                 job_effect::Conclude, job_effect::KeepContext, job_effect::Over, job_effect::Moved>;
 using JobEffects = std::vector<JobEffect>;
 
 // How a worker answers an offer.
@@ -154,6 +159,8 @@ class Job {
   void handed_over(Instant now, ShareId share, uint64_t until, JobEffects& out);
   // It goes on, as before.
   void kept_on(Instant now, ShareId share, const std::string& why, JobEffects& out);
+  // What the account has of its iterations. Of all streams before adopt(), and with each applied().
+  void iterated(ShareId share, plan::Iterated told) { iterated_[share] = told; }
   // The account has all numbers of its stream up to this one.
   void applied(Instant now, ShareId share, uint64_t number, JobEffects& out);
   void ended(Instant now, ShareId share, const ShareEnd& end, JobEffects& out);
@@ -166,6 +173,9 @@ class Job {
   void evicted(Instant now, ShareId share, const std::string& why, JobEffects& out);
   // Everything, or only these workflows (of a cancellation).
   void stop(Instant now, const JobStop& stop, const std::set<uint16_t>& workflows, JobEffects& out);
+  // Gives a workflow that is controlled from outside so many users from now on; with no name, the only such one.
+  // kNotFound: it is none, kInvalid: they are too many, or several could be meant, kClosed: it has ended.
+  Status scale(Instant now, const std::string& workflow, uint32_t vus, const std::string& by, JobEffects& out);
   // A worker asks for more time for a share. `suspect`: others doubt that it lives.
   MoreTime more_time(Instant now, const ExtendLetter& letter, bool suspect, JobEffects& out);
   void concluded(Instant now, JobEffects& out);
@@ -261,6 +271,9 @@ class Job {
 
   // --- job_shares.cc, too: what was not measured
   static std::string how_lost(const ShareSheet& share);
+  uint64_t iterations_of(uint16_t workflow, uint32_t part) const;
+  void lose_iterations(Instant now, ShareSheet& share);
+  void lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void write_losses(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until);
   void add_loss(uint16_t workflow, const std::string& how, uint32_t parts, Duration from, Duration to);
   void lose_rest(Instant now, uint16_t workflow, const std::string& how);
@@ -268,7 +281,8 @@ class Job {
   uint32_t succeeded(const ShareSheet& share) const;
 
   // --- job_time.cc: who tidies up after what was stopped, or has failed
-  static std::string by_whom(const JobStop& stop);
+  static std::string by_whom(const std::string& by);
+  Result<uint16_t> told_workflow(const std::string& name) const;
   // False: it was told before.
   bool take_stop(Instant now, const JobStop& stop);
   // It ends, or does not begin any more, because the job is stopped.
@@ -352,6 +366,7 @@ class Job {
   bool busy_ = false;                       // a worker of the group had no cores after all
   std::map<ShareId, Instant> share_since_;  // in its present state, here
   std::map<ShareId, uint64_t> applied_;
+  std::map<ShareId, plan::Iterated> iterated_;  // by what the account has
   JobContext context_;
   uint64_t context_kept_ = 0;            // version that a quorum has
   std::optional<Instant> border_since_;  // when the layer ended after which nothing could begin yet

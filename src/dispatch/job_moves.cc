@@ -73,6 +73,12 @@ void Job::empty_workers(Instant now, JobEffects& out) {
     if (once || is_final(sheet_.workflows[share.workflow].state) || !followers_of(id).empty()) continue;
     const Instant end = clock_of(share.workflow) + spec_[share.workflow].length;
     if (now + rules_.hand_over_lead + Duration::seconds(1) >= end || not_moved_.contains(id)) continue;
+    if (spec_[share.workflow].counted) {
+      // What it has begun ends there; when it has told that, others go on with what is left.
+      not_moved_.insert(id);
+      out.push_back(job_effect::Stop{id, StopHow::kGraceful, "its worker leaves, and others go on with the rest"});
+      continue;
+    }
     if (place(now, share.workflow, parts_of(share.parts), true, id)) continue;
     BW_PROBE("dispatch: nobody has room for what a worker runs that leaves");
     not_moved_.insert(id);

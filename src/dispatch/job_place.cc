@@ -246,6 +246,7 @@ void Job::offer(Instant now, uint16_t workflow, const WorkerSight& worker, PartR
   share.cores = cores;
   share.squeeze = squeeze;
   share.follows = follows;
+  for (const uint32_t part : parts_of(parts)) share.iterations += iterations_of(workflow, part);
   share_since_[share.id] = now;
   to_hold_.push_back(job_effect::Offer{share.id});
   for (WorkerSight& one : pool_) {

@@ -5,7 +5,9 @@
 
 #include "base/check.h"
 #include "base/probe.h"
+#include "base/units.h"
 #include "dispatch/job.h"
+#include "plan/schedule.h"
 
 namespace bellwether::dispatch {
 namespace {
@@ -64,7 +66,10 @@ Duration Job::limit_of(const ShareSheet& share) const {
 std::vector<uint32_t> Job::gaps(uint16_t workflow) const {
   std::vector<bool> covered(sheet_.workflows[workflow].parts, false);
   for (const ShareSheet& share : sheet_.shares) {
-    if (share.workflow != workflow || share.state == ShareState::kGone || share.handed_over) continue;
+    if (share.workflow != workflow || share.handed_over) continue;
+    // What had begun with all of its iterations leaves nothing to anybody.
+    const bool leaves_nothing = spec_[workflow].counted && share.streams && share.left == 0;
+    if (share.state == ShareState::kGone && !leaves_nothing) continue;
     for (uint32_t i = 0; i < share.parts.count && share.parts.first + i < covered.size(); ++i) {
       covered[share.parts.first + i] = true;
     }
@@ -97,6 +102,8 @@ ShareOrder Job::order(ShareId id, JobFence fence) const {
   order.given = given_to(share->workflow);
   if (spec.length > Duration::zero()) order.execution_limit = spec.length + spec.graceful_stop + rules_.overtime;
   order.on_overtime = spec.on_overtime;
+  if (spec.counted) order.iterations = share->iterations;
+  if (spec.told_vus) order.vus = sheet_.workflows[share->workflow].vus;
   return order;
 }
 
@@ -107,6 +114,8 @@ void Job::offered(Instant now, ShareId id, OfferAnswer answer, const std::string
   if (!owned_ || share == nullptr || share->state != ShareState::kOffered) return;
   if (answer == OfferAnswer::kReady) {
     set(now, *share, ShareState::kReady);
+    // It may have been said after its order had gone out.
+    if (spec_[share->workflow].told_vus) to_hold_.push_back(job_effect::Scale{id});
     if (sheet_.workflows[share->workflow].begun && !adopting_) begin_share(now, *share, out);
     return advance(now, out);
   }
@@ -147,7 +156,7 @@ void Job::begin_share(Instant now, ShareSheet& share, JobEffects& out) {
   share.from = one.base_second;
   if (resumes && !once) {
     share.from += static_cast<uint64_t>((now - planned).ns() / 1'000'000'000);
-    write_losses(share.workflow, parts_of(share.parts), elapsed(now));
+    if (!spec_[share.workflow].counted) write_losses(share.workflow, parts_of(share.parts), elapsed(now));
     add_event(now, "share_moved",
               "worker '" + share.worker + "' goes on with " + std::to_string(share.parts.count) + " of " +
                   std::to_string(share.parts.of) + " parts of '" + spec_[share.workflow].name + "'");
@@ -281,13 +290,14 @@ void Job::sighted(Instant now, const std::string& worker, uint64_t life, const s
       share.from = sight->from;
       WorkflowSheet& one = sheet_.workflows[share.workflow];
       if (!std::exchange(one.begun, true)) one.base_second = sight->from;
-      if (sight->from > one.base_second) {
+      if (sight->from > one.base_second && !spec_[share.workflow].counted) {
         write_losses(share.workflow, parts_of(share.parts), seconds(sight->from + 1));
       }
     }
     if (share.state != ShareState::kStopping) {
       if (sight->phase == SharePhase::kReady) set(now, share, ShareState::kReady);
       if (sight->phase == SharePhase::kRunning && share.streams) set(now, share, ShareState::kRunning);
+      if (spec_[share.workflow].told_vus) out.push_back(job_effect::Scale{share.id});
     }
     if (share.state == ShareState::kOffered) out.push_back(job_effect::Offer{share.id});
     if (is_stopped(share.workflow) && sight->phase != SharePhase::kEnded) {
@@ -357,6 +367,7 @@ void Job::lose(Instant now, ShareSheet& share, const std::string& why, JobEffect
     share.lost_from = seconds(share.from + applied_[share.id]);
     out.push_back(job_effect::CloseStream{share.id});
   }
+  if (share.streams) lose_iterations(now, share);
   set(now, share, ShareState::kGone);
   if (is_final(one.state) && share.streams && share.end) {
     // It had ended, and not all that it measured had come.
@@ -395,6 +406,48 @@ void Job::stop_shares(Instant now, uint16_t workflow, StopHow how, const std::st
 std::string Job::how_lost(const ShareSheet& share) {
   const bool left = share.end && share.end->outcome == ShareOutcome::kLeft;
   return "worker '" + share.worker + (left ? "' left" : "' was lost");
+}
+
+// That nobody has begun, of a part which somebody is to run.
+uint64_t Job::iterations_of(uint16_t workflow, uint32_t part) const {
+  if (!spec_[workflow].counted) return 0;
+  const ShareSheet* last = nullptr;
+  for (const ShareSheet& share : sheet_.shares) {
+    const bool holds = share.workflow == workflow && share.state == ShareState::kGone && share.streams &&
+                       part >= share.parts.first && part - share.parts.first < share.parts.count;
+    if (holds) last = &share;
+  }
+  return last == nullptr ? spec_[workflow].counted->planned(part, sheet_.workflows[workflow].parts)
+                         : plan::dealt_to(last->left, part - last->parts.first, last->parts.count);
+}
+
+// Others begin no iteration that it may have begun; which of these it did not tell any more is a loss.
+void Job::lose_iterations(Instant now, ShareSheet& share) {
+  if (!spec_[share.workflow].counted) return;
+  const plan::Iterated& told = iterated_[share.id];
+  const Duration ran =
+      share.end ? seconds(sheet_.workflows[share.workflow].base_second) + share.end->ran : elapsed(now);
+  uint64_t begun = told.ended;
+  if (!has_all_of(share)) begun = told.begun(std::max(ran - share.lost_from, Duration::zero()));
+  if (share.end && share.end->outcome == ShareOutcome::kCompleted) begun = share.iterations;
+  share.left = share.iterations - std::min(share.iterations, begun);
+  const uint64_t lost = share.iterations - share.left - std::min(share.iterations - share.left, told.ended);
+  if (lost == 0) return;
+  add_loss(share.workflow, how_lost(share) + " with " + format_count(lost, "iteration") + " that it may have begun",
+           share.parts.count, share.lost_from, std::max(ran, share.lost_from));
+}
+
+// Nobody will run these parts any more.
+void Job::lose_gaps(uint16_t workflow, const std::vector<uint32_t>& parts, Duration until) {
+  if (!spec_[workflow].counted) return write_losses(workflow, parts, until);
+  uint64_t left = 0;
+  for (const uint32_t part : parts) left += iterations_of(workflow, part);
+  Duration since = until;
+  for (const ShareSheet& share : sheet_.shares) {
+    if (share.workflow == workflow && share.left > 0) since = std::min(since, share.lost_from);
+  }
+  add_loss(workflow, format_count(left, "iteration") + " that nobody was left for", static_cast<uint32_t>(parts.size()),
+           since, until);
 }
 
 // A workflow that ends before its time, while the run goes on, is missing from then on.

@@ -42,6 +42,7 @@ const char* wrong_with(const ShareSheet& share, const JobSheet& sheet) {
   if (share.follows >= share.id) return "a share to follow that was not there before";
   if (share.until > kMostSeconds) return "a second that cannot be";
   if (share.handed_over && (share.until == 0 || !share.streams)) return "nothing to hand over, and it has";
+  if (share.left > share.iterations) return "more iterations left than it had";
   return share.end ? wrong_with(*share.end) : nullptr;
 }
 

@@ -30,6 +30,7 @@ struct WorkflowSheet {
   uint32_t retries = 0;      // shares that had to be given to somebody else
   uint64_t base_second = 0;  // of the run: where its clock begins, once it has begun
   bool begun = false;
+  uint32_t vus = 0;  // that it is to have now, where somebody says that while it runs
   bool operator==(const WorkflowSheet&) const = default;
 };
 
@@ -63,6 +64,8 @@ struct ShareSheet {
   bool handed_over = false;  // and its worker has said that it ends then
   uint32_t extensions = 0;   // how often its worker was given more time for it
   Duration extended;         // and how much
+  uint64_t iterations = 0;   // that it may begin, of a workflow which counts them
+  uint64_t left = 0;         // and of these, when it is gone, those that are for others to begin
   bool operator==(const ShareSheet&) const = default;
 };
 
@@ -78,7 +81,8 @@ struct JobEvent {
 
 // Why a job does not run to its planned end.
 struct JobStop {
-  enum class Cause : uint8_t { kCancelled, kThreshold, kOnError, kTimeout };
+  // kPlanned: it runs until it is stopped.
+  enum class Cause : uint8_t { kCancelled, kThreshold, kOnError, kTimeout, kPlanned };
   Cause cause = Cause::kCancelled;
   StopHow how = StopHow::kAtOnce;
   std::string by;       // who, of a cancellation
@@ -87,7 +91,7 @@ struct JobStop {
   bool all = false;     // the teardown does not follow, or is stopped with the rest
   bool operator==(const JobStop&) const = default;
 };
-inline constexpr std::size_t kStopCauses = 4;
+inline constexpr std::size_t kStopCauses = 5;
 
 struct JobSheet {
   std::string id;

@@ -27,21 +27,12 @@ JobSpec spec_of(const plan::Plan& plan) {
     one.vus = facts.vus_most;
     one.length = std::holds_alternative<plan::Once>(workflow.executor) ? Duration() : one.length + facts.length;
     const auto* open = std::get_if<plan::ArrivalRate>(&workflow.executor);
+    if (const auto* counted = std::get_if<plan::Iterations>(&workflow.executor)) one.counted = *counted;
+    if (const auto* told = std::get_if<plan::ExternallyControlled>(&workflow.executor)) one.told_vus = told->vus;
+    one.endless = facts.endless;
     one.rebalance = open != nullptr && open->users.rebalance;
   }
   return spec;
-}
-
-Status check_for_cluster(const plan::Plan& plan) {
-  for (const plan::Workflow& workflow : plan.workflows) {
-    const plan::ExecutorFacts facts = plan::facts_of(workflow.executor);
-    if (facts.follows_clock || std::holds_alternative<plan::Once>(workflow.executor)) continue;
-    return fail(Errc::kUnsupported,
-                "workflow '" + workflow.name + "' has the executor " + std::string(facts.name) +
-                    ", and a cluster runs what the clock alone goes on with after a loss: not what counts its "
-                    "iterations, or is told its users. Take another executor, or run it on one machine");
-  }
-  return {};
 }
 
 }  // namespace bellwether::dispatch

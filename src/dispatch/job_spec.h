@@ -31,6 +31,11 @@ struct WorkflowSpec {
   std::vector<uint16_t> lists;        // which of them are lists of all users' values
   Duration length;                    // of its clock, to its planned end; zero: it runs once, for as long as that takes
   Duration graceful_stop;
+  // It does a number of iterations: what others go on with when a worker is lost is what is left of them.
+  std::optional<plan::Iterations> counted;
+  // How many users it begins with, where somebody says that while it runs; then `vus` is the most.
+  std::optional<uint32_t> told_vus;
+  bool endless = false;    // it runs until it is stopped, and has then done what it was to do
   bool rebalance = false;  // its parts spread onto workers that come while it runs
   plan::OnOvertime on_overtime = plan::OnOvertime::kKill;
   std::optional<Duration> timeout;  // of its clock, from its begin: then its workers end it at once
@@ -39,8 +44,6 @@ struct WorkflowSpec {
 using JobSpec = std::vector<WorkflowSpec>;
 
 JobSpec spec_of(const plan::Plan& plan);
-// kUnsupported: it has what a cluster cannot do without counting twice or not at all when a worker dies.
-Status check_for_cluster(const plan::Plan& plan);
 
 // What is the same for all jobs of a cluster, but for the timeout.
 struct JobRules {

@@ -1,6 +1,6 @@
 #include "dispatch/job_spec.h"
 
-#include <gmock/gmock.h>
+#include <gtest/gtest.h>
 
 #include "base/check.h"
 #include "plan/load_testing.h"
@@ -46,22 +46,20 @@ TEST(JobSpec, the_teardown_waits_for_all_others_and_is_known_as_such) {
   EXPECT_EQ(spec[2].depends, (std::vector<uint16_t>{0, 1}));
 }
 
-TEST(JobSpec, what_counts_iterations_is_not_for_clusters) {
-  EXPECT_TRUE(check_for_cluster(plan_of("vus: 1, duration: 1s")));
-  EXPECT_TRUE(check_for_cluster(plan_of("start_rate: 1/s, vus: 1, stages: [{duration: 1s, target: 2/s}]")));
-  for (const std::string name : {"shared-iterations", "per-vu-iterations"}) {
-    const Status fits = check_for_cluster(plan_of("executor: " + name + ", iterations: 5"));
-    ASSERT_FALSE(fits) << name;
-    EXPECT_EQ(fits.error().code, Errc::kUnsupported);
-    EXPECT_THAT(fits.error().message, testing::HasSubstr("workflow 'w' has the executor " + name));
-  }
+TEST(JobSpec, what_counts_iterations_says_how_many) {
+  const JobSpec spec = spec_of(plan_of("executor: per-vu-iterations, vus: 3, iterations: 5, max_duration: 9s"));
+  ASSERT_TRUE(spec[0].counted);
+  EXPECT_EQ(spec[0].counted->planned(0, 1), 15u);
+  EXPECT_EQ(spec[0].length, Duration::seconds(9));
+  EXPECT_FALSE(spec_of(plan_of("vus: 1, duration: 1s"))[0].counted);
 }
 
-TEST(JobSpec, what_is_told_its_users_is_not_for_clusters) {
-  const Status fits = check_for_cluster(plan_of("executor: externally-controlled, vus: 5, duration: 10s"));
-  ASSERT_FALSE(fits);
-  EXPECT_EQ(fits.error().code, Errc::kUnsupported);
-  EXPECT_THAT(fits.error().message, testing::HasSubstr("externally-controlled"));
+TEST(JobSpec, what_is_told_its_users_says_with_how_many_it_begins) {
+  const JobSpec spec = spec_of(plan_of("executor: externally-controlled, vus: 5, max_vus: 8"));
+  EXPECT_EQ(spec[0].told_vus, 5u);
+  EXPECT_EQ(spec[0].vus, 8u);
+  EXPECT_TRUE(spec[0].endless);
+  EXPECT_FALSE(spec_of(plan_of("executor: externally-controlled, vus: 5, duration: 10s"))[0].endless);
 }
 
 }  // namespace

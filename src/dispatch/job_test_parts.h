@@ -33,6 +33,19 @@ struct TestShare {
   uint64_t told = 0;   // numbers that the account has
   uint64_t until = 0;  // it hands over then
   std::optional<ShareEnd> end;
+  std::optional<uint64_t> iterations = std::nullopt;  // that it may begin
+  std::optional<uint32_t> vus = std::nullopt;         // that its workflow is to have, as it was told last
+
+  // Iterations of a share that runs or ran for so long: each part begins some a second, and they end at once.
+  static constexpr uint64_t kPace = 10;
+  uint64_t iterated(Duration ran) const {
+    const auto per_s = static_cast<double>(kPace * parts.count);
+    return std::min(iterations.value_or(0), static_cast<uint64_t>(std::max(ran.seconds_f(), 0.0) * per_s + 1e-6));
+  }
+  Instant all_begun() const {
+    return began +
+           Duration::from_seconds_f(static_cast<double>(*iterations) / static_cast<double>(kPace * parts.count));
+  }
 };
 struct TestWorker {
   uint64_t life = 1;
@@ -82,6 +95,7 @@ struct TestAccount {
 
   std::map<std::pair<uint16_t, uint32_t>, std::map<uint64_t, int>> seconds;  // of parts: how often each
   std::map<ShareId, uint64_t> told;                                          // numbers of each share
+  std::map<ShareId, plan::Iterated> iterated;
 };
 
 inline uint64_t measured_of(const TestShare& share, Instant now) {

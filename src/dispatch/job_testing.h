@@ -42,6 +42,8 @@ class JobWorld {
   // At how many looks, one a step, nobody ran a part that had begun, or two did.
   uint64_t looks_without_load = 0;
   uint64_t looks_at_double_load = 0;
+  // By shares that have ended, or died with their workers.
+  uint64_t iterations_begun = 0;
   // Whether shares of this workflow end when their time has come.
   bool keep_to_timeouts = true;  // the workers, of workflows
   bool (*ends_itself)(uint16_t workflow) = [](uint16_t) { return true; };
@@ -57,6 +59,9 @@ class JobWorld {
   void die(const std::string& name) {
     Worker& worker = workers_.at(name);
     worker.alive = false;
+    for (const auto& [id, one] : worker.shares) {
+      if (one.phase == SharePhase::kRunning) iterations_begun += one.iterated(now_ - one.began);
+    }
     gone_.push_back({name, worker.life});
     worker.shares.clear();
   }
@@ -87,6 +92,7 @@ class JobWorld {
     if (durable_.started.unix_ns != 0) ago = Duration::nanos(1'000'000'000 + now_.ns() - durable_.started.unix_ns);
     job_->restore(durable_context_);
     writing_context_.reset();
+    for (const auto& [id, iterated] : account_.iterated) job_->iterated(id, iterated);
     job_->adopt(now_, ago, account_.told, out);
     closed_.clear();
     for (const ShareSheet& share : sheet().shares) {
@@ -209,6 +215,7 @@ class JobWorld {
         if (one.phase == SharePhase::kReady || worker.silent || !owner_is_there_) continue;
         JobEffects out;
         tell(at->first, one);
+        job_->iterated(at->first, account_.iterated[at->first]);
         if (!closed_.contains(at->first)) job_->applied(now_, at->first, one.told, out);
         if (one.end && one.until != 0) job_->handed_over(now_, at->first, one.until, out);
         if (one.end) job_->ended(now_, at->first, *one.end, out);
@@ -225,11 +232,17 @@ class JobWorld {
       if (hearing == Job::Hearing::kExcess || closed_.contains(id)) continue;
       account_.count(one, one.from + one.told - 1);
       account_.told[id] = one.told;
+      plan::Iterated& sum = account_.iterated[id];
+      const bool last = one.end && one.told == one.end->last_number;
+      const uint64_t ended =
+          last ? one.iterated(one.end->ran) : one.iterated(Duration::seconds(static_cast<int64_t>(one.told)));
+      sum = {ended, ended - sum.ended, 0};
     }
   }
   Instant second_of(uint64_t second) const { return *job_->zero() + Duration::seconds(static_cast<int64_t>(second)); }
   Instant end_of(const Running& one) const {
     const Instant planned = one.clock + spec_[one.workflow].length;
+    if (one.iterations) return std::min(planned, one.all_begun());
     return one.until == 0 ? planned : std::min(planned, second_of(one.until));
   }
   void look() {
@@ -297,7 +310,8 @@ class JobWorld {
     ShareEnd end;
     end.outcome = outcome;
     end.ran = now_ - share.clock;
-    end.last_number = measured_of(share, now_);
+    end.last_number = measured_of(share, now_) + (share.iterations ? 1 : 0);  // a part of a second, too
+    iterations_begun += share.iterated(now_ - share.began);
     if (provides) end.provided = provided_by(spec_[share.workflow], share, end.ran);
     share.phase = SharePhase::kEnded;
     share.end = end;
@@ -314,6 +328,11 @@ class JobWorld {
       to_take_over_.insert(taking->share);
     } else if (const auto* handing = std::get_if<job_effect::HandOver>(&effect)) {
       to_hand_over_.insert(handing->share);
+    } else if (const auto* scale = std::get_if<job_effect::Scale>(&effect)) {
+      const ShareSheet& share = *job_->find(scale->share);
+      Worker& worker = workers_.at(share.worker);
+      const auto at = worker.shares.find(scale->share);
+      if (at != worker.shares.end()) at->second.vus = sheet().workflows[share.workflow].vus;
     } else if (const auto* stop = std::get_if<job_effect::Stop>(&effect)) {
       stopped(stop->share);
     } else if (const auto* close = std::get_if<job_effect::CloseStream>(&effect)) {
@@ -337,7 +356,8 @@ class JobWorld {
     if (share.state != ShareState::kOffered || !worker.alive || worker.life != share.life) return;
     const OfferAnswer answer = answer_of(worker, share);
     if (answer == OfferAnswer::kReady) {
-      worker.shares[id] = {share.workflow, share.parts, share.cores, SharePhase::kReady, {}, {}, 0, 0, 0, {}};
+      worker.shares[id] = {share.workflow,         share.parts,    share.cores, SharePhase::kReady, {}, {}, 0, 0, 0, {},
+                           orders_[id].iterations, orders_[id].vus};
     }
     tell_job([&](JobEffects& out) { job_->offered(now_, id, answer, "as the test says", out); });
   }

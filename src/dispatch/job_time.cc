@@ -100,7 +100,7 @@ void Job::time_out(Instant now, uint16_t workflow, JobEffects& out) {
   const std::string why = plan::timeout_text(*timeout);
   add_event(now, "workflow_timed_out", "workflow '" + spec_[workflow].name + "': " + why);
   // What nobody measured until now is missing. What would have come later was not to be.
-  if (const auto left = gaps(workflow); !left.empty()) write_losses(workflow, left, elapsed(now));
+  if (const auto left = gaps(workflow); !left.empty()) lose_gaps(workflow, left, elapsed(now));
   become(workflow, WorkflowState::kTimedOut, why, out);
   stop_shares(now, workflow, StopHow::kAtOnce, "the timeout of its workflow is over", out);
 }
@@ -191,7 +191,7 @@ Instant Job::wake() const {
 // the load runs any more. It does not where nothing had begun, after a second cancellation at once, or after the
 // timeout of the job; and what was stopped waits for it only for so long.
 
-std::string Job::by_whom(const JobStop& stop) { return stop.by.empty() ? std::string() : ", by '" + stop.by + "'"; }
+std::string Job::by_whom(const std::string& by) { return by.empty() ? std::string() : ", by '" + by + "'"; }
 
 bool Job::take_stop(Instant now, const JobStop& stop) {
   if (!sheet_.stop) {
@@ -200,7 +200,7 @@ bool Job::take_stop(Instant now, const JobStop& stop) {
     bool tears_down = false;
     for (uint16_t w = 0; w < spec_.size(); ++w) tears_down |= spec_[w].is_teardown && sheet_.workflows[w].begun;
     sheet_.stop->all = tears_down || stop.cause == JobStop::Cause::kTimeout;
-    add_event(now, "stopping", stop.why + by_whom(stop) + what_runs());
+    add_event(now, "stopping", stop.why + by_whom(stop.by) + what_runs());
     return true;
   }
   JobStop& known = *sheet_.stop;
@@ -211,7 +211,7 @@ bool Job::take_stop(Instant now, const JobStop& stop) {
   known.how = stop.how;
   if (second && !known.all) {
     known.all = true;
-    if (awaits_teardown()) add_event(now, "teardown_stopped", stop.why + by_whom(stop) + what_runs());
+    if (awaits_teardown()) add_event(now, "teardown_stopped", stop.why + by_whom(stop.by) + what_runs());
   }
   return true;
 }

@@ -172,6 +172,14 @@ struct HandOverLetter {
   uint64_t until = 0;
   bool operator==(const HandOverLetter&) const = default;
 };
+// The workflow is to have so many users, in all its parts, from now on. Answered by Noted.
+struct ScaleLetter {
+  std::string job;
+  JobFence fence;
+  ShareId share;
+  uint32_t vus = 0;
+  bool operator==(const ScaleLetter&) const = default;
+};
 // Answered by Noted, when it is being stopped; its end is told by an EndLetter.
 struct StopLetter {
   std::string job;
@@ -299,6 +307,16 @@ struct Cancel {
   bool operator==(const Cancel&) const = default;
 };
 
+// Gives a workflow that is controlled from outside so many users; with no name, the only such one. Answered by Noted
+// when that is recorded.
+struct Scale {
+  std::string job;
+  std::string by;
+  std::string workflow;
+  uint32_t vus = 0;
+  bool operator==(const Scale&) const = default;
+};
+
 // Answered by BundleLetter.
 struct FetchBundle {
   std::string job;
@@ -356,9 +374,10 @@ inline constexpr std::size_t kRefusalKinds = 9;
 std::string_view to_string(Refusal::Kind kind);
 Refusal refusal(Refusal::Kind kind, std::string why, Duration again_after = Duration::zero());
 
-using Letter = std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter,
-                            StopLetter, AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle,
-                            ListWorkers, ListDatacenters, TakeOverLetter, HandOverLetter, ExtendLetter, WatchLive>;
+using Letter =
+    std::variant<WorkerReport, WindowLetter, EndLetter, LiveLetter, Offer, BundleLetter, BeginLetter, StopLetter,
+                 AdoptLetter, RetireLetter, Submit, Watch, ListJobs, Cancel, FetchBundle, ListWorkers, ListDatacenters,
+                 TakeOverLetter, HandOverLetter, ExtendLetter, WatchLive, Scale, ScaleLetter>;
 using Response = std::variant<Noted, Refusal, Applied, Adopted, Submitted, Watched, JobList, BundleLetter, WorkerList,
                               DatacenterList, MoreTime, LiveNews>;
 

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -77,6 +78,10 @@ struct ShareOrder {
   // Of the job's context: how much of the job had ended when this was ordered. What was ordered with less is stale.
   uint64_t context_version = 0;
   std::vector<plan::Given> given = {};  // what the workflow uses of others
+  // That its parts may begin between them, of a workflow which counts them.
+  std::optional<uint64_t> iterations = std::nullopt;
+  // Users that the workflow is to have, in all its parts, where somebody says that while it runs.
+  std::optional<uint32_t> vus = std::nullopt;
   bool operator==(const ShareOrder&) const = default;
 };
 

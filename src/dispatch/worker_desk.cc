@@ -238,6 +238,17 @@ WorkerDesk::Answered WorkerDesk::ask(const BundleLetter& letter, const desk_even
   return refusal(for_now ? Refusal::Kind::kBusy : Refusal::Kind::kInvalid, kept.error().message);
 }
 
+WorkerDesk::Answered WorkerDesk::ask(const ScaleLetter& letter, const desk_event::Asked& asked, DeskEffects& out) {
+  Refusal stale;
+  Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);
+  if (job == nullptr) return stale;
+  Response answer;
+  Share* const share = share_of(*job, letter.job, letter.share, answer);
+  if (share == nullptr) return answer;
+  if (share->phase != SharePhase::kEnded) out.push_back(desk_effect::Scale{{letter.job, letter.share}, letter.vus});
+  return Noted{};
+}
+
 WorkerDesk::Answered WorkerDesk::ask(const StopLetter& letter, const desk_event::Asked& asked, DeskEffects& out) {
   Refusal stale;
   Job* const job = listen(letter.job, letter.fence, asked.from, stale, out);

@@ -152,6 +152,11 @@ struct HandOver {
   Duration at;
   uint64_t until = 0;
 };
+// Its workflow is to have so many users, in all its parts.
+struct Scale {
+  ShareKey share;
+  uint32_t vus = 0;
+};
 struct Stop {
   ShareKey share;
   StopHow how = StopHow::kAtOnce;
@@ -199,10 +204,11 @@ struct Note {
   std::string text;
 };
 }  // namespace desk_effect
-using DeskEffect = std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::HandOver,
-                                desk_effect::Stop, desk_effect::Kill, desk_effect::AskForTime, desk_effect::Warn,
-                                desk_effect::TellEnd, desk_effect::Resume, desk_effect::Discard, desk_effect::Follow,
-                                desk_effect::Forget, desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
+using DeskEffect =
+    std::variant<desk_effect::Answer, desk_effect::Start, desk_effect::Begin, desk_effect::HandOver, desk_effect::Scale,
+                 desk_effect::Stop, desk_effect::Kill, desk_effect::AskForTime, desk_effect::Warn, desk_effect::TellEnd,
+                 desk_effect::Resume, desk_effect::Discard, desk_effect::Follow, desk_effect::Forget,
+                 desk_effect::Report, desk_effect::Idle, desk_effect::Note>;
 using DeskEffects = std::vector<DeskEffect>;
 
 class WorkerDesk {
@@ -285,6 +291,7 @@ class WorkerDesk {
 
   // --- worker_desk.cc: what it is asked. Nothing: it will be answered later.
   using Answered = std::optional<Response>;
+  Answered ask(const ScaleLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const Offer& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const BundleLetter& letter, const desk_event::Asked& asked, DeskEffects& out);
   Answered ask(const BeginLetter& letter, const desk_event::Asked& asked, DeskEffects& out);

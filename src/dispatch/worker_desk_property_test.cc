@@ -84,7 +84,7 @@ class DeskWorld {
 
   void something_happens() {
     const ShareKey key = any_key();
-    switch (prng_.below(19)) {
+    switch (prng_.below(20)) {
       case 0:
       case 1:
       case 2: return repeat(Offer{any_order()});
@@ -95,6 +95,7 @@ class DeskWorld {
         const StopHow how = prng_.chance(0.5) ? StopHow::kGraceful : StopHow::kAtOnce;
         return repeat(StopLetter{key.job, any_fence(), key.share, how, "stop"});
       }
+      case 19: return repeat(ScaleLetter{key.job, any_fence(), key.share, 3});
       case 7: return write(BundleLetter{key.job, "b0", "bytes"});
       case 8: return repeat(AdoptLetter{key.job, any_fence(), {{key.share, prng_.below(5)}}});
       case 9: return prng_.chance(0.1) ? repeat(RetireLetter{key.job, any_fence()}) : end_one();
@@ -190,6 +191,7 @@ class DeskWorld {
     RC_ASSERT(processes_[effect.share].begun && !processes_[effect.share].killed);
     RC_ASSERT(handed_over_.insert(effect.share).second);
   }
+  void check(const desk_effect::Scale& effect) { RC_ASSERT(processes_.contains(effect.share)); }
   void check(const desk_effect::Stop& effect) {
     RC_ASSERT(processes_.contains(effect.share));
     RC_ASSERT(processes_[effect.share].begun && !processes_[effect.share].killed);

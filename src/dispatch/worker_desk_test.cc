@@ -129,13 +129,28 @@ TEST_F(Desk, an_attempt_that_is_not_in_order_is_refused) {
   EXPECT_NE(first<desk_effect::Start>(), nullptr);
 }
 
+TEST_F(Desk, a_number_of_users_is_told_to_the_process_of_the_share_for_as_long_as_there_is_one) {
+  run(order(1, 5));
+  write(ScaleLetter{"j1", JobFence(5), ShareId(1), 12});
+  const auto* scale = first<desk_effect::Scale>();
+  ASSERT_NE(scale, nullptr);
+  EXPECT_EQ(scale->vus, 12u);
+  write(ScaleLetter{"j1", JobFence(5), ShareId(9), 12});
+  expect_refused(Kind::kUnknown, "");
+  step(desk_event::Ended{{"j1", ShareId(1)}, {ShareOutcome::kCompleted, {}, 0, {}}});
+  write(ScaleLetter{"j1", JobFence(5), ShareId(1), 13});
+  EXPECT_EQ(first<desk_effect::Scale>(), nullptr);
+}
+
 TEST_F(Desk, an_owner_that_is_none_any_more_is_refused_whatever_it_writes) {
   run(order(1, 5));
   write(AdoptLetter{"j1", JobFence(6), {}}, "m2");
   const std::vector<Letter> letters{Offer{order(2, 5)},
                                     BeginLetter{"j1", JobFence(5), ShareId(1), Duration::zero(), false, 0},
                                     StopLetter{"j1", JobFence(5), ShareId(1), StopHow::kAtOnce, "old"},
-                                    AdoptLetter{"j1", JobFence(5), {}}, RetireLetter{"j1", JobFence(5)}};
+                                    ScaleLetter{"j1", JobFence(5), ShareId(1), 3},
+                                    AdoptLetter{"j1", JobFence(5), {}},
+                                    RetireLetter{"j1", JobFence(5)}};
   for (const Letter& letter : letters) {
     write(letter);
     expect_refused(Kind::kStale, "'m2'");

@@ -14,7 +14,7 @@ bool is_timeout_text(std::string_view why) { return why.starts_with(kTimeoutOf);
 
 namespace {
 
-constexpr Duration kEndless = Duration::hours(24 * 366 * 10);
+constexpr Duration kEndless = Duration::hours(24 * 366 * 5);
 
 struct FactsOf {
   ExecutorFacts operator()(const ConstantVus& one) const {
@@ -46,7 +46,6 @@ struct FactsOf {
             .length = one.duration.value_or(kEndless),
             .vus = one.vus,
             .vus_most = one.vus_most,
-            .follows_clock = false,
             .endless = !one.duration};
   }
   ExecutorFacts operator()(const Once&) const { return {.follows_clock = false}; }

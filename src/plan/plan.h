@@ -316,6 +316,12 @@ struct Iterations {
   uint64_t iterations = 1;  // of each user, or of all together
   bool shared = true;       // of all together: whoever is free on its core takes the next one
   Duration max_duration = Duration::minutes(10);
+
+  // Of one part of it.
+  uint64_t planned(uint32_t part, uint32_t parts) const {
+    const Share users = share_of(vus, part, parts);
+    return shared ? iterations_of(iterations, vus, users) : iterations * users.count;
+  }
 };
 
 // Who serves the arrivals of an open executor.

@@ -8,11 +8,6 @@
 namespace bellwether::plan {
 namespace {
 
-// How many of the first `total` belong to a part, when they are dealt out one by one.
-uint64_t dealt(uint64_t total, uint32_t part, uint32_t parts) {
-  return total > part ? (total - part - 1) / parts + 1 : 0;
-}
-
 long double seconds_of(Duration span) { return static_cast<long double>(span.ns()) / 1e9L; }
 
 }  // namespace
@@ -52,7 +47,7 @@ ArrivalSchedule::ArrivalSchedule(std::vector<RateStage> stages, uint32_t part, u
     if (sum > before) lines_.push_back({length_, stage.duration, from, (to - from) / seconds, before, sum});
     length_ += stage.duration;
   }
-  count_ = dealt(all_before(length_), part, parts);
+  count_ = dealt_to(all_before(length_), part, parts);
 }
 
 // Rounded to the nearest nanosecond, so that a rate that divides a second gives whole intervals. The 64 bits of a long
@@ -91,7 +86,7 @@ Duration ArrivalSchedule::due(uint64_t index) const {
 
 uint64_t ArrivalSchedule::due_before(Duration offset) const {
   if (offset <= Duration::zero()) return 0;
-  return std::min(count_, dealt(all_before(offset), part_, parts_));
+  return std::min(count_, dealt_to(all_before(offset), part_, parts_));
 }
 
 // --- virtual users ---------------------------------------------------------------------------------------------------
@@ -105,7 +100,7 @@ uint32_t most_vus(uint32_t start_vus, const std::vector<VuStage>& stages) {
 VuRamp::VuRamp(uint32_t start_vus, std::vector<VuStage> stages, uint32_t part, uint32_t parts)
     : part_(part), parts_(parts), length_(length_of(stages)) {
   check(part < parts, "a part is one of its parts");
-  most_ = static_cast<uint32_t>(dealt(most_vus(start_vus, stages), part, parts));
+  most_ = static_cast<uint32_t>(dealt_to(most_vus(start_vus, stages), part, parts));
   stages_.push_back({Duration(), start_vus});
   stages_.insert(stages_.end(), stages.begin(), stages.end());
 }

@@ -22,10 +22,11 @@ Share share_of(uint32_t total, uint32_t part, uint32_t parts);
 // by exactly one share. REQUIRES a share of `vus` users.
 uint64_t iterations_of(uint64_t total, uint32_t vus, Share share);
 
-// Of users who are dealt out in turn, user n (from 1) to part (n - 1) mod parts: how many of the first `total` a part
-// has, and the number of its user `index`.
-constexpr uint32_t dealt_to(uint32_t total, uint32_t part, uint32_t parts) {
-  return (total + parts - 1 - part) / parts;
+// Of users, or other things, who are dealt out in turn, user n (from 1) to part (n - 1) mod parts: how many of the
+// first `total` a part has, and the number of its user `index`.
+template <class Number>
+constexpr Number dealt_to(Number total, uint32_t part, uint32_t parts) {
+  return static_cast<Number>(total / parts + (part < total % parts ? 1 : 0));
 }
 constexpr uint32_t number_dealt(uint32_t index, uint32_t part, uint32_t parts) { return index * parts + part + 1; }
 

@@ -49,6 +49,8 @@ struct EngineShare {
   uint32_t part = 0;
   uint32_t parts = 1;
   std::vector<uint16_t> workflows;  // none: all
+  // That it may begin, of a workflow which counts them; none: as planned. Others have begun the rest of its parts.
+  std::optional<uint64_t> iterations = std::nullopt;
 };
 
 // What an engine has done so far.

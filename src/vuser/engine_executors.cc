@@ -174,9 +174,10 @@ task<void> Engine::constant_vus(WorkflowRun& run, const plan::ConstantVus& execu
 task<void> Engine::iterations(WorkflowRun& run, const plan::Iterations& executor) {
   if (!begins(run, executor.max_duration)) co_return;
   const plan::Share share = plan::share_of(executor.vus, run.part, run.parts);
-  // Of each user its own number; of all together one that they share.
-  std::vector<uint64_t> left(executor.shared ? 1 : share.count, executor.iterations);
-  if (executor.shared) left[0] = plan::iterations_of(executor.iterations, executor.vus, share);
+  // Of all together one number that they share; of each user its own, as even as may be where some are done already.
+  std::vector<uint64_t> left(executor.shared ? 1 : share.count);
+  const uint64_t all = share_.iterations.value_or(executor.planned(run.part, run.parts));
+  for (uint32_t i = 0; i < left.size(); ++i) left[i] = plan::dealt_to(all, i, static_cast<uint32_t>(left.size()));
   co_await live_users(run, executor.vus, nullptr, left);
   if (stopped_.cancelled()) co_return;
   for (const uint64_t rest : left) window_->workflows[run.index].dropped += rest;

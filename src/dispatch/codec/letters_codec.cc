@@ -99,7 +99,8 @@ constexpr auto kDescription<Offer> = describe<Offer, &wrong_offer>(
     field<&Offer::order, &ShareOrder::execution_limit>(15, kSomeSpan),
     field<&Offer::order, &ShareOrder::context_version>(16),
     field<&Offer::order, &ShareOrder::given>(17, list(plan::kMostProvided)),
-    field<&Offer::order, &ShareOrder::on_overtime>(18, one_of(plan::kOnOvertimes)));
+    field<&Offer::order, &ShareOrder::on_overtime>(18, one_of(plan::kOnOvertimes)),
+    field<&Offer::order, &ShareOrder::iterations>(19), field<&Offer::order, &ShareOrder::vus>(20));
 
 template <>
 constexpr auto kDescription<BeginLetter> = describe<BeginLetter>(
@@ -123,6 +124,11 @@ constexpr auto kDescription<StopLetter> =
     describe<StopLetter>("a stop of a share", field<&StopLetter::job>(1, kJob), field<&StopLetter::fence>(2, kFence),
                          field<&StopLetter::share>(3, kSome), field<&StopLetter::how>(4, one_of(kStopHows)),
                          field<&StopLetter::why>(5, kText));
+
+template <>
+constexpr auto kDescription<ScaleLetter> = describe<ScaleLetter>(
+    "a number of users of a share", field<&ScaleLetter::job>(1, kJob), field<&ScaleLetter::fence>(2, kFence),
+    field<&ScaleLetter::share>(3, kSome), field<&ScaleLetter::vus>(4));
 
 template <>
 constexpr auto kDescription<AdoptLetter::Stream> =
@@ -165,6 +171,11 @@ constexpr auto kDescription<Cancel> = describe<Cancel>(
     "a cancellation", field<&Cancel::job>(1, kJob), field<&Cancel::by>(2, kText), field<&Cancel::why>(3, kText),
     field<&Cancel::how>(4, one_of(kStopHows)), field<&Cancel::workflows>(5, list(kMostWorkflows, not_empty(kText))),
     field<&Cancel::number>(6, fixed()));
+
+template <>
+constexpr auto kDescription<Scale> =
+    describe<Scale>("a number of users", field<&Scale::job>(1, kJob), field<&Scale::by>(2, kText),
+                    field<&Scale::workflow>(3, kText), field<&Scale::vus>(4));
 
 template <>
 constexpr auto kDescription<FetchBundle> =
@@ -222,7 +233,9 @@ constexpr auto kDescription<Letter> =
         letter<HandOverLetter>(19, "hand_over", kManagers, Urgency::kCritical, Operation::kDispatch),
         // Who gets no more time is stopped.
         letter<ExtendLetter>(20, "extend", kWorkers, Urgency::kCritical, Operation::kProgress),
-        letter<WatchLive>(21, "watch_live", kAsking, Urgency::kNormal, Operation::kStatistics))
+        letter<WatchLive>(21, "watch_live", kAsking, Urgency::kNormal, Operation::kStatistics),
+        letter<Scale>(22, "scale", kAsking, Urgency::kHigh, Operation::kCancel),
+        letter<ScaleLetter>(23, "scale_share", kManagers, Urgency::kHigh, Operation::kDispatch))
         .within(kMostLetterBytes);
 
 template <>

@@ -97,6 +97,7 @@ class SheetWriter {
     column(from, to.mutable_retries(), [](const auto& one) { return one.retries; });
     column(from, to.mutable_base_second(), [](const auto& one) { return one.base_second; });
     column(from, to.mutable_begun(), [](const auto& one) { return one.begun; });
+    column(from, to.mutable_vus(), [](const auto& one) { return one.vus; });
   }
 
   void shares(const std::vector<ShareSheet>& from) {
@@ -123,6 +124,8 @@ class SheetWriter {
     column(from, to.mutable_handed_over(), [](const auto& one) { return one.handed_over; });
     column(from, to.mutable_extensions(), [](const auto& one) { return one.extensions; });
     column(from, to.mutable_extended_ns(), [](const auto& one) { return one.extended.ns(); });
+    column(from, to.mutable_iterations(), [](const auto& one) { return one.iterations; });
+    column(from, to.mutable_left(), [](const auto& one) { return one.left; });
   }
 
   void losses(const std::vector<plan::Loss>& from) {
@@ -265,6 +268,8 @@ class SheetReader : public FieldReader {
     column(from.follows(), to, [](auto& one, uint32_t value) { one.follows = ShareId(value); });
     column(from.until(), to, [](auto& one, uint64_t value) { one.until = value; });
     column(from.handed_over(), to, [this](auto& one, uint32_t value) { one.handed_over = flag(value); });
+    column(from.iterations(), to, [](auto& one, uint64_t value) { one.iterations = value; });
+    column(from.left(), to, [](auto& one, uint64_t value) { one.left = value; });
   }
 
   void workers(std::vector<ShareSheet>& to) {

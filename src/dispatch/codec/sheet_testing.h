@@ -77,8 +77,9 @@ inline std::string with_wild_texts(std::string bytes, std::string_view fit_mark,
 inline void count_parts(const JobSheet& sheet, const WorkflowSheet& workflow, const ShareSheet& share) {
   [[maybe_unused]] const auto& [a1, a2, a3, a4, a5, a6, a7, a8, a9, a10, a11, a12, a13, a14, a15, a16, a17, a18, a19,
                                 a20, a21] = sheet;
-  [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6] = workflow;
-  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17] = share;
+  [[maybe_unused]] const auto& [b1, b2, b3, b4, b5, b6, b7] = workflow;
+  [[maybe_unused]] const auto& [c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19] =
+      share;
 }
 
 inline ShareSheet AnySheet::share_sheet(std::size_t workflows) {
@@ -100,6 +101,8 @@ inline ShareSheet AnySheet::share_sheet(std::size_t workflows) {
   out.handed_over = out.until > 0 && out.streams && flip();
   out.extensions = small(UINT32_MAX);
   out.extended = span();
+  out.iterations = prng_.next() >> prng_.below(64);
+  out.left = number(out.iterations);
   return out;
 }
 
@@ -119,8 +122,8 @@ inline JobSheet AnySheet::sheet() {
   if (flip())
     out.stop = JobStop{any<JobStop::Cause>(kStopCauses), any<StopHow>(kStopHows), text(), text(), prng_.next(), flip()};
   for (std::size_t i = few(); i > 0; --i) {
-    out.workflows.push_back(
-        {any<WorkflowState>(kWorkflowStates), text(), small(kMostParts), small(UINT32_MAX), second(), flip()});
+    out.workflows.push_back({any<WorkflowState>(kWorkflowStates), text(), small(kMostParts), small(UINT32_MAX),
+                             second(), flip(), small(UINT32_MAX)});
   }
   last_ = ShareId();
   for (std::size_t i = out.workflows.empty() ? 0 : few(); i > 0; --i) {

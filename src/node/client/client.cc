@@ -58,6 +58,12 @@ Outcome<Done> cancel_job(detail::Engine& engine, const std::string& job, const C
   return Done{};
 }
 
+Outcome<Done> scale_job(detail::Engine& engine, const std::string& job, const std::string& workflow, uint32_t vus) {
+  const auto noted = ask<dispatch::Noted>(engine, dispatch::Scale{job, engine.by(), workflow, vus}, engine.patience());
+  if (!noted) return noted.error();
+  return Done{};
+}
+
 std::string drawn_id(detail::Engine& engine) { return hex(engine.draw()); }
 
 // A job that somebody listens to is followed at once.
@@ -144,6 +150,8 @@ Outcome<Result> Job::result() {
 
 Outcome<Done> Job::cancel(const Cancellation& cancellation) { return cancel_job(*engine_, id(), cancellation); }
 
+Outcome<Done> Job::scale(const std::string& workflow, uint32_t vus) { return scale_job(*engine_, id(), workflow, vus); }
+
 void Job::ask_to_cancel(const Cancellation& cancellation) {
   engine_->ask_later(letter_of(*engine_, id(), cancellation), following_);
 }
@@ -181,6 +189,10 @@ Outcome<Status> Client::status(const std::string& job) { return status_of(*engin
 
 Outcome<Done> Client::cancel(const std::string& job, const Cancellation& cancellation) {
   return cancel_job(*engine_, job, cancellation);
+}
+
+Outcome<Done> Client::scale(const std::string& job, const std::string& workflow, uint32_t vus) {
+  return scale_job(*engine_, job, workflow, vus);
 }
 
 Outcome<JobList> Client::jobs() { return ask<dispatch::JobList>(*engine_, dispatch::ListJobs{}, engine_->patience()); }

@@ -145,6 +145,7 @@ report::Course course_of(const dispatch::JobSheet& sheet) {
       case JobStop::Cause::kThreshold: course.ending = aggregate::Ending::kThreshold; break;
       case JobStop::Cause::kOnError: course.ending = aggregate::Ending::kOnError; break;
       case JobStop::Cause::kTimeout: course.ending = aggregate::Ending::kTimeout; break;
+      case JobStop::Cause::kPlanned: break;
     }
   } else if (sheet.state == JobState::kFailed && course.workers.empty()) {
     course.ending = aggregate::Ending::kNotRun;

@@ -30,6 +30,7 @@ struct JobOf {
   std::string operator()(const dispatch::Watch& letter) const { return letter.job; }
   std::string operator()(const dispatch::WatchLive& letter) const { return letter.job; }
   std::string operator()(const dispatch::Cancel& letter) const { return letter.job; }
+  std::string operator()(const dispatch::Scale& letter) const { return letter.job; }
   std::string operator()(const dispatch::FetchBundle& letter) const { return letter.job; }
   template <class Other>
   std::string operator()(const Other&) const {
@@ -97,7 +98,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
       if (const Ticket ticket = keep(caller)) scope_.spawn(show_last_windows(this, ticket, owner, *live));
       return;
     }
-    if (std::holds_alternative<dispatch::Cancel>(letter)) {
+    if (std::holds_alternative<dispatch::Cancel>(letter) || std::holds_alternative<dispatch::Scale>(letter)) {
       const dispatch::JobState state = steward != nullptr ? steward->sheet().state : sheet->sheet.state;
       return now_answer(
           refusal(Refusal::Kind::kConflict, "job '" + job + "' has ended: it is " + std::string(to_string(state))));
@@ -118,7 +119,7 @@ void ManagerService::of_client(const Caller& caller, dispatch::Letter letter) {
       return steward->watch_live(*caller.connection, caller.id, *live);
     }
     if (const Ticket ticket = keep(caller)) {
-      scope_.spawn(cancel(this, ticket, std::move(std::get<dispatch::Cancel>(letter))));
+      scope_.spawn(change(this, ticket, job, std::move(letter)));
     }
     return;
   }
@@ -210,11 +211,14 @@ Duration ManagerService::quorum_again() const {
   return std::max(quorum_.open_until() - parts_.runtime.now(), Duration::zero());
 }
 
-task<void> ManagerService::cancel(ManagerService* self, Ticket ticket, dispatch::Cancel letter) {
-  const auto at = self->stewards_.find(letter.job);
-  if (at == self->stewards_.end()) co_return self->answer(ticket, self->not_mine(letter.job));
+task<void> ManagerService::change(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter) {
+  const auto at = self->stewards_.find(job);
+  if (at == self->stewards_.end()) co_return self->answer(ticket, self->not_mine(job));
   const std::shared_ptr<Steward> steward = at->second;
-  const dispatch::Response answer = co_await steward->cancel(std::move(letter));
+  auto* const scaling = std::get_if<dispatch::Scale>(&letter);
+  const dispatch::Response answer =
+      co_await (scaling != nullptr ? steward->scale(std::move(*scaling))
+                                   : steward->cancel(std::move(std::get<dispatch::Cancel>(letter))));
   self->answer(ticket, answer);
 }
 

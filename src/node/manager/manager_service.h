@@ -166,7 +166,8 @@ class ManagerService final : public cluster::Service, private Steward::Owner {
   // --- manager_clients.cc
   void of_client(const Caller& caller, dispatch::Letter letter);
   static runtime::task<void> submit(ManagerService* self, Ticket ticket, dispatch::Submit letter);
-  static runtime::task<void> cancel(ManagerService* self, Ticket ticket, dispatch::Cancel letter);
+  // A cancellation, or a number of users, of a job that is owned here.
+  static runtime::task<void> change(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
   static runtime::task<void> forward(ManagerService* self, Ticket ticket, std::string to, dispatch::Letter letter);
   static runtime::task<void> ask_around(ManagerService* self, Ticket ticket, std::string job, dispatch::Letter letter);
   static runtime::task<void> show_finished(ManagerService* self, Ticket ticket, dispatch::Watch letter);

@@ -66,9 +66,6 @@ dispatch::JobRules Steward::rules() const {
 task<dispatch::Response> Steward::found(dispatch::Submit letter) {
   const Status planned = make_plan(std::move(letter.bundle));
   if (!planned) co_return refusal(Refusal::Kind::kBroken, planned.error().message);
-  if (const Status fits = dispatch::check_for_cluster(*plan_); !fits) {
-    co_return refusal(Refusal::Kind::kInvalid, fits.error().message);
-  }
   const Instant deadline = now() + settings_.submit_limit;
   auto opened = parts_.store.open(id_, *this);
   if (!opened) co_return no_quorum("the job's register", opened.error());
@@ -179,6 +176,9 @@ task<Status> Steward::take_over(Instant deadline) {
   job_->restore(std::move(*context));
   start();
   JobEffects out;
+  for (const auto& [stream, number] : durable_) {
+    job_->iterated(dispatch::ShareId(stream.value()), account_->iterated(stream));
+  }
   job_->adopt(before(), ago, std::move(applied), out);
   for (const dispatch::ShareSheet& share : job_->sheet().shares) {
     dispatched_.insert(share.id);  // by the owner before
@@ -250,6 +250,7 @@ void Steward::carry_out(const dispatch::JobEffect& effect) {
                  [&](const fx::TakeOver& taking) { scope_.spawn(take_over(this, taking)); },
                  [&](const fx::HandOver& handing) { scope_.spawn(hand_over(this, handing.share)); },
                  [&](const fx::OpenStream& open) { open_stream(*job_->find(open.share)); },
+                 [&](const fx::Scale& scaling) { scope_.spawn(scale(this, scaling.share)); },
                  [&](const fx::Stop& stopping) { scope_.spawn(stop(this, stopping)); },
                  [&](const fx::CloseStream& closed) {
                    account_->close(account::StreamId(closed.share.value()));

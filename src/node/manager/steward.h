@@ -117,6 +117,7 @@ class Steward final : private jobs::JobHandle::Listener {
   // share, and runs it.
   void live(const std::string& worker, Instant collected, uint64_t number, const dispatch::LiveLetter::Share& told);
   runtime::task<dispatch::Response> cancel(dispatch::Cancel letter);
+  runtime::task<dispatch::Response> scale(dispatch::Scale letter);
   // Answers at once, or when there is news.
   void watch(link::Connection& connection, wire::RequestId id, const dispatch::Watch& letter);
   void watch_live(link::Connection& connection, wire::RequestId id, const dispatch::WatchLive& letter);
@@ -178,6 +179,8 @@ class Steward final : private jobs::JobHandle::Listener {
   static runtime::task<void> take_over(Steward* self, dispatch::job_effect::TakeOver taking);
   static runtime::task<void> hand_over(Steward* self, dispatch::ShareId share);
   static runtime::task<void> stop(Steward* self, dispatch::job_effect::Stop stop);
+  static runtime::task<void> scale(Steward* self, dispatch::ShareId share);
+  runtime::task<bool> is_recorded();
   static runtime::task<void> adopt(Steward* self, std::string worker);
   static runtime::task<void> retire(Steward* self, std::string worker);
   void retire_all();
@@ -229,6 +232,7 @@ class Steward final : private jobs::JobHandle::Listener {
   bool live_told_ = false;                        // to whoever looks after the watchers, since it did
   std::map<dispatch::ShareId, uint32_t> missed_;  // reports in a row that did not name it, or as ready only
   std::set<dispatch::ShareId> beginning_;
+  std::set<dispatch::ShareId> scaling_;
   std::set<dispatch::ShareId> dispatched_;  // offers that went out
   std::list<Watcher> watchers_;
   std::list<LiveWatcher> live_watchers_;

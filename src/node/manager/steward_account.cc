@@ -69,6 +69,7 @@ dispatch::Response Steward::window(const std::string& worker, const dispatch::Wi
   copied_all_ = false;
   if (!job_->over()) {
     JobEffects out;
+    job_->iterated(letter.share, account_->iterated(stream));
     job_->applied(before(), letter.share, answer.applied, out);
     after(out);
   }

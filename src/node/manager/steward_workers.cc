@@ -133,6 +133,24 @@ task<void> Steward::stop(Steward* self, dispatch::job_effect::Stop stop) {
   }
 }
 
+// Until it knows the number of the sheet, whatever that has become meanwhile.
+task<void> Steward::scale(Steward* self, ShareId id) {
+  if (!self->scaling_.insert(id).second) co_return;
+  while (self->owned_ && !self->closing_) {
+    const dispatch::ShareSheet* const share = self->job_->find(id);
+    if (share == nullptr || !dispatch::is_live(*share) || share->state == dispatch::ShareState::kStopping) break;
+    const uint16_t workflow = share->workflow;
+    const std::string worker = share->worker;
+    const uint32_t vus = self->job_->sheet().workflows[workflow].vus;
+    const dispatch::ScaleLetter letter{self->id_, self->handle_->fence(), id, vus};
+    const auto answer = co_await self->tell(worker, letter, kTellLimit);
+    if (self->closing_ || refusal_of(answer) != nullptr) break;
+    if (answer && self->job_->sheet().workflows[workflow].vus == vus) break;
+    if (!answer) co_await self->parts_.runtime.sleep(kTellAgain, self->scope_.cancellation());
+  }
+  self->scaling_.erase(id);
+}
+
 task<void> Steward::adopt(Steward* self, std::string worker) {
   // A worker of which nothing is heard until then died when no manager was there to see it. Before, it may be on its
   // way back to the cluster, and its load, which goes on meanwhile, must not be given to others as well.
@@ -299,7 +317,11 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
     which.insert(static_cast<uint16_t>(at - spec.begin()));
   }
   dispatch::JobStop stop;
-  stop.cause = dispatch::JobStop::Cause::kCancelled;
+  const auto& spec = job_->spec();
+  const bool endless =
+      std::any_of(spec.begin(), spec.end(), [](const dispatch::WorkflowSpec& one) { return one.endless; });
+  const bool planned = endless && which.empty() && letter.how == dispatch::StopHow::kGraceful;
+  stop.cause = planned ? dispatch::JobStop::Cause::kPlanned : dispatch::JobStop::Cause::kCancelled;
   stop.how = letter.how;
   stop.by = letter.by;
   stop.why = letter.why.empty() ? "cancelled" : letter.why;
@@ -307,16 +329,37 @@ task<dispatch::Response> Steward::cancel(dispatch::Cancel letter) {
   JobEffects out;
   job_->stop(before(), stop, which, out);
   after(out);
-  // What is answered survives this manager; the workers are told without waiting for that.
-  const uint64_t revision = job_->sheet().revision;
-  const Instant deadline = now() + kCancelMost;
-  co_await kept_.wait(
-      parts_.runtime, [&] { return written_ >= revision || !owned_; }, deadline, scope_.cancellation());
-  if (written_ < revision) {
+  // The workers are told without waiting for that.
+  const bool recorded = co_await is_recorded();
+  if (!recorded) {
     co_return refusal(Refusal::Kind::kUnavailable,
                       "job '" + id_ + "' is being stopped, and no quorum has heard of it yet");
   }
   say("job_cancel", "'" + letter.by + "' cancels job '" + id_ + "'" + (letter.why.empty() ? "" : ": " + letter.why));
+  co_return dispatch::Noted{};
+}
+
+// Whether what was said until now survives this manager.
+task<bool> Steward::is_recorded() {
+  const uint64_t revision = job_->sheet().revision;
+  co_await kept_.wait(
+      parts_.runtime, [&] { return written_ >= revision || !owned_; }, now() + kCancelMost, scope_.cancellation());
+  co_return written_ >= revision;
+}
+
+task<dispatch::Response> Steward::scale(dispatch::Scale letter) {
+  JobEffects out;
+  const Status scaled = job_->scale(before(), letter.workflow, letter.vus, letter.by, out);
+  after(out);
+  if (!scaled) {
+    const bool ended = scaled.error().code == Errc::kClosed;
+    co_return refusal(ended ? Refusal::Kind::kConflict : Refusal::Kind::kInvalid, scaled.error().message);
+  }
+  const bool recorded = co_await is_recorded();
+  if (!recorded) {
+    co_return refusal(Refusal::Kind::kUnavailable, "job '" + id_ + "': no quorum has heard of its new number of users");
+  }
+  say("job_scale", "'" + letter.by + "' gives job '" + id_ + "' " + std::to_string(letter.vus) + " virtual users");
   co_return dispatch::Noted{};
 }
 

@@ -68,6 +68,7 @@ class ChildShare final : public ShareProcess {
     if (phase_ != Phase::kOver) say(ChildStop{graceful});
   }
 
+  void scale(uint32_t vus) override { say(ChildScale{vus}); }
   void hand_over(Duration at) override {
     if (phase_ == Phase::kRunning) say(ChildHandOver{at});
   }

@@ -38,8 +38,8 @@ constexpr auto kDescription<ChildOrder> = describe<ChildOrder, &wrong_parts>(
     field<&ChildOrder::first>(3), field<&ChildOrder::count>(4, between(std::size_t{1}, kMostShareThreads)),
     field<&ChildOrder::of>(5, between(1U, kPartsOfAll)),
     field<&ChildOrder::cpus>(6, list(kMostShareThreads, between(0, kProcessors - 1))), field<&ChildOrder::seed>(7),
-    field<&ChildOrder::given>(8, list(plan::kMostProvided)),
-    field<&ChildOrder::trusted>(9, list(signature::kKeysMost)));
+    field<&ChildOrder::given>(8, list(plan::kMostProvided)), field<&ChildOrder::trusted>(9, list(signature::kKeysMost)),
+    field<&ChildOrder::iterations>(10), field<&ChildOrder::vus>(11));
 
 template <>
 constexpr auto kDescription<ChildBegin> = describe<ChildBegin>(
@@ -56,10 +56,14 @@ template <>
 constexpr auto kDescription<ChildSave> = describe<ChildSave>("a request to tell");
 
 template <>
+constexpr auto kDescription<ChildScale> = describe<ChildScale>("a number of users", field<&ChildScale::vus>(1));
+
+template <>
 constexpr auto kDescription<ToChild> =
     describe<ToChild>("a message to a share", alternative<ChildOrder, ToChild>(1, "order"),
                       alternative<ChildBegin, ToChild>(2, "begin"), alternative<ChildStop, ToChild>(3, "stop"),
-                      alternative<ChildHandOver, ToChild>(4, "hand_over"), alternative<ChildSave, ToChild>(5, "save"))
+                      alternative<ChildHandOver, ToChild>(4, "hand_over"), alternative<ChildSave, ToChild>(5, "save"),
+                      alternative<ChildScale, ToChild>(6, "scale"))
         .within(kMostShareFrame);
 
 // --- from the child --------------------------------------------------------------------------------------------------

@@ -66,6 +66,10 @@ class Share final : public LoadGroup::Listener {
     say(ChildPrepared::of(prepared));
     if (prepared) {
       BW_CO_TRY(auto next, co_await hear(nullptr));
+      while (const auto* scale = std::get_if<ChildScale>(&next)) {
+        group_->scale(workflow_, scale->vus);
+        BW_CO_TRY(next, co_await hear(nullptr));
+      }
       const auto* begin = std::get_if<ChildBegin>(&next);
       if (begin == nullptr && !std::holds_alternative<ChildStop>(next)) co_return tl::unexpected(out_of_turn());
       if (begin != nullptr) {
@@ -101,7 +105,10 @@ class Share final : public LoadGroup::Listener {
     programs_ = script::Loader(script::Compiled::kTrusted, {}, order.trusted);
     BW_RETURN_IF_ERROR(stay_on(order.cpus));
     std::vector<vuser::EngineShare> shares;
-    for (uint32_t i = 0; i < order.count; ++i) shares.push_back({order.first + i, order.of, {order.workflow}});
+    for (uint32_t i = 0; i < order.count; ++i) {
+      shares.push_back({order.first + i, order.of, {order.workflow}});
+      if (order.iterations) shares.back().iterations = plan::dealt_to(*order.iterations, i, order.count);
+    }
     group_ = std::make_unique<LoadGroup>(runtime_, *plan_,
                                          GroupOptions{.shares = std::move(shares),
                                                       .pin = order.cpus,
@@ -109,6 +116,7 @@ class Share final : public LoadGroup::Listener {
                                                       .tally_every = kCountersEvery,
                                                       .programs = &programs_},
                                          *this);
+    if (order.vus) group_->scale(workflow_, *order.vus);
     itself_.emplace(order.count);
     return group_->prepare();
   }
@@ -139,6 +147,10 @@ class Share final : public LoadGroup::Listener {
       if (!message) give_up(message.error());
       if (const auto* over = std::get_if<ChildHandOver>(&*message)) {
         group_->hand_over(over->at);
+        continue;
+      }
+      if (const auto* scale = std::get_if<ChildScale>(&*message)) {
+        group_->scale(workflow_, scale->vus);
         continue;
       }
       if (std::holds_alternative<ChildSave>(*message)) {

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -37,6 +38,10 @@ struct ChildOrder {
   uint64_t seed = 0;                    // of the whole run
   std::vector<plan::Given> given = {};  // what the workflow uses of others
   std::vector<signature::PublicKey> trusted = {};  // who signs compiled programs that may run
+  // That its parts may begin between them, of a workflow which counts them; none: as planned.
+  std::optional<uint64_t> iterations = std::nullopt;
+  // Users that the workflow is to have, in all its parts, where somebody says that while it runs.
+  std::optional<uint32_t> vus = std::nullopt;
   bool operator==(const ChildOrder&) const = default;
 };
 // See vuser::Engine::run().
@@ -49,6 +54,11 @@ struct ChildStop {
   bool graceful = true;  // iterations that run may finish, within the workflow's graceful_stop
   bool operator==(const ChildStop&) const = default;
 };
+// The workflow is to have so many users, in all its parts. At any time.
+struct ChildScale {
+  uint32_t vus = 0;
+  bool operator==(const ChildScale&) const = default;
+};
 // Another share goes on from `at` of its clock, see vuser::Engine::hand_over(). After the begin.
 struct ChildHandOver {
   Duration at;
@@ -58,7 +68,7 @@ struct ChildHandOver {
 struct ChildSave {
   bool operator==(const ChildSave&) const = default;
 };
-using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver, ChildSave>;
+using ToChild = std::variant<ChildOrder, ChildBegin, ChildStop, ChildHandOver, ChildSave, ChildScale>;
 
 // --- from the child --------------------------------------------------------------------------------------------------
 

@@ -35,7 +35,7 @@ std::string_view to_string(ShareEnd::How how);
 
 class ShareProcess {
  public:
-  // Called from within the loop, never from within start(), begin(), stop(), hand_over() and kill().
+  // Called from within the loop, never from within start(), begin(), stop(), hand_over(), scale() and kill().
   class Listener {
    public:
     virtual ~Listener() = default;
@@ -59,6 +59,8 @@ class ShareProcess {
   virtual void stop(bool graceful) = 0;
   // See vuser::Engine::hand_over(). After begin().
   virtual void hand_over(Duration at) = 0;
+  // See vuser::Engine::scale(), of its workflow.
+  virtual void scale(uint32_t vus) = 0;
   // It may be killed soon: it tells what it has measured, also where a part of it lacks. Without effect unless it runs.
   virtual void save() = 0;
   // Without asking it: what it has not told yet is lost.

@@ -150,6 +150,8 @@ Result<ChildOrder> WorkerService::order_for(const effect::Start& effect, const P
   order.of = from.parts.of;
   order.seed = from.seed;
   order.given = from.given;
+  order.iterations = from.iterations;
+  order.vus = from.vus;
   order.trusted = settings_.trusted;
   if (!settings_.pin) return order;
   for (const uint32_t core : effect.core_of_part) order.cpus.push_back(settings_.cpus[core % settings_.cpus.size()]);
@@ -175,6 +177,9 @@ WorkerShare* WorkerService::find(const dispatch::ShareKey& key) const {
 
 void WorkerService::carry_out(const effect::Begin& effect) {
   if (WorkerShare* share = find(effect.share)) share->begin(effect);
+}
+void WorkerService::carry_out(const effect::Scale& effect) {
+  if (WorkerShare* share = find(effect.share)) share->scale(effect.vus);
 }
 void WorkerService::carry_out(const effect::HandOver& effect) {
   if (WorkerShare* share = find(effect.share)) share->hand_over(effect);

@@ -115,6 +115,7 @@ class WorkerService final : public cluster::Service,
   void carry_out(dispatch::desk_effect::Start& effect);
   void carry_out(const dispatch::desk_effect::Begin& effect);
   void carry_out(const dispatch::desk_effect::HandOver& effect);
+  void carry_out(const dispatch::desk_effect::Scale& effect);
   void carry_out(const dispatch::desk_effect::Stop& effect);
   void carry_out(const dispatch::desk_effect::Kill& effect);
   void carry_out(const dispatch::desk_effect::AskForTime& effect);

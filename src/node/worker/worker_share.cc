@@ -77,6 +77,10 @@ void WorkerShare::hand_over(const dispatch::desk_effect::HandOver& over) {
   if (process_ != nullptr) process_->hand_over(over.at);
 }
 
+void WorkerShare::scale(uint32_t vus) {
+  if (process_ != nullptr) process_->scale(vus);
+}
+
 void WorkerShare::stop(dispatch::StopHow how) {
   if (process_ != nullptr) process_->stop(how == dispatch::StopHow::kGraceful);
 }

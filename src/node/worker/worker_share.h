@@ -44,6 +44,7 @@ class WorkerShare final : private ShareProcess::Listener, public std::enable_sha
   void start(ShareFactory& factory, ChildOrder order);
   void begin(const dispatch::desk_effect::Begin& begin);
   void hand_over(const dispatch::desk_effect::HandOver& over);
+  void scale(uint32_t vus);
   void stop(dispatch::StopHow how);
   void kill();
   void save();

@@ -96,6 +96,7 @@ class FakeProcess final : public ShareProcess {
   void stop(bool graceful) override { stops.push_back(graceful); }
   void save() override { ++saves; }
   void kill() override { ++kills; }
+  void scale(uint32_t vus) override { scaled = vus; }
   void hand_over(Duration at) override { handed_over = at; }
   int64_t pid() const override { return 1; }
 
@@ -105,6 +106,7 @@ class FakeProcess final : public ShareProcess {
   Duration resume_at;
   std::vector<bool> stops;
   std::optional<Duration> handed_over;
+  std::optional<uint32_t> scaled;
   int saves = 0;
   int kills = 0;
 

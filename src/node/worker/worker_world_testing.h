@@ -57,6 +57,7 @@ class ScheduledShare final : public ShareProcess {
     begun_.set();
   }
   void stop(bool) override { end(ShareEnd::How::kStopped); }
+  void scale(uint32_t) override {}
   void hand_over(Duration) override {}
   void save() override {}
   void kill() override { end(ShareEnd::How::kKilled); }

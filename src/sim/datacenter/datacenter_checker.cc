@@ -86,6 +86,7 @@ class JobJudge {
     std::string wrong = count(*copy);
     if (wrong.empty()) wrong = compare(copy->totals);
     if (wrong.empty()) wrong = look_for_gaps();
+    if (wrong.empty()) wrong = look_at_iterations();
     if (wrong.empty()) wrong = look_at_values();
     return wrong;
   }
@@ -136,6 +137,7 @@ class JobJudge {
     const auto window = account::decode_window(one.told->window, job_.shape);
     if (!sum_) sum_.emplace(job_.shape);
     sum_->merge(*window);
+    iterations_[share.workflow] += window->workflows[share.workflow].iterations;
     if (job_.spec[share.workflow].length == Duration::zero()) return;
     for (uint32_t part = share.parts.first; part < share.parts.first + share.parts.count; ++part) {
       const Place place(share.workflow, part, one.second);
@@ -170,6 +172,7 @@ class JobJudge {
     for (uint16_t w = 0; w < job_.spec.size(); ++w) {
       const dispatch::WorkflowSheet& one = job_.sheet.workflows[w];
       if (one.state != dispatch::WorkflowState::kCompleted || job_.spec[w].length == Duration::zero()) continue;
+      if (job_.spec[w].counted) continue;
       const auto seconds = static_cast<uint64_t>((job_.spec[w].length.ns() + kSecondNs - 1) / kSecondNs);
       for (uint32_t part = 0; part < one.parts; ++part) {
         for (uint64_t second = one.base_second; second < one.base_second + seconds; ++second) {
@@ -178,6 +181,25 @@ class JobJudge {
           return "second " + std::to_string(second) + " of part " + std::to_string(part) + " of workflow " +
                  std::to_string(w) + " of job '" + job_.id + "' is missing, and no loss tells of it";
         }
+      }
+    }
+    return {};
+  }
+
+  // Of a number of iterations none counts twice, and one that nobody has begun is a loss that somebody is told of.
+  std::string look_at_iterations() const {
+    for (uint16_t w = 0; w < job_.spec.size(); ++w) {
+      const dispatch::WorkflowSheet& one = job_.sheet.workflows[w];
+      if (!job_.spec[w].counted || one.parts == 0) continue;
+      const uint64_t planned = job_.spec[w].counted->planned(0, 1);
+      const auto counted = iterations_.find(w);
+      const uint64_t done = counted == iterations_.end() ? 0 : counted->second;
+      const std::string whose = " iterations of workflow " + std::to_string(w) + " of job '" + job_.id +
+                                "' count, of " + std::to_string(planned);
+      if (done > planned) return std::to_string(done) + whose;
+      const bool completed = one.state == dispatch::WorkflowState::kCompleted && !job_.sheet.stop;
+      if (completed && done < planned && job_.sheet.losses.empty()) {
+        return "only " + std::to_string(done) + whose + ", and no loss tells of it";
       }
     }
     return {};
@@ -214,7 +236,8 @@ class JobJudge {
   CountedSeconds& seconds_;
   std::optional<metrics::Window> sum_;
   std::set<Place> full_;
-  std::set<Place> covered_;  // in part
+  std::set<Place> covered_;                  // in part
+  std::map<uint16_t, uint64_t> iterations_;  // that count, by workflow
   std::string twice_;
 };
 

@@ -24,6 +24,7 @@ inline constexpr auto kDatacenterMistakes = std::to_array<Mistake>({
     {"loses-second", "a share does not tell some of its seconds"},
     {.name = "never-dies", .what = "the process of a share outlives being killed", .only_stops = true},
     {"loses-values", "shares begin without the values of other workflows"},
+    {"begins-anew", "who goes on with a number of iterations begins all of it again"},
     {"makes-on", "contexts are made after the end of the term of who leads them"},
 });
 

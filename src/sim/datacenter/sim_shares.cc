@@ -19,6 +19,7 @@ constexpr Duration kToldLate = Duration::millis(30);
 constexpr Duration kStopsWithin = Duration::millis(150);
 constexpr Duration kOnceMost = Duration::seconds(8);
 constexpr int64_t kRequestsMost = 12;
+constexpr uint64_t kPaceMost = 12;  // iterations of a part in a second, where they are counted
 
 // What some parts have measured in a second.
 metrics::Window make_window(Prng& prng, const JobStory& job, uint16_t workflow, uint32_t parts) {
@@ -69,6 +70,11 @@ class SimShare final : public node::ShareProcess {
         listener_(listener),
         prng_(all.runtime_.prng().fork()),
         tell_end_(&ended, this) {
+    const auto& counted = job_.spec[workflow_].counted;
+    left_ = order.iterations;
+    for (uint32_t part = first_; counted && is("begins-anew") && part < first_ + parts_; ++part) {
+      left_ = (part == first_ ? 0 : *left_) + counted->planned(part, order.of);
+    }
     all_.alive_.insert(key_);
     ++all_.place_.children;
     const DatacenterStage& stage = *all_.place_.stage;
@@ -111,6 +117,7 @@ class SimShare final : public node::ShareProcess {
     ends_ = start_ + at;
     if (nap_ != nullptr) nap_->cancel();
   }
+  void scale(uint32_t) override {}
   void save() override {}
   void kill() override {
     if (is("never-dies")) return;
@@ -183,6 +190,7 @@ class SimShare final : public node::ShareProcess {
       }
       if (border <= std::min(now, ends_)) {
         tell(kSecond);
+        if (left_ == 0) co_return;
       } else if (ends_ <= now) {
         const Duration left = ends_ - (border - kSecond);
         if (left > Duration::zero()) tell(left);
@@ -196,6 +204,12 @@ class SimShare final : public node::ShareProcess {
     metrics::Window window = make_window(prng_, job_, workflow_, parts_);
     window.second = next_second_;
     window.covered = covered;
+    if (left_) {
+      metrics::WorkflowWindow& of = window.workflows[workflow_];
+      of.iterations = std::min(*left_, prng_.below(kPaceMost * parts_));
+      of.vus_active = 0;
+      *left_ -= of.iterations;
+    }
     const std::string bytes = account::encode_window(window);
     story_.told.push_back({next_second_, bytes});
     const uint64_t second = next_second_++;
@@ -217,7 +231,8 @@ class SimShare final : public node::ShareProcess {
   bool fails_ = false;
   bool crashes_ = false;
   bool is_deaf_ = false;
-  bool stands_still_ = false;  // its process does nothing any more, from its begin on
+  std::optional<uint64_t> left_;  // iterations, where they are counted
+  bool stands_still_ = false;     // its process does nothing any more, from its begin on
   Instant start_;
   Instant ends_ = Instant::never();
   Instant crash_at_ = Instant::never();

@@ -63,6 +63,7 @@ class EngineShare final : public node::ShareProcess, public vuser::WindowSink {
     begun_.set();
   }
   void stop(bool) override { engine_->kill(); }
+  void scale(uint32_t) override {}
   void hand_over(Duration) override {}
   void save() override {}
   void kill() override { engine_->kill(); }
